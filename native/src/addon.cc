@@ -4,6 +4,7 @@
 #include "devices.h"
 #include "enhance.h"
 #include "models.h"
+#include "pictures.h"
 #include "probe.h"
 #include "processor_time.h"
 
@@ -15,6 +16,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("prepare", Napi::Function::New(env, reelmend::native::Prepare, "prepare"));
   exports.Set("limitProcessorTime", Napi::Function::New(env, reelmend::native::LimitProcessorTime, "limitProcessorTime"));
   exports.Set("plan", Napi::Function::New(env, reelmend::native::Plan, "plan"));
+  exports.Set("takePictures", Napi::Function::New(env, reelmend::native::TakePictures, "takePictures"));
   exports.Set("checkModel", Napi::Function::New(env, reelmend::native::CheckModel, "checkModel"));
   exports.Set("compileModel", Napi::Function::New(env, reelmend::native::CompileModel, "compileModel"));
   exports.Set("devices", Napi::Function::New(env, reelmend::native::Devices, "devices"));

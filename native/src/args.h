@@ -11,6 +11,7 @@
 
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
+#include "reelmend/pictures.h"
 #include "reelmend/probe.h"
 
 namespace reelmend::native {
@@ -50,6 +51,7 @@ std::string PathArgument(Napi::Value value, const char* name);
 
 ProbeOptions ToProbeOptions(const Options& options);
 EnhanceOptions ToEnhanceOptions(const Options& options);
+PicturesOptions ToPicturesOptions(const Options& options);
 ModelFile ToModelFile(const Options& options);
 CompileRequest ToCompileRequest(const Options& options);
 Expectation ToExpectation(const Options& options);

@@ -7,6 +7,7 @@ import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../doma
 import { crfOf, expectedResultBytes } from '../domain/output-size.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
+import type { FinishedJob } from '../store/leases.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { jobIdOf } from './payload.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
@@ -55,8 +56,10 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
 
   const key = await worker.store.objects.registerPendingObject(fence, 'output');
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  const pictures = await storePictures(context, outputDir);
   await worker.store.leases.finish(fence, {
     stored,
+    pictures,
     output: {
       width: result.width,
       height: result.height,
@@ -66,6 +69,27 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
     },
     applied: appliedEnhancements(result),
   });
+}
+
+/** ms; a few seconds of the video are decoded for each picture */
+const picturesTimeoutMs = 300_000;
+
+/** Takes the pictures that the job asks for, of its result, and stores them. */
+async function storePictures({ worker, job, fence, signal }: StepContext, outputDir: string) {
+  const { poster = false, thumbnails = 0 } = job.outputSettings;
+  if (!poster && thumbnails === 0) return [];
+  const videoPath = join(outputDir, outputName);
+  await openToChild(videoPath);
+  const taken = await worker.media.takePictures({ videoPath, outputDir, poster, thumbnails, timeoutMs: picturesTimeoutMs, signal });
+  const made: NonNullable<FinishedJob['pictures']> = [];
+  for (const { file, isPoster, timeS, width, height } of taken) {
+    const number = made.filter(({ picture }) => picture.kind === 'thumbnail').length + 1;
+    const key = await worker.store.objects.registerPendingObject(fence, isPoster ? 'poster' : { thumbnail: number });
+    const stored = await worker.storage.putFile(key, join(outputDir, file), { contentType: 'image/jpeg', signal });
+    const kind = isPoster ? ('poster' as const) : ('thumbnail' as const);
+    made.push({ stored, picture: { kind, key, time: timeS, width, height, size_bytes: stored.size } });
+  }
+  return made;
 }
 
 /** The engine's own measurements, with core seconds by stage. */

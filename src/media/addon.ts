@@ -16,6 +16,7 @@ const calls: Record<Exclude<keyof Addon, 'default'>, true> = {
   prepare: true,
   limitProcessorTime: true,
   plan: true,
+  takePictures: true,
   checkModel: true,
   compileModel: true,
   devices: true,

@@ -62,6 +62,8 @@ async function perform(message: ToChild): Promise<unknown> {
     }
     case 'plan':
       return loadAddon().plan(message.input, { ...message.options, signal: cancel.signal });
+    case 'take-pictures':
+      return loadAddon().takePictures(message.input, message.folder, { ...message.options, signal: cancel.signal });
     case 'check-model':
       return loadAddon().checkModel(message.model, message.trial);
     case 'compile-model':

@@ -14,6 +14,7 @@ import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult } from './messages.ts';
 import { toModelFile } from './models.ts';
 import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
+import { takePictures } from './pictures.ts';
 import { runChild } from './session.ts';
 import type {
   CheckModelRequest,
@@ -24,6 +25,8 @@ import type {
   EnhanceResult,
   Media,
   ModelReport,
+  Picture,
+  PicturesRequest,
   PlanRequest,
   ProbeRequest,
   ProbeResult,
@@ -147,6 +150,11 @@ class ChildMedia implements Media {
       signal: request.signal,
       onStart: this.#options.onChild,
     });
+  }
+
+  takePictures(request: PicturesRequest): Promise<Picture[]> {
+    const plan = (mounts: Mount[], timeoutMs: number) => this.#plan(mounts, timeoutMs);
+    return takePictures({ isolated: this.#isolated, plan, onStart: this.#options.onChild }, request);
   }
 
   devices() {

@@ -7,13 +7,14 @@ import type {
   ModelFile,
   ModelReport,
   ModelTrial,
+  Picture,
   ProbeResult,
   Progress,
   SourceLimits,
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { CompiledEngine, EnhancePlan, EngineResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { CompiledEngine, EnhancePlan, EngineResult, ModelFile, ModelReport, ModelTrial, Picture, ProbeResult, Progress, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -79,6 +80,17 @@ export interface PlanRequest extends Pick<EnhanceRequest, 'inputPath' | 'options
   signal?: AbortSignal;
 }
 
+export interface PicturesRequest {
+  /** a result of `enhance` */
+  videoPath: string;
+  /** the pictures appear here under their names */
+  outputDir: string;
+  poster: boolean;
+  thumbnails: number;
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
 export interface CheckModelRequest {
   model: ModelFile;
   trial?: ModelTrial;
@@ -112,6 +124,8 @@ export interface Media {
   startWarmPool(request: WarmPoolRequest): WarmPoolHandle;
   /** What `enhance` would do with these options, and why. */
   plan(request: PlanRequest): Promise<EnhancePlan>;
+  /** Takes the poster and the thumbnails of a result, in this order. */
+  takePictures(request: PicturesRequest): Promise<Picture[]>;
   devices(): Promise<DeviceInfo[]>;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;

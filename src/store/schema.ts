@@ -105,7 +105,7 @@ export const jobs = pgTable('jobs', {
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output';
+export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail';
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),

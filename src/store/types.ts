@@ -1,6 +1,6 @@
 /** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
 import type { AuditEntry } from '../domain/audit.ts';
-import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
+import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
@@ -217,8 +217,8 @@ export interface JobStore {
   /** null for unknown, deleted, another account's or the other mode's job. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
-  /** Storage key of the finished output; null when there is none. */
-  outputKey(jobId: string): Promise<string | null>;
+  /** Storage keys of the finished output and its pictures; null when there is no output. */
+  resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string): Promise<DeletedJob | null>;
   /**

@@ -53,6 +53,14 @@ const deletions = {
   operator: 'Deleted when the account was closed',
 } as const satisfies Record<CertificatePayload['actor'], string>;
 
+const roles = {
+  original: 'Source',
+  upload: 'Upload',
+  output: 'Result',
+  poster: 'Poster',
+  thumbnail: 'Thumbnail',
+} as const satisfies Record<CertificatePayload['objects'][number]['role'], string>;
+
 function Verified({ payload }: { payload: CertificatePayload }) {
   return (
     <>
@@ -67,7 +75,7 @@ function Verified({ payload }: { payload: CertificatePayload }) {
           ...payload.objects.map(
             (object) =>
               [
-                object.role === 'original' ? 'Source' : 'Result',
+                roles[object.role],
                 <span key={object.key} className="stack-s">
                   <span>
                     {object.size_bytes === null ? 'never complete' : formatBytes(object.size_bytes)}, verified absent {formatDateTimeFull(object.verified_absent_at)}
