@@ -205,6 +205,26 @@ export interface Expectation {
   restoresFaces?: boolean;
 }
 
+export interface PicturesOptions {
+  /** the one of a few frames that shows the most, at most 1280 pixels wide and high */
+  poster?: boolean;
+  /** 0…50, evenly spaced, at most 320 pixels wide and high */
+  thumbnails?: number;
+  limits?: SourceLimits;
+  signal?: AbortSignal;
+}
+
+export interface Picture {
+  /** name in the folder */
+  file: string;
+  isPoster: boolean;
+  /** presentation time, from the first frame */
+  timeS: number;
+  width: number;
+  height: number;
+  sizeBytes: number;
+}
+
 /** One planned stage and the figures that decided. */
 export interface PlannedStage {
   /** denoise, model, face_restoration, sharpen, adaptive_contrast */
@@ -287,6 +307,8 @@ export function enhance(inputPath: string, outputPath: string, options: EnhanceO
  * expected one: the device, its libraries, the networks. What cannot be made ready is left to `enhance`.
  */
 export function prepare(options: EnhanceOptions, expectation: Expectation): Promise<void>;
+/** JPEG files of an upright SDR video, such as a result of `enhance`, in `folder`: the poster, then the thumbnails by time. */
+export function takePictures(videoPath: string, folder: string, options: PicturesOptions): Promise<Picture[]>;
 /** Limits the processor time that this process may still use, all threads together; the kernel then ends it. */
 export function limitProcessorTime(seconds: number): void;
 /** The plan that `enhance` would make; decodes a few frames. */

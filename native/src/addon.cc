@@ -4,6 +4,7 @@
 #include "devices.h"
 #include "enhance.h"
 #include "models.h"
+#include "pictures.h"
 #include "probe.h"
 #include "processor_time.h"
 #include "segments.h"
@@ -18,6 +19,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("plan", Napi::Function::New(env, reelmend::native::Plan, "plan"));
   exports.Set("planSegments", Napi::Function::New(env, reelmend::native::PlanSegments, "planSegments"));
   exports.Set("joinSegments", Napi::Function::New(env, reelmend::native::JoinSegments, "joinSegments"));
+  exports.Set("takePictures", Napi::Function::New(env, reelmend::native::TakePictures, "takePictures"));
   exports.Set("checkModel", Napi::Function::New(env, reelmend::native::CheckModel, "checkModel"));
   exports.Set("compileModel", Napi::Function::New(env, reelmend::native::CompileModel, "compileModel"));
   exports.Set("devices", Napi::Function::New(env, reelmend::native::Devices, "devices"));

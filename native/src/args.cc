@@ -279,6 +279,14 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   return result;
 }
 
+PicturesOptions ToPicturesOptions(const Options& options) {
+  PicturesOptions result;
+  result.poster = options.Boolean("poster").value_or(result.poster);
+  result.thumbnails = static_cast<int>(options.Integer("thumbnails", 0, 50).value_or(result.thumbnails));
+  ReadLimits(options, result.limits);
+  return result;
+}
+
 ModelFile ToModelFile(const Options& options) {
   ModelFile file;
   for (const auto& [name, text] : {std::pair{"name", &file.name}, {"path", &file.path}}) {

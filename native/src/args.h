@@ -12,6 +12,7 @@
 
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
+#include "reelmend/pictures.h"
 #include "reelmend/probe.h"
 #include "reelmend/segments.h"
 
@@ -54,6 +55,7 @@ std::vector<std::string> PathArguments(Napi::Value value, const char* name);
 ProbeOptions ToProbeOptions(const Options& options);
 EnhanceOptions ToEnhanceOptions(const Options& options);
 SegmentLengths ToSegmentLengths(const Options& options);
+PicturesOptions ToPicturesOptions(const Options& options);
 ModelFile ToModelFile(const Options& options);
 CompileRequest ToCompileRequest(const Options& options);
 Expectation ToExpectation(const Options& options);

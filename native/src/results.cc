@@ -40,6 +40,17 @@ Napi::Object ToJs(Napi::Env env, const PlannedSegment& segment) {
   return object;
 }
 
+Napi::Object ToJs(Napi::Env env, const Picture& picture) {
+  auto object = Napi::Object::New(env);
+  object.Set("file", picture.file);
+  object.Set("isPoster", picture.is_poster);
+  object.Set("timeS", picture.time_s);
+  object.Set("width", picture.width);
+  object.Set("height", picture.height);
+  object.Set("sizeBytes", Count(picture.size_bytes));
+  return object;
+}
+
 Napi::Value ToJs(Napi::Env env, const std::string& text) { return Napi::String::New(env, text); }
 
 template <typename T>
@@ -184,5 +195,7 @@ Napi::Object ToJs(Napi::Env env, const DeviceInfo& device) {
   object.Set("inference", ToJsArray(env, device.inference));
   return object;
 }
+
+Napi::Array ToJs(Napi::Env env, const std::vector<Picture>& pictures) { return ToJsArray(env, pictures); }
 
 }  // namespace reelmend::native

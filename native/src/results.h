@@ -3,9 +3,12 @@
 
 #include <napi.h>
 
+#include <vector>
+
 #include "reelmend/device.h"
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
+#include "reelmend/pictures.h"
 #include "reelmend/probe.h"
 #include "reelmend/segments.h"
 
@@ -20,5 +23,6 @@ Napi::Object ToJs(Napi::Env env, const Progress& progress);
 Napi::Object ToJs(Napi::Env env, const ModelReport& report);
 Napi::Object ToJs(Napi::Env env, const CompiledEngine& engine);
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device);
+Napi::Array ToJs(Napi::Env env, const std::vector<Picture>& pictures);
 
 }  // namespace reelmend::native

@@ -201,7 +201,9 @@ export const zOutputQuality = z.union([
  */
 export const zOutputInput = z.strictObject({
     quality: zOutputQuality.optional(),
-    max_bitrate: z.int().gte(500000).lte(200000000).optional()
+    max_bitrate: z.int().gte(500000).lte(200000000).optional(),
+    poster: z.boolean().optional(),
+    thumbnails: z.int().gte(0).lte(20).optional()
 });
 
 /**
@@ -319,6 +321,17 @@ export const zJobList = z.object({
     next_cursor: zJobId.nullable()
 });
 
+/**
+ * A still picture of the result, as JPEG.
+ */
+export const zPicture = z.object({
+    url: z.string().regex(/^https?:\/\//),
+    time: z.number().gte(0),
+    width: z.int().gte(1),
+    height: z.int().gte(1),
+    size_bytes: z.int().gte(1)
+});
+
 export const zRetentionReminder = z.object({
     auto_delete_at: zTimestamp,
     delete_now: z.string().regex(/^DELETE \/v1\/jobs\/job_[0-9a-hjkmnp-tv-z]{26}$/),
@@ -328,6 +341,8 @@ export const zRetentionReminder = z.object({
 export const zJobResult = z.object({
     download_url: z.string().regex(/^https?:\/\//),
     expires_in: z.int().gte(1).lte(43200),
+    poster: zPicture.nullable(),
+    thumbnails: z.array(zPicture).max(20),
     retention: zRetentionReminder
 });
 
@@ -433,7 +448,9 @@ export const zDestroyedObject = z.object({
         'original',
         'output',
         'segment',
-        'upload'
+        'upload',
+        'poster',
+        'thumbnail'
     ]),
     version: z.string().nullable(),
     sha256: zSha256.nullable(),
@@ -878,10 +895,19 @@ export const zConsoleLink = z.object({
     size_bytes: z.int().gte(0).nullable()
 });
 
+export const zConsolePicture = z.object({
+    kind: z.enum(['poster', 'thumbnail']),
+    time: z.number().gte(0),
+    width: z.int().gte(1),
+    height: z.int().gte(1),
+    link: zConsoleLink
+});
+
 /**
- * Fresh links to the videos. A video that is not stored has null.
+ * Fresh links to the videos and pictures. A video that is not stored has null.
  */
 export const zConsoleJobLinks = z.object({
+    pictures: z.array(zConsolePicture).max(21),
     result: zConsoleLink.nullable(),
     source: zConsoleLink.nullable()
 });

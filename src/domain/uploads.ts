@@ -1,5 +1,5 @@
 /** Rules of uploads: their parts, how long they are kept, how much an account may have, and the name of a result. */
-import type { JobRecord, Mode } from './job.ts';
+import type { JobPicture, JobRecord, Mode } from './job.ts';
 
 export type UploadStatus = 'waiting' | 'verifying' | 'ready' | 'failed';
 export type UploadErrorCode = 'checksum_mismatch';
@@ -67,4 +67,9 @@ export function resultFileName({ id, fileName, resolution }: Pick<JobRecord, 'id
   if (fileName === null) return `${id}-${resolution}.mp4`;
   const stem = [...fileName.replace(/(?<=.)\.[^.]{1,10}$/, '')].slice(0, longestStem).join('');
   return `${stem}-${resolution}.mp4`;
+}
+
+/** The name of a picture of a result: `…-poster.jpg`, `…-thumbnail-1.jpg`. */
+export function pictureFileName(job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>, { key }: Pick<JobPicture, 'key'>): string {
+  return `${resultFileName(job).replace(/\.mp4$/, '')}-${key.slice(key.lastIndexOf('/') + 1)}`;
 }

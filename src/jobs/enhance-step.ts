@@ -9,6 +9,7 @@ import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/typ
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
+import { storePictures } from './pictures.ts';
 import { planSegments } from './plan-segments.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -55,8 +56,10 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
 
   const key = await worker.store.objects.registerPendingObject(fence, 'output');
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  const pictures = await storePictures(context, join(outputDir, outputName));
   await worker.store.leases.finish(fence, {
     stored,
+    pictures,
     output: {
       width: result.width,
       height: result.height,

@@ -13,6 +13,7 @@ import type { Piece } from '../store/index.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { encoding, mediaOptions, outputName } from './enhance-step.ts';
 import { assertSameSource } from './ingest-step.ts';
+import { storePictures } from './pictures.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -49,8 +50,10 @@ async function joinPieces(context: StepContext): Promise<void> {
   signal.throwIfAborted();
   const key = await worker.store.objects.registerPendingObject(fence, 'output');
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  const pictures = await storePictures(context, join(outputDir, outputName));
   await worker.store.leases.finish(fence, {
     stored,
+    pictures,
     output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) },
     applied: appliedByAll(pieces),
   });

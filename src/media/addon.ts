@@ -18,6 +18,7 @@ const calls: Record<Exclude<keyof Addon, 'default'>, true> = {
   plan: true,
   planSegments: true,
   joinSegments: true,
+  takePictures: true,
   checkModel: true,
   compileModel: true,
   devices: true,

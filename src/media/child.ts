@@ -72,6 +72,8 @@ async function perform(message: ToChild): Promise<unknown> {
         onProgress: (progress) => send({ type: 'progress', progress }),
       });
     }
+    case 'take-pictures':
+      return loadAddon().takePictures(message.input, message.folder, { ...message.options, signal: cancel.signal });
     case 'check-model':
       return loadAddon().checkModel(message.model, message.trial);
     case 'compile-model':

@@ -14,6 +14,7 @@ import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult, segmentPlan } from './messages.ts';
 import { toModelFile } from './models.ts';
 import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
+import { takePictures } from './pictures.ts';
 import { runChild } from './session.ts';
 import type {
   CheckModelRequest,
@@ -26,6 +27,8 @@ import type {
   JoinResult,
   Media,
   ModelReport,
+  Picture,
+  PicturesRequest,
   PlanRequest,
   PlanSegmentsRequest,
   ProbeRequest,
@@ -163,6 +166,11 @@ class ChildMedia implements Media {
 
   join(request: JoinRequest): Promise<JoinResult> {
     return this.#enhancer.join(request);
+  }
+
+  takePictures(request: PicturesRequest): Promise<Picture[]> {
+    const plan = (mounts: Mount[], timeoutMs: number) => this.#plan(mounts, timeoutMs);
+    return takePictures({ isolated: this.#isolated, plan, onStart: this.#options.onChild }, request);
   }
 
   devices() {

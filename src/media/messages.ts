@@ -1,6 +1,6 @@
 /** Schemas of the child's messages. The child handles hostile files, so every message is validated. */
 import { z } from 'zod';
-import type { CompiledEngine, DeviceInfo, EnhancePlan, EnhanceResult, JoinResult, ModelReport, ProbeResult, SegmentPlan } from '../../native/index.d.ts';
+import type { CompiledEngine, DeviceInfo, EnhancePlan, EnhanceResult, JoinResult, ModelReport, Picture, ProbeResult, SegmentPlan } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
 /** Names and tags come from files. They are shortened and stripped of control characters, not refused. */
@@ -81,6 +81,19 @@ export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
   startSeconds: seconds,
   stages: z.array(z.object({ name, cpuSeconds: seconds })).max(100),
 });
+
+export const pictureList: z.ZodType<Picture[]> = z
+  .array(
+    z.object({
+      file: name,
+      isPoster: z.boolean(),
+      timeS: seconds,
+      width: side.min(1),
+      height: side.min(1),
+      sizeBytes: count,
+    }),
+  )
+  .max(51);
 
 export const modelReport: z.ZodType<ModelReport> = z.object({
   backend: name,

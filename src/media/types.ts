@@ -8,6 +8,7 @@ import type {
   ModelFile,
   ModelReport,
   ModelTrial,
+  Picture,
   ProbeResult,
   Progress,
   SegmentLengths,
@@ -16,7 +17,7 @@ import type {
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { CompiledEngine, EnhancePlan, EngineResult, JoinResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SegmentLengths, SegmentPlan, SourceLimits, DeviceInfo };
+export type { CompiledEngine, EnhancePlan, EngineResult, JoinResult, ModelFile, ModelReport, ModelTrial, Picture, ProbeResult, Progress, SegmentLengths, SegmentPlan, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -103,6 +104,17 @@ export interface JoinRequest {
   onProgress?: (progress: Progress) => void;
 }
 
+export interface PicturesRequest {
+  /** a result of `enhance` */
+  videoPath: string;
+  /** the pictures appear here under their names */
+  outputDir: string;
+  poster: boolean;
+  thumbnails: number;
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
 export interface CheckModelRequest {
   model: ModelFile;
   trial?: ModelTrial;
@@ -143,6 +155,8 @@ export interface Media {
   planSegments(request: PlanSegmentsRequest): Promise<SegmentPlan>;
   /** Joins the pieces of all segments without encoding, with everything but the video from the source. */
   join(request: JoinRequest): Promise<JoinResult>;
+  /** Takes the poster and the thumbnails of a result, in this order. */
+  takePictures(request: PicturesRequest): Promise<Picture[]>;
   devices(): Promise<DeviceInfo[]>;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;

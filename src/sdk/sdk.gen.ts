@@ -87,7 +87,7 @@ export const createQuote = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Delete a job
  *
- * Permanently deletes the original and the enhanced file, and the upload that the job was created from. A queued job is cancelled and fully refunded. A running
+ * Permanently deletes the original, the enhanced file and its pictures, and the upload that the job was created from. A queued job is cancelled and fully refunded. A running
  * job is cancelled and its unprocessed seconds are refunded. Afterwards the id is unknown.
  *
  */

@@ -322,6 +322,18 @@ export type OutputInput = {
      *
      */
     max_bitrate?: number;
+    /**
+     * Also makes a poster of the result: of a few frames the one that shows the most, as JPEG of at most 1280 × 1280
+     * pixels. Not in test mode.
+     *
+     */
+    poster?: boolean;
+    /**
+     * Also makes so many thumbnails of the result, evenly spaced over its duration, as JPEG of at most 320 × 320
+     * pixels. Not in test mode.
+     *
+     */
+    thumbnails?: number;
 };
 
 /**
@@ -589,10 +601,35 @@ export type JobResult = {
      */
     download_url: string;
     /**
-     * Seconds until the link expires.
+     * Seconds until the links expire.
      */
     expires_in: number;
+    /**
+     * The poster, if the job asked for one.
+     */
+    poster: Picture | null;
+    /**
+     * In order of time; as many as the job asked for.
+     */
+    thumbnails: Array<Picture>;
     retention: RetentionReminder;
+};
+
+/**
+ * A still picture of the result, as JPEG.
+ */
+export type Picture = {
+    /**
+     * Signed URL of the picture.
+     */
+    url: string;
+    /**
+     * Its place in the video, in seconds from the first frame.
+     */
+    time: number;
+    width: number;
+    height: number;
+    size_bytes: number;
 };
 
 export type RetentionReminder = {
@@ -741,7 +778,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'segment' | 'upload';
+    role: 'original' | 'output' | 'segment' | 'upload' | 'poster' | 'thumbnail';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */

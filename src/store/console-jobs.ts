@@ -1,6 +1,6 @@
 /** Jobs as the console shows them: both modes of an account, with their timelines. */
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from './orm.ts';
-import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
+import type { JobPicture, JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
 import type { Db } from './database.ts';
 import type { JobFeed } from './job-feed.ts';
@@ -161,14 +161,14 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
 }
 
 /** The stored files that the job refers to; those of a failed job are destroyed. */
-async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null; output: JobFile | null }> {
-  if (row.status === 'error') return { original: null, output: null };
+async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null; output: JobFile | null; pictures: JobPicture[] }> {
+  if (row.status === 'error') return { original: null, output: null, pictures: [] };
   const stored = await db
     .select({ key: objects.key, size: objects.sizeBytes })
     .from(objects)
     .where(and(eq(objects.jobId, row.id), eq(objects.state, 'stored')));
   const file = (key: string | null) => stored.find((object) => object.key === key) ?? sharedSample(row, key);
-  return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null };
+  return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null, pictures: row.pictures ?? [] };
 }
 
 /** The result of a test job is a file of the service's own, not an object of the job. */

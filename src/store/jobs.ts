@@ -35,12 +35,13 @@ export function jobQueries(
     watch: (accountId, mode, jobId, signal) =>
       watchJob({ feed, jobId, signal, read: () => get(accountId, mode, jobId) }),
     list: (query) => listJobs(db, query),
-    async outputKey(jobId) {
+    async resultFiles(jobId) {
       const [row] = await db
-        .select({ key: jobs.outputKey })
+        .select({ key: jobs.outputKey, pictures: jobs.pictures })
         .from(jobs)
         .where(and(eq(jobs.id, jobId), eq(jobs.status, 'done'), isNull(jobs.deletedAt)));
-      return row?.key ?? null;
+      const { key = null, pictures = null } = row ?? {};
+      return key === null ? null : { outputKey: key, pictures: pictures ?? [] };
     },
     delete: (accountId, mode, jobId, actor?: Actor) =>
       transact(db, (tx) =>
@@ -182,6 +183,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
       deletedAt: sql`now()`,
       deletedBy: by,
       videoUrl: null,
+      pictures: null,
       fileName: null,
       webhookUrl: null,
       metadata: {},

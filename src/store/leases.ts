@@ -2,9 +2,9 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, inArray, isNull, ne, sql } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, ne, notInArray, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
-import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
+import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
@@ -236,8 +236,7 @@ async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
       and(
         eq(objects.jobId, row.id),
         sql`${objects.state} <> 'destroyed'`,
-        sql`${objects.key} IS DISTINCT FROM ${row.originalKey}::text`,
-        sql`${objects.key} IS DISTINCT FROM ${row.outputKey}::text`,
+        notInArray(objects.key, [row.originalKey, row.outputKey, ...(row.pictures ?? []).map(({ key }) => key)].filter((key) => key !== null)),
       ),
     )
     .limit(1);
@@ -249,10 +248,12 @@ export interface FinishedJob {
   /** the file is shared by several jobs: deleting the job does not delete it */
   isShared?: boolean;
   output: OutputFacts;
+  /** stored like the result */
+  pictures?: { stored: StoredFile; picture: JobPicture }[];
   applied: AppliedEnhancements | null;
 }
 
-async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, applied }: FinishedJob) {
+async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, pictures = [], applied }: FinishedJob) {
   const [row] = await tx
     .update(jobs)
     .set({
@@ -263,6 +264,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
       applied,
       outputKey: stored.key,
       segmentPlan: null,
+      pictures: pictures.length === 0 ? null : pictures.map(({ picture }) => picture),
       finishedAt: sql`now()`,
       ...noLease,
     })
@@ -270,6 +272,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
     .returning();
   if (!row) throw new LeaseLost(fence.jobId);
   if (!isShared) await markStored(tx, stored);
+  for (const { stored: file } of pictures) await markStored(tx, file);
   await enqueueLeftovers(tx, row);
   await createDeliveries(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });

@@ -29,7 +29,14 @@ export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
   if (rows.length !== 1) throw new Error(`Object ${stored.key} was not registered, or is destroyed`);
 }
 
-const fileNames: Readonly<Record<Exclude<ObjectRole, 'segment'>, string>> = { original: 'original', output: 'output.mp4' };
+const fileNames: Readonly<Record<Exclude<ObjectRole, 'segment' | 'thumbnail'>, string>> = {
+  original: 'original',
+  output: 'output.mp4',
+  poster: 'poster.jpg',
+};
+
+/** What an object is; a job may have several thumbnails. */
+export type NewObject = Exclude<ObjectRole, 'segment' | 'thumbnail'> | { thumbnail: number };
 
 export interface PendingDeletion {
   keys: string[];
@@ -43,7 +50,7 @@ export function objectQueries(db: Db) {
      * Registers an object before its file is stored and returns its key. The key contains the attempt, so that no attempt
      * overwrites another's file. Throws LeaseLost.
      */
-    registerPendingObject: (fence: Fence, role: Exclude<ObjectRole, 'segment'>): Promise<string> =>
+    registerPendingObject: (fence: Fence, object: NewObject): Promise<string> =>
       transact(db, async (tx) => {
         const [held] = await tx
           .select({ id: jobs.id })
@@ -58,7 +65,8 @@ export function objectQueries(db: Db) {
           )
           .for('share');
         if (!held) throw new LeaseLost(fence.jobId);
-        const key = `jobs/${fence.jobId}/${fence.attempt}/${fileNames[role]}`;
+        const [role, name] = typeof object === 'string' ? [object, fileNames[object]] : ['thumbnail' as const, `thumbnail-${object.thumbnail}.jpg`];
+        const key = `jobs/${fence.jobId}/${fence.attempt}/${name}`;
         await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role });
         return key;
       }),
@@ -106,6 +114,10 @@ export function objectQueries(db: Db) {
 /** Of a piece: the segment that uses it. */
 const ofSegment = and(eq(segments.jobId, objects.jobId), eq(segments.objectKey, objects.key));
 
+/** Whether the job refers to the object. */
+const isUsed = sql`(${objects.key} IN (${jobs.originalKey}, ${jobs.outputKey})
+  OR ${jobs.pictures} @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))) IS TRUE`;
+
 /**
  * All objects of a deleted or failed job; of other jobs those that neither the job, nor its current attempt, nor a segment
  * uses. A finished job needs no pieces.
@@ -116,8 +128,7 @@ const isPendingDeletion = and(
     sql`${jobs.deletedAt} IS NOT NULL`,
     eq(jobs.status, 'error'),
     and(
-      sql`${objects.key} IS DISTINCT FROM ${jobs.originalKey}`,
-      sql`${objects.key} IS DISTINCT FROM ${jobs.outputKey}`,
+      not(isUsed),
       or(
         eq(jobs.status, 'done'),
         and(ne(objects.role, 'segment'), sql`${objects.attempt} < ${jobs.attempt}`),

@@ -111,7 +111,7 @@ export const jobs = pgTable('jobs', {
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output' | 'segment';
+export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment';
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),

@@ -1,7 +1,7 @@
 /** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
 import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
-import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
+import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 
@@ -238,8 +238,8 @@ export interface JobStore {
   /** null for unknown, deleted, another account's or the other mode's job. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
-  /** Storage key of the finished output; null when there is none. */
-  outputKey(jobId: string): Promise<string | null>;
+  /** Storage keys of the finished output and its pictures; null when there is no output. */
+  resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**

@@ -125,7 +125,7 @@ describe('links for players', () => {
   it('appear as the files do, play ranges, and are in the audit log', async () => {
     const job = await makeJob(world, ours.accountId);
     const path = `/console/api/jobs/${job.id}/links`;
-    expect(await ours.browser.call(path)).toEqual({ result: null, source: null });
+    expect(await ours.browser.call(path)).toEqual({ result: null, source: null, pictures: [] });
     await ingestJob(world, job.id);
     const early = await ours.browser.call<ConsoleJobLinks>(path);
     expect(early).toMatchObject({ result: null, source: { expires_in: 3600, size_bytes: 12 } });
@@ -147,10 +147,22 @@ describe('links for players', () => {
     expect(events.filter(({ kind }) => kind === 'result.accessed')).toHaveLength(1);
   });
 
+  it('show the pictures of a result', async () => {
+    const job = await makeJob(world, ours.accountId);
+    await endJob(world, job.id, 'done', { poster: true });
+    const { pictures } = await ours.browser.call<ConsoleJobLinks>(`/console/api/jobs/${job.id}/links`);
+    expect(pictures).toMatchObject([
+      { kind: 'poster', time: 1.5, width: 1280, height: 720, link: { file_name: `${job.id}-1080p-poster.jpg`, size_bytes: 10 } },
+    ]);
+    const shown = await world.app.request(pictures[0]!.link.url);
+    expect(shown.headers.get('content-type')).toBe('image/jpeg');
+    expect(await shown.text()).toBe('the poster');
+  });
+
   it('of a failed job are none', async () => {
     const job = await makeJob(world, ours.accountId);
     await endJob(world, job.id, 'error');
-    expect(await ours.browser.call(`/console/api/jobs/${job.id}/links`)).toEqual({ result: null, source: null });
+    expect(await ours.browser.call(`/console/api/jobs/${job.id}/links`)).toEqual({ result: null, source: null, pictures: [] });
   });
 });
 

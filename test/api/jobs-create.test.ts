@@ -314,7 +314,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
   });
 
   it('keeps how the result is to be encoded, for the worker', async () => {
-    for (const output of [{}, { quality: 'high' }, { quality: 22.5, max_bitrate: 500_000 }]) {
+    for (const output of [{}, { quality: 'high' }, { quality: 22.5, max_bitrate: 500_000, poster: true, thumbnails: 20 }]) {
       const api = makeApi();
       expect((await api.request('/v1/jobs', { method: 'POST', json: { ...input, output } })).status).toBe(201);
       expect((await api.store.allJobs())[0]?.outputSettings).toEqual(output);
@@ -330,6 +330,8 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     { max_bitrate: 200_000_001 },
     { max_bitrate: 1_000_000.5 },
     { codec: 'hevc' },
+    { thumbnails: 21 },
+    { poster: 'yes' },
     null,
   ])('400 for output %j', async (output) => {
     const api = makeApi();

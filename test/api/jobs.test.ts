@@ -191,7 +191,7 @@ describe('GET /v1/jobs/{id}/result', () => {
   it('404 when the job is deleted between two looks at it', async () => {
     const api = makeApi();
     const job = await addJob(api, { ...finished() });
-    api.store.jobs.outputKey = async () => null;
+    api.store.jobs.resultFiles = async () => null;
     expect((await api.request(`/v1/jobs/${job.id}/result`)).status).toBe(404);
   });
 });

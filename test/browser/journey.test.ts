@@ -287,11 +287,22 @@ describe('a file from this computer', () => {
     await page.getByLabel('Video files').setInputFiles(clip);
     await page.getByText('old-camera.mpg').waitFor();
     await page.getByText('320 × 180, mpeg2video').waitFor();
+    await page.getByLabel('Quality').selectOption({ label: 'Smaller file (CRF 20)' });
+    await page.getByText('Enhancements, bitrate and webhook').click();
+    await page.getByLabel('Poster and thumbnails').check();
+    await page.getByText(/^[\d.]+ [kM]B to [\d.]+ [kM]B/).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Enhance', exact: true }).click();
     await page.getByText('This browser cannot play the source’s format').waitFor();
     await page.getByRole('region', { name: 'Player' }).waitFor();
     await page.waitForFunction(() => document.querySelector('video')!.readyState >= 2);
+    await page.getByText(/H\.264 in MP4, CRF 20$/).waitFor();
+    await page.getByRole('img', { name: /^Poster, / }).scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => {
+      const pictures = [...document.querySelectorAll<HTMLImageElement>('.pictures img')];
+      return pictures.length === 6 && pictures.every(({ complete, naturalWidth }) => complete && naturalWidth > 0);
+    });
+    expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('The job is deleted.').waitFor();

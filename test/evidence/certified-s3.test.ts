@@ -55,7 +55,7 @@ describe.skipIf(!there)('a deletion certificate over S3', () => {
       const { job } = await world.store.jobs.create(jobInput(account, { tier: 'secure' }));
       const state = async () => (await world.store.certificates.get(account.id, 'live', job.id))?.state;
       await eventually(async () => (await world.store.jobs.get(account.id, 'live', job.id))?.status === 'done');
-      const Key = (await world.store.jobs.outputKey(job.id))!;
+      const Key = (await world.store.jobs.resultFiles(job.id))!.outputKey;
       await client.send(new PutObjectCommand({ Bucket, Key, Body: 'an older or a newer version' }));
       await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
       expect(await remains(`jobs/${job.id}/`)).toEqual([3, 0, 1]);

@@ -73,6 +73,39 @@ describe('a deletion certificate', () => {
     });
   }
 
+  it('names the poster and the thumbnails of the result, which are kept until then', async () => {
+    const job = await create({ outputSettings: { poster: true, thumbnails: 2 } });
+    await shop.worker().start();
+    await eventually(async () => (await statusOf(job)) === 'done');
+    const { outputKey, pictures } = (await world.store.jobs.resultFiles(job.id))!;
+    expect(pictures.map(({ kind }) => kind)).toEqual(['poster', 'thumbnail', 'thumbnail']);
+    // Nothing that the job refers to counts as left over.
+    expect(await world.store.objects.pendingDeletion(job.id)).toEqual({ keys: [], busyForS: 0 });
+    expect(await world.store.objects.requeuePendingDeletions(-1, 10)).not.toContain(job.id);
+    const keys = [outputKey, ...pictures.map(({ key }) => key)];
+    for (const key of keys) expect(shop.storage.objects.has(key)).toBe(true);
+    expect(pictures[1]).toMatchObject({ time: 1, width: 32, height: 18, size_bytes: 19 });
+    await remove(job);
+    const payload = await certificate(job);
+    expect(payload.objects.map(({ role }) => role).toSorted()).toEqual(['original', 'output', 'poster', 'thumbnail', 'thumbnail']);
+    for (const { key } of payload.objects) expect(shop.storage.objects.has(key)).toBe(false);
+    expect(await world.sql`SELECT pictures FROM jobs WHERE id = ${job.id}`).toEqual([{ pictures: null }]);
+  });
+
+  it('names pictures that a failed attempt left, too', async () => {
+    let attempts = 0;
+    shop.media.onTakePictures = async () => {
+      attempts += 1;
+      if (attempts === 1) throw new Error('The media child is gone');
+    };
+    const job = await create({ outputSettings: { poster: true } });
+    await shop.worker().start();
+    await eventually(async () => (await statusOf(job)) === 'done');
+    await remove(job);
+    const roles = (await certificate(job)).objects.map(({ role }) => role).toSorted();
+    expect(roles).toEqual(['original', 'output', 'output', 'poster']);
+  });
+
   it('is of no other tier, mode, account or job', async () => {
     const [standard, sandbox] = [await create({ tier: 'standard' }), await create({ mode: 'test' })];
     await remove(standard);

@@ -52,7 +52,7 @@ async function expectCleanEnd(job: JobRecord): Promise<void> {
   const events = await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 50 });
   expect(events.map((event) => event.kind).reverse()).toEqual(['job.created', 'job.started', 'job.completed']);
   await eventually(async () => (await storedKeys()).length === 2);
-  expect(await storedKeys()).toContain(await world.store.jobs.outputKey(job.id));
+  expect(await storedKeys()).toContain((await world.store.jobs.resultFiles(job.id))?.outputKey);
   const living = workers.filter((worker) => worker.child.exitCode === null && worker.child.signalCode === null).length;
   await eventually(async () => (await readdir(join(dataDir, 'scratch')).catch(() => [])).length <= living);
   const rows = () => world.sql`SELECT * FROM graphile_worker._private_jobs WHERE payload ->> 'jobId' = ${job.id}`;

@@ -1,5 +1,6 @@
 /** Jobs brought to their states through the store, as a worker does. */
 import type { JobRecord } from '../../src/domain/job.ts';
+import type { Fence } from '../../src/store/index.ts';
 import type { CreateJob } from '../../src/store/types.ts';
 import type { ConsoleWorld } from './console.ts';
 import { source } from './http.ts';
@@ -44,8 +45,8 @@ export async function ingestJob({ store, objects }: World, jobId: string): Promi
   return key;
 }
 
-/** To its end, in error or with both files stored. */
-export async function endJob(world: World, jobId: string, as: 'done' | 'error'): Promise<void> {
+/** To its end, in error or with both files stored, and with a poster if wanted. */
+export async function endJob(world: World, jobId: string, as: 'done' | 'error', { poster = false } = {}): Promise<void> {
   const { store, objects } = world;
   if (as === 'error') {
     const { fence } = (await store.leases.acquire(jobId, 'ingest', owner, 60))!;
@@ -60,6 +61,14 @@ export async function endJob(world: World, jobId: string, as: 'done' | 'error'):
   await store.leases.finish(fence, {
     output: { width: 1920, height: 1080, size_bytes: 16, sha256 },
     stored: { key, size: 16, sha256, version: null },
+    pictures: poster ? [await storePoster(world, fence)] : [],
     applied,
   });
+}
+
+async function storePoster({ store, objects }: World, fence: Fence) {
+  const key = await store.objects.registerPendingObject(fence, 'poster');
+  objects.set(key, Buffer.from('the poster'));
+  const picture = { kind: 'poster' as const, key, time: 1.5, width: 1280, height: 720, size_bytes: 10 };
+  return { stored: { key, size: 10, sha256, version: null }, picture };
 }

@@ -203,7 +203,7 @@ export class ApiStore implements HttpStore {
     get: async (accountId, mode, id) => (await this.#query()).jobs.get(accountId, mode, id),
     watch: (accountId, mode, id, signal) => this.#watch(accountId, mode, id, signal),
     list: async (query) => (await this.#query()).jobs.list(query),
-    outputKey: async (id) => (await this.#query()).jobs.outputKey(id),
+    resultFiles: async (id) => (await this.#query()).jobs.resultFiles(id),
     delete: async (accountId, mode, id, actor) => (await this.#query()).jobs.delete(accountId, mode, id, actor),
   };
 

@@ -17,6 +17,8 @@ import type {
   Media,
   ModelReport,
   PlanSegmentsRequest,
+  Picture,
+  PicturesRequest,
   ProbeRequest,
   ProbeResult,
   SegmentPlan,
@@ -113,6 +115,22 @@ export class FakeMedia implements Media {
     this.openWarmPools++;
     const close = async () => void this.openWarmPools--;
     return { pids: [], ready: 0, close };
+  }
+
+  /** replaced by tests */
+  onTakePictures: (request: PicturesRequest) => Promise<void> = async () => {};
+
+  async takePictures(request: PicturesRequest): Promise<Picture[]> {
+    const { videoPath, outputDir, poster, thumbnails } = request;
+    await readFile(videoPath);
+    await this.onTakePictures(request);
+    const names = [...(poster ? ['poster.jpg'] : []), ...Array.from({ length: thumbnails }, (_, index) => `thumbnail-${index + 1}.jpg`)];
+    return Promise.all(
+      names.map(async (file, index) => {
+        await writeFile(join(outputDir, file), `the ${file}`);
+        return { file, isPoster: file === 'poster.jpg', timeS: index, width: 32, height: 18, sizeBytes: file.length + 4 };
+      }),
+    );
   }
 
   plan(): Promise<EnhancePlan> {

@@ -62,7 +62,7 @@ const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () 
 const rows = (job: JobRecord) => world.sql<{ number: number; state: string; attempt: number }[]>`
   SELECT number, state, attempt FROM segments WHERE job_id = ${job.id} ORDER BY number`;
 const doneRows = async (job: JobRecord) => (await rows(job)).filter(({ state }) => state === 'done').map(({ number }) => number);
-const outputOf = async (job: JobRecord) => shop.storage.objects.get((await world.store.jobs.outputKey(job.id))!)?.toString();
+const outputOf = async (job: JobRecord) => shop.storage.objects.get((await world.store.jobs.resultFiles(job.id))!.outputKey)?.toString();
 const all = 'piece 0, piece 1, piece 2, piece 3';
 const timesMade = (index: number | undefined) => shop.media.enhancements.filter((request) => indexOf(request) === index).length;
 const credits = async () => (await world.store.accounts.get(account.id))!.credits;
@@ -81,6 +81,18 @@ describe('a video in segments', () => {
     expect(await credits()).toBe(60 - job.creditsCharged);
     await eventually(async () => shop.storage.objects.size === 2 && (await rows(job)).length === 0);
     expect(shop.errors).toEqual([]);
+  });
+
+  it('gets the poster and the thumbnails that its job asks for', async () => {
+    const job = await create({ outputSettings: { poster: true, thumbnails: 2 } });
+    await shop.worker(segmented).start();
+    await ended(job, 'done');
+    const { pictures } = (await world.store.jobs.resultFiles(job.id))!;
+    expect(pictures.map(({ kind, key }) => [kind, shop.storage.objects.get(key)?.toString()])).toEqual([
+      ['poster', 'the poster.jpg'],
+      ['thumbnail', 'the thumbnail-1.jpg'],
+      ['thumbnail', 'the thumbnail-2.jpg'],
+    ]);
   });
 
   it.each([0, 9.6])('is none where segments begin at %s s', async (segmentsFromSeconds) => {

@@ -334,7 +334,7 @@ describe('deletion', () => {
       expect(deleted).toEqual({ id: job.id, deletedAt: expect.any(Date), refundedCredits: refund });
       expect((await world.store.accounts.get(account.id))!.credits).toBe(before + refund);
       expect(await world.store.jobs.get(account.id, 'live', job.id)).toBeNull();
-      expect(await world.store.jobs.outputKey(job.id)).toBeNull();
+      expect(await world.store.jobs.resultFiles(job.id)).toBeNull();
       expect((await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 9 })).jobs).toEqual([]);
       expect(await world.store.jobs.delete(account.id, 'live', job.id)).toBeNull();
       const [row] = await world.sql`SELECT * FROM jobs WHERE id = ${job.id}`;

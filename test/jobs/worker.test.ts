@@ -62,7 +62,7 @@ describe('a live job', () => {
     await shop.worker().start();
     await ended(job, 'done');
     const done = (await now(job))!;
-    const key = (await world.store.jobs.outputKey(job.id))!;
+    const key = (await world.store.jobs.resultFiles(job.id))!.outputKey;
     expect(shop.storage.objects.get(key)?.toString()).toBe('enhanced 1080p');
     expect(done).toMatchObject({
       progress: 1,
@@ -336,7 +336,7 @@ describe('deleted objects', () => {
     const first = shop.worker();
     await first.start();
     await ended(job, 'done');
-    const key = (await world.store.jobs.outputKey(job.id))!;
+    const key = (await world.store.jobs.resultFiles(job.id))!.outputKey;
     await world.store.jobs.delete(account.id, 'live', job.id);
     await eventually(
       async () =>
@@ -399,7 +399,7 @@ describe('a sandbox job', () => {
     const { jws } = (await certificate()) as { jws: string };
     const payload = JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as { objects: unknown[] };
     expect(payload.objects).toEqual([]);
-    const key = await world.store.jobs.outputKey(kept.id);
+    const key = (await world.store.jobs.resultFiles(kept.id))?.outputKey;
     expect(await shop.storage.stat(key!)).toEqual({ size: 8 });
     expect(shop.storage.objects.size).toBe(2);
     for (const job of jobs) await world.store.jobs.delete(account.id, 'test', job.id);

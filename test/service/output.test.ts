@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Job, Quote } from '../../src/contract/types.gen.ts';
-import { makeClip } from '../helpers/ffmpeg.ts';
+import type { Job, JobResult, Quote } from '../../src/contract/types.gen.ts';
+import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { call, createCustomer, createSite, type Customer, type Running, type Site, waitForEnd } from '../helpers/service.ts';
-import { hangMs } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
+
+/** of the clip */
+const seconds = 2;
 
 let dir: string;
 let files: FileServer;
@@ -21,7 +24,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-output-'));
   // Grain needs many bits, so that a limit has something to do.
   const video = 'testsrc2=size=320x180:rate=25,noise=alls=30:allf=t';
-  await makeClip(join(dir, 'grain.mp4'), { video, seconds: 4, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12'] });
+  await makeClip(join(dir, 'grain.mp4'), { video, seconds, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12'] });
   files = await startFileServer({ dir });
   site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_ENCODER_CRF: '20' });
   customer = await createCustomer(site);
@@ -43,6 +46,7 @@ interface Encoded {
   bytes: number;
   /** as x264 wrote them into the stream */
   settings: string;
+  result: JobResult;
 }
 
 /** bytes and time of each packet of the video, in order of time */
@@ -58,12 +62,12 @@ async function encode(output: object): Promise<Encoded> {
   expect(created.status, JSON.stringify(created.body)).toBe(201);
   const job = (await waitForEnd(api.url, customer.key, created.body.id)) as unknown as Job;
   expect(job.status, JSON.stringify(job.error)).toBe('done');
-  const link = await call<{ download_url: string }>(api.url, customer.key, 'GET', `/v1/jobs/${job.id}/result`);
+  const link = await call<JobResult>(api.url, customer.key, 'GET', `/v1/jobs/${job.id}/result`);
   const path = join(dir, `${job.id}.mp4`);
   await writeFile(path, Buffer.from(await (await fetch(link.body.download_url)).arrayBuffer()));
   const settings = /x264 - core [^\0]*/.exec((await readFile(path)).toString('latin1'))?.[0] ?? '';
   const bytes = (await packets(path)).reduce((sum, packet) => sum + packet.bytes, 0);
-  return { job, path, bytes, settings };
+  return { job, path, bytes, settings, result: link.body };
 }
 
 const quote = async (output: object) => (await call<Quote>(api.url, customer.key, 'POST', '/v1/quotes', body(output))).body.estimated_size!;
@@ -90,18 +94,39 @@ describe('output', () => {
   });
 
   it('keeps within max_bitrate, over the whole and over each second', async () => {
-    const unlimited = (standard.bytes * 8) / 4;
+    const unlimited = (standard.bytes * 8) / seconds;
     const max_bitrate = Math.round(unlimited / 3);
     const limited = await encode({ max_bitrate });
     expect(limited.job.output).toMatchObject({ quality: 20, max_bitrate });
-    expect((limited.bytes * 8) / 4).toBeLessThan(1.125 * max_bitrate);
+    const bitrate = (limited.bytes * 8) / seconds;
+    // Half a second of the encoder's buffer comes on top.
+    expect(bitrate).toBeLessThan((1 + 0.5 / seconds) * max_bitrate);
     // And uses what it may.
-    expect((limited.bytes * 8) / 4).toBeGreaterThan(0.6 * max_bitrate);
+    expect(bitrate).toBeGreaterThan(0.6 * max_bitrate);
     const sizes = await packets(limited.path);
     for (const { time: start } of sizes) {
       const second = sizes.filter(({ time }) => time >= start && time < start + 1);
       expect(second.reduce((sum, { bytes }) => sum + bytes * 8, 0)).toBeLessThan(1.5 * max_bitrate);
     }
+  });
+
+  it('comes with the pictures that were asked for, until it is deleted', async () => {
+    expect(standard.result).toMatchObject({ poster: null, thumbnails: [] });
+    const { job, result } = await encode({ poster: true, thumbnails: 3, quality: 33.5 });
+    const pictures = [result.poster!, ...result.thumbnails];
+    expect(pictures.map(({ width, height }) => [width, height])).toEqual([[1280, 720], [320, 180], [320, 180], [320, 180]]);
+    expect(result.thumbnails.map(({ time }) => time)).toEqual([1, 3, 5].map((sixths) => expect.closeTo((sixths * seconds) / 6, 1) as number));
+    for (const { url, width, height, size_bytes } of pictures) {
+      const response = await fetch(url);
+      expect(response.headers.get('content-type')).toBe('image/jpeg');
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect(bytes.length).toBe(size_bytes);
+      await writeFile(join(dir, 'picture.jpg'), bytes);
+      expect((await ffprobe(join(dir, 'picture.jpg'))).streams).toMatchObject([{ codec_name: 'mjpeg', width, height }]);
+    }
+    await call(api.url, customer.key, 'DELETE', `/v1/jobs/${job.id}`);
+    const statuses = async () => Promise.all(pictures.map(async ({ url }) => (await fetch(url)).status));
+    await eventually(async () => (await statuses()).every((status) => status === 404));
   });
 
   it('was predicted by the quote: by the source’s bitrate first, then by the account’s own jobs', async () => {

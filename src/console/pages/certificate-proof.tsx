@@ -50,6 +50,8 @@ export function CertificateProof({ jws }: { jws: string }) {
 const roleNames = {
   original: 'Source',
   output: 'Result',
+  poster: 'Poster',
+  thumbnail: 'Thumbnail',
   segment: 'Piece of the result',
   upload: 'Upload',
 } as const satisfies Record<CertificatePayload['objects'][number]['role'], string>;

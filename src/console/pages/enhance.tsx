@@ -34,6 +34,7 @@ export interface Draft {
   quality: string;
   /** Mbit/s, as typed */
   maxBitrate: string;
+  pictures: boolean;
   strengths: Record<Stage, string>;
 }
 
@@ -105,6 +106,7 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
     model: 'auto',
     quality: 'standard',
     maxBitrate: '',
+    pictures: false,
     strengths: { denoise: 'auto', sharpen: 'auto', face_restoration: 'auto', adaptive_contrast: 'auto' },
   };
 }
@@ -147,11 +149,15 @@ const qualities = [
   ['28', 'Smallest file (CRF 28)'],
 ] as const;
 
-function outputOf({ quality, maxBitrate }: Pick<Draft, 'quality' | 'maxBitrate'>): JobInput['output'] {
+/** as many thumbnails as fit into a row */
+const thumbnails = 5;
+
+function outputOf({ quality, maxBitrate, pictures }: Pick<Draft, 'quality' | 'maxBitrate' | 'pictures'>): JobInput['output'] {
   const output: NonNullable<JobInput['output']> = {};
   if (quality === 'high') output.quality = quality;
   else if (quality !== 'standard') output.quality = Number(quality);
   if (maxBitrate !== '') output.max_bitrate = Math.round(Number(maxBitrate) * 1e6);
+  if (pictures) Object.assign(output, { poster: true, thumbnails });
   return Object.keys(output).length === 0 ? undefined : output;
 }
 
@@ -271,6 +277,12 @@ function Extras({ draft, patch, problem }: PartProps & { problem: (field: string
             ))}
           </SelectField>
         </div>
+        <CheckField
+          label="Poster and thumbnails"
+          hint="JPEG files of the result: a poster and five thumbnails. Not in test mode."
+          checked={draft.pictures}
+          onChange={(event) => patch({ pictures: event.target.checked })}
+        />
         <TextField
           label="Largest bitrate in Mbit/s (optional)"
           type="number"

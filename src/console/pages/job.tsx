@@ -52,6 +52,7 @@ function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted:
       {isOpen(job.status) && <RunningJob detail={detail} />}
       {job.error !== null && <JobFailure detail={detail} />}
       {job.status === 'done' && <Viewer detail={detail} />}
+      {job.status === 'done' && <Pictures detail={detail} />}
       <div className="halves">
         <JobFacts detail={detail} />
         <div className="stack-l">
@@ -166,6 +167,25 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
         </p>
       )}
     </div>
+  );
+}
+
+/** The poster and the thumbnails, if the job asked for any. */
+function Pictures({ detail: { job } }: { detail: ConsoleJobDetail }) {
+  const pictures = useLinks(job.id, true).data?.pictures ?? [];
+  if (pictures.length === 0) return null;
+  return (
+    <Panel title="Pictures">
+      <ul className="pictures">
+        {pictures.map(({ kind, time, width, height, link }) => (
+          <li key={link.file_name}>
+            <a href={link.url} download={link.file_name}>
+              <img src={link.url} width={width} height={height} loading="lazy" alt={`${kind === 'poster' ? 'Poster' : 'Thumbnail'}, ${time.toFixed(1)} s`} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 

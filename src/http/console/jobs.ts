@@ -1,11 +1,11 @@
 /** Jobs of the session's account, in both modes. */
 import type { Context } from 'hono';
-import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
+import type { ConsoleJobDetail, ConsoleLink, ConsolePicture } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
-import type { JobRecord, Mode } from '../../domain/job.ts';
+import type { JobPicture, JobRecord, Mode } from '../../domain/job.ts';
 import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
 import { linkValidityS } from '../../domain/limits.ts';
-import { resultFileName } from '../../domain/uploads.ts';
+import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
 import { actorOf } from '../actor.ts';
@@ -107,7 +107,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const { account, user } = c.get('session');
       const files = await store.consoleJobs.files(account.id, c.req.valid('param').id);
       if (files === null) throw jobNotFound();
-      const { job, original, output } = files;
+      const { job, original, output, pictures } = files;
       const result = await linkTo(deps, output, { fileName: resultFileName(job), contentType: 'video/mp4' });
       const source = await linkTo(deps, original, sourceNameAndType(job));
       // Recorded before the response. A HEAD request gets no link.
@@ -115,7 +115,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
         const entry = { accountId: account.id, kind: 'result.accessed' as const, jobId: job.id };
         await store.audit.record({ ...entry, data: { user_id: user.id } });
       }
-      return c.json({ result, source }, 200);
+      return c.json({ result, source, pictures: await linkPictures(deps, job, pictures) }, 200);
     },
 
     consoleStreamJobs: (c) => streamJobs(c, deps),
@@ -164,6 +164,15 @@ async function linkTo(
   const { pathname, search } = new URL(url);
   const href = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
   return { url: href, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };
+}
+
+async function linkPictures(deps: WithConsole, job: JobRecord, pictures: JobPicture[]): Promise<ConsolePicture[]> {
+  const linked = pictures.map(async ({ kind, key, size_bytes: size, time, width, height }) => {
+    const named = { fileName: pictureFileName(job, { key }), contentType: 'image/jpeg' };
+    const link = await linkTo(deps, { key, size }, named);
+    return link === null ? [] : [{ kind, time, width, height, link }];
+  });
+  return (await Promise.all(linked)).flat();
 }
 
 const defaultHeartbeatMs = 15_000;

@@ -19,7 +19,7 @@ function policyOf(mediaOrigins: readonly string[]): string {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data: blob:",
+    `img-src ${["'self'", 'data:', 'blob:', ...mediaOrigins].join(' ')}`,
     `media-src ${["'self'", 'blob:', ...mediaOrigins].join(' ')}`,
     `connect-src ${["'self'", ...mediaOrigins].join(' ')}`,
     "font-src 'self'",

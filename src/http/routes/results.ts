@@ -1,8 +1,8 @@
 /** The download link of a finished job. */
 import { ReelmendError } from '../../domain/errors.ts';
-import type { JobRecord } from '../../domain/job.ts';
+import type { JobPicture, JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
-import { resultFileName } from '../../domain/uploads.ts';
+import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
 import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
@@ -37,13 +37,26 @@ function assertDone(job: JobRecord): void {
   }
 }
 
+async function linkPictures(deps: HttpDeps, job: JobRecord, pictures: JobPicture[]) {
+  const expiresInS = linkValidityS(limitsOf(deps));
+  const linked = pictures.map(async ({ key, kind, ...facts }) => {
+    const { url } = await deps.storage.link(key, { fileName: pictureFileName(job, { key }), contentType: 'image/jpeg', expiresInS });
+    return { kind, picture: { url, ...facts } };
+  });
+  const all = await Promise.all(linked);
+  return {
+    poster: all.find(({ kind }) => kind === 'poster')?.picture ?? null,
+    thumbnails: all.filter(({ kind }) => kind === 'thumbnail').map(({ picture }) => picture),
+  };
+}
+
 async function resultOf(deps: HttpDeps, job: JobRecord) {
   const { store, storage } = deps;
   assertDone(job);
-  const key = await store.jobs.outputKey(job.id);
+  const files = await store.jobs.resultFiles(job.id);
   // The job was deleted between the two queries.
-  if (key === null) throw jobNotFound();
-  const link = await storage.link(key, {
+  if (files === null) throw jobNotFound();
+  const link = await storage.link(files.outputKey, {
     fileName: resultFileName(job),
     contentType: 'video/mp4',
     expiresInS: linkValidityS(limitsOf(deps)),
@@ -52,6 +65,7 @@ async function resultOf(deps: HttpDeps, job: JobRecord) {
   return {
     download_url: link.url,
     expires_in: link.expiresInS,
+    ...(await linkPictures(deps, job, files.pictures)),
     retention: {
       auto_delete_at: expiresAt,
       delete_now: `DELETE /v1/jobs/${job.id}`,

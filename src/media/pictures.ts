@@ -1,0 +1,71 @@
+/** Takes the poster and the thumbnails of a result in a media child. */
+import { mkdtemp, lstat, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { misbehaved } from './failures.ts';
+import { becomesNobody, type ChildPlan, type Mount } from './isolation.ts';
+import { pictureList } from './messages.ts';
+import { insideInput, insideOutput, readableFile } from './plans.ts';
+import { runChild } from './session.ts';
+import type { Picture, PicturesRequest } from './types.ts';
+import { giveToChild, takeFromChild } from './users.ts';
+
+const posterName = 'poster.jpg';
+
+const namesOf = ({ poster, thumbnails }: PicturesRequest): string[] => [
+  ...(poster ? [posterName] : []),
+  ...Array.from({ length: thumbnails }, (_, index) => `thumbnail-${index + 1}.jpg`),
+];
+
+export interface PicturesParts {
+  isolated: boolean;
+  plan(mounts: Mount[], timeoutMs: number): ChildPlan;
+  onStart: ((pid: number) => void) | undefined;
+}
+
+/** The child writes into a folder of its own. Only the pictures that it names are moved out of it. */
+export async function takePictures(parts: PicturesParts, request: PicturesRequest): Promise<Picture[]> {
+  const { outputDir } = request;
+  const videoPath = await readableFile(request.videoPath);
+  const folder = await mkdtemp(join(resolve(outputDir), '.media-'));
+  try {
+    const pictures = await inChild(parts, { ...request, videoPath }, folder);
+    assertExpected(pictures, request);
+    for (const { file, sizeBytes } of pictures) {
+      const made = join(folder, file);
+      const found = await lstat(made).catch((error: unknown) => {
+        throw misbehaved(error);
+      });
+      if (!found.isFile() || found.size !== sizeBytes) throw misbehaved(new Error('the media child reported another picture than it wrote'));
+      await takeFromChild(made);
+      await rename(made, join(outputDir, file));
+    }
+    return pictures;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A child cannot name another file than it was asked for. */
+function assertExpected(pictures: Picture[], request: PicturesRequest): void {
+  const expected = namesOf(request);
+  const fits = pictures.length === expected.length && pictures.every(({ file, isPoster }, index) => file === expected[index] && isPoster === (file === posterName));
+  if (!fits) throw misbehaved(new Error('the media child took other pictures than it was asked for'));
+}
+
+async function inChild({ isolated, plan: planOf, onStart }: PicturesParts, request: PicturesRequest, folder: string): Promise<Picture[]> {
+  const { videoPath, poster, thumbnails, timeoutMs, signal } = request;
+  const mounts: Mount[] = [
+    { from: videoPath, to: insideInput },
+    { from: folder, to: insideOutput, writable: true },
+  ];
+  const plan = planOf(isolated ? mounts : [], timeoutMs);
+  if (becomesNobody(plan)) await giveToChild(folder);
+  const [input, output] = isolated ? [insideInput, insideOutput] : [videoPath, folder];
+  return runChild({
+    plan,
+    message: { op: 'take-pictures', input, folder: output, options: { poster, thumbnails } },
+    result: pictureList,
+    signal,
+    onStart,
+  });
+}
