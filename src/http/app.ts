@@ -29,6 +29,7 @@ import { jobHandlers } from './routes/jobs.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { uploadHandlers } from './routes/uploads.ts';
+import { webhookEndpointHandlers } from './routes/webhook-endpoints.ts';
 import { createStreams } from './streams.ts';
 import { pathError, validationError } from './validation.ts';
 
@@ -90,6 +91,7 @@ function apiHandlers(deps: WithStreams): Handlers {
     ...resultHandlers(deps),
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
+    ...webhookEndpointHandlers(deps),
     ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),

@@ -263,6 +263,11 @@ export type EventKind =
   | 'key.revoked'
   | 'webhook_secret.rotated'
   | 'webhook_secret.switched'
+  | 'webhook_endpoint.created'
+  | 'webhook_endpoint.changed'
+  | 'webhook_endpoint.deleted'
+  | 'webhook_endpoint.secret_rotated'
+  | 'webhook_endpoint.secret_switched'
   | 'user.created'
   | 'user.password_changed'
   | 'operator.added'
@@ -296,6 +301,17 @@ export const certificates = pgTable('certificates', {
   issuedAt: timestamptz('issued_at').notNull(),
 });
 
+export const webhookEndpoints = pgTable('webhook_endpoints', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
+  url: text('url').notNull(),
+  events: text('events').array().$type<WebhookEvent[]>().notNull(),
+  description: text('description').notNull().default(''),
+  enabled: boolean('enabled').notNull().default(true),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+});
+
 export const webhookSecrets = pgTable('webhook_secrets', {
   id: bigintNumber('id').generatedAlwaysAsIdentity().primaryKey(),
   accountId: text('account_id').notNull(),
@@ -303,6 +319,7 @@ export const webhookSecrets = pgTable('webhook_secrets', {
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   expiresAt: timestamptz('expires_at'),
   switchedAt: timestamptz('switched_at'),
+  endpointId: text('endpoint_id'),
 });
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
@@ -310,7 +327,7 @@ export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
 export const webhookDeliveries = pgTable('webhook_deliveries', {
   id: text('id').primaryKey(),
   accountId: text('account_id').notNull(),
-  jobId: text('job_id').notNull(),
+  jobId: text('job_id'),
   event: text('event').$type<WebhookEvent>().notNull(),
   url: text('url'),
   state: text('state').$type<DeliveryState>().notNull().default('pending'),
@@ -319,6 +336,7 @@ export const webhookDeliveries = pgTable('webhook_deliveries', {
   busyUntil: timestamptz('busy_until'),
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   settledAt: timestamptz('settled_at'),
+  endpointId: text('endpoint_id'),
 });
 
 export const webhookAttempts = pgTable(
