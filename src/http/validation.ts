@@ -143,11 +143,16 @@ export function pathError(path: string, target: Target): ReelmendError | undefin
   if (target !== 'param') return undefined;
   if (/^\/(?:v1|console\/api)\/jobs\//.test(path)) return jobNotFound();
   if (/^\/(?:v1|console\/api)\/uploads\//.test(path)) return uploadNotFound();
+  if (/^\/(?:v1|console\/api)\/webhook-endpoints\//.test(path)) return webhookEndpointNotFound();
   return refusal('not_found', 'There is nothing at this path.');
 }
 
 export function uploadNotFound(param?: string): ReelmendError {
   return new ReelmendError('upload_not_found', 'There is no such upload.', param === undefined ? {} : { param });
+}
+
+export function webhookEndpointNotFound(): ReelmendError {
+  return new ReelmendError('webhook_endpoint_not_found', 'There is no such webhook endpoint.');
 }
 
 export function jobNotFound(): ReelmendError {

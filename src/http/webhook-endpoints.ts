@@ -1,12 +1,12 @@
 /** Webhook endpoints of a caller. The routes of the API and of the console share this. */
 import type { WebhookEndpoint, WebhookEndpointSecret } from '../contract/types.gen.ts';
-import { ReelmendError } from '../domain/errors.ts';
 import type { Mode } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { type WebhookEvent, webhookEvents } from '../domain/webhooks.ts';
 import type { Actor, NewEndpointSecret, WebhookEndpointRecord, WhichWebhookEndpoint } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { parsePublicUrl } from './measurement.ts';
+import { webhookEndpointNotFound } from './validation.ts';
 
 /** A validated body; a field that it does not have is undefined. */
 interface EndpointUpdate {
@@ -29,7 +29,7 @@ function serializeSecret({ endpoint, secret, switchesAt }: NewEndpointSecret): W
 
 /** Throws ReelmendError `webhook_endpoint_not_found`. */
 function known<T>(found: T | null): T {
-  if (found === null) throw new ReelmendError('webhook_endpoint_not_found', 'There is no such webhook endpoint.');
+  if (found === null) throw webhookEndpointNotFound();
   return found;
 }
 

@@ -90,6 +90,7 @@ describe('webhook endpoints of a key', () => {
       [api, endpoint.id, { key: api.keys.test }],
       [other, endpoint.id, {}],
       [api, newId('hook'), {}],
+      [api, 'x', {}],
     ];
     for (const [from, id, options] of tries) {
       for (const [method, suffix, json] of [

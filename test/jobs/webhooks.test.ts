@@ -405,6 +405,7 @@ describe('a webhook endpoint', () => {
     expect(sent).toMatchObject({ state: 'delivered', url });
     await endpoints().update(which, { url: `${url}&newest=1` });
     expect(await world.store.deliveries.resend(sent!.id)).toMatchObject({ url: `${url}&newest=1` });
+    expect(await settled('delivered')).toMatchObject({ url: `${url}&newest=1` });
   });
 
   it.each([
