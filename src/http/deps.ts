@@ -9,6 +9,7 @@ import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
 import type { HttpMetrics } from './metrics.ts';
+import type { RequestLog } from './request-log.ts';
 import type { Streams, StreamsOptions } from './streams.ts';
 
 /** The part of pino that http uses. */
@@ -64,6 +65,8 @@ export interface HttpDeps {
   logger: HttpLogger;
   /** free bytes of the disk that uploads are stored on; absent: the storage is not on this machine */
   freeBytes?(): Promise<number>;
+  /** the log of the accounts' requests; absent: none is written */
+  requestLog?: RequestLog;
   /** counts and times requests (`createHttpMetrics`); optional */
   metrics?: HttpMetrics;
   /** serves the console; optional */

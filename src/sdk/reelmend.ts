@@ -6,7 +6,7 @@ import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { listing } from './pages.ts';
 import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
@@ -38,6 +38,7 @@ export interface CreateOptions extends CallOptions {
 export type ListQuery = NonNullable<ListJobsData['query']>;
 export type UploadsQuery = NonNullable<ListUploadsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
+export type RequestLogQuery = NonNullable<ListRequestLogData['query']>;
 
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
 function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
@@ -150,6 +151,8 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
     },
     /** Each page has the signed head of the log. Needs a key of the Secure tier. */
     auditLog: listing((query: AuditLogQuery, options) => call((base) => operations.listAuditLog({ ...base, query }), options)),
+    /** Requests with keys of this mode, newest first. */
+    requestLog: listing((query: RequestLogQuery, options) => call((base) => operations.listRequestLog({ ...base, query }), options)),
     jwks: {
       /** Returns the public keys that verify certificates and audit log heads. */
       get: (options?: CallOptions) => call((base) => operations.getJwks(base), options),
