@@ -20,6 +20,7 @@ CREATE INDEX accounts_closed ON public.accounts USING btree (id) WHERE (closed_a
 CREATE INDEX accounts_state ON public.accounts USING btree (approval_status, id DESC);
 
 CREATE TABLE api_keys (
+  access text NOT NULL DEFAULT 'full'::text,
   account_id text NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   expires_at timestamp with time zone,
@@ -28,14 +29,17 @@ CREATE TABLE api_keys (
   last_four text NOT NULL,
   last_used_at timestamp with time zone,
   mode text NOT NULL,
+  name text NOT NULL DEFAULT ''::text,
   revoked_at timestamp with time zone,
   tier text NOT NULL,
+  CONSTRAINT api_keys_access_check CHECK ((access = ANY (ARRAY['full'::text, 'read_only'::text, 'create_only'::text]))),
   CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
   CONSTRAINT api_keys_id_check CHECK ((id ~ '^key_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT api_keys_last_four_check CHECK ((length(last_four) = 4)),
   CONSTRAINT api_keys_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT api_keys_name_check CHECK ((length(name) <= 100)),
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text])))
 );
@@ -164,6 +168,7 @@ CREATE TABLE jobs (
   file_name text,
   finished_at timestamp with time zone,
   id text COLLATE "C" NOT NULL,
+  in_one_piece boolean NOT NULL DEFAULT false,
   insufficient_disk_since timestamp with time zone,
   lease_expires_at timestamp with time zone,
   lease_owner text,
@@ -177,6 +182,7 @@ CREATE TABLE jobs (
   pictures jsonb,
   progress double precision NOT NULL DEFAULT 0,
   resolution text NOT NULL,
+  segment_plan text,
   source jsonb,
   started_at timestamp with time zone,
   status text NOT NULL DEFAULT 'queued'::text,
@@ -208,7 +214,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
   CONSTRAINT jobs_resolution_check CHECK ((resolution = ANY (ARRAY['1080p'::text, '4k'::text]))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'error'::text]))),
-  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'test_mode'::text]))),
+  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'segments'::text, 'join'::text, 'test_mode'::text]))),
   CONSTRAINT jobs_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text]))),
   CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128)),
   CONSTRAINT jobs_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES uploads(id)
@@ -218,7 +224,7 @@ CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) 
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
 CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
-CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = 'enhance'::text) AND (status = 'running'::text) AND (deleted_at IS NULL));
+CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = ANY (ARRAY['enhance'::text, 'segments'::text, 'join'::text])) AND (status = 'running'::text) AND (deleted_at IS NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION jobs_changed();
@@ -292,7 +298,7 @@ CREATE TABLE objects (
   CONSTRAINT objects_check1 CHECK (((state = 'destroyed'::text) = (destroyed_at IS NOT NULL))),
   CONSTRAINT objects_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
   CONSTRAINT objects_pkey PRIMARY KEY (key),
-  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text]))),
+  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text, 'segment'::text]))),
   CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
   CONSTRAINT objects_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'destroyed'::text])))
 );
@@ -306,6 +312,43 @@ CREATE UNLOGGED TABLE rate_limits (
   tat double precision NOT NULL,
   CONSTRAINT rate_limits_pkey PRIMARY KEY (subject, class)
 );
+
+CREATE TABLE segments (
+  attempt integer NOT NULL DEFAULT 0,
+  crashes integer NOT NULL DEFAULT 0,
+  device_class text NOT NULL,
+  disk_wait_since timestamp with time zone,
+  end_seconds double precision NOT NULL,
+  failures integer NOT NULL DEFAULT 0,
+  frames bigint NOT NULL,
+  job_id text NOT NULL,
+  lease_expires_at timestamp with time zone,
+  lease_owner text,
+  number integer NOT NULL,
+  object_key text,
+  progress double precision NOT NULL DEFAULT 0,
+  result jsonb,
+  sha256 text,
+  start_seconds double precision NOT NULL,
+  state text NOT NULL DEFAULT 'pending'::text,
+  CONSTRAINT segments_check CHECK ((end_seconds > start_seconds)),
+  CONSTRAINT segments_check1 CHECK (((state = 'running'::text) = (lease_owner IS NOT NULL))),
+  CONSTRAINT segments_check2 CHECK (((lease_owner IS NULL) = (lease_expires_at IS NULL))),
+  CONSTRAINT segments_check3 CHECK (((state <> 'done'::text) OR ((object_key IS NOT NULL) AND (sha256 IS NOT NULL) AND (result IS NOT NULL)))),
+  CONSTRAINT segments_device_class_check CHECK ((device_class = ANY (ARRAY['cpu'::text, 'cuda'::text]))),
+  CONSTRAINT segments_frames_check CHECK ((frames > 0)),
+  CONSTRAINT segments_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT segments_number_check CHECK ((number >= 0)),
+  CONSTRAINT segments_object_key_fkey FOREIGN KEY (object_key) REFERENCES objects(key),
+  CONSTRAINT segments_pkey PRIMARY KEY (job_id, number),
+  CONSTRAINT segments_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  CONSTRAINT segments_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT segments_start_seconds_check CHECK ((start_seconds >= (0)::double precision)),
+  CONSTRAINT segments_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'running'::text, 'done'::text])))
+);
+CREATE INDEX segments_leased ON public.segments USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
+CREATE INDEX segments_object ON public.segments USING btree (object_key) WHERE (object_key IS NOT NULL);
+CREATE INDEX segments_pending ON public.segments USING btree (job_id) WHERE (state = 'pending'::text);
 
 CREATE TABLE signing_keys (
   created_at timestamp with time zone NOT NULL DEFAULT now(),

@@ -59,6 +59,7 @@ export const longSteps: Step[] = [
   { name: 'Helm chart, Compose files', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/chart', 'test/deploy/compose'] },
   { name: 'contract, all modes and tiers', lane: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
   { name: 'converter of networks', lane: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
+  { name: 'a network of PyTorch, converted and used', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/convert-network'] },
   { name: 'training ground', lane: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },
   { name: 'other distributions', lane: 'engine', command: ['bash', 'scripts/test-distributions'] },
 ];

@@ -16,6 +16,7 @@
 #include "media/demuxer.h"
 #include "media/video_decoder.h"
 #include "plan/plan.h"
+#include "rotating_kernels.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -73,43 +74,6 @@ std::size_t MovedBy(const KernelCall& call, List<Kernels...>) {
   return bytes;
 }
 
-/// Remembers the calls that a plan makes, so that each can be timed by itself.
-class Recorder : public Device {
- public:
-  explicit Recorder(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  const DeviceFacts& facts() const override { return device_->facts(); }
-  void* Allocate(std::size_t bytes) override { return device_->Allocate(bytes); }
-  void Free(void* memory) noexcept override { device_->Free(memory); }
-  void* AllocatePinned(std::size_t bytes) override { return device_->AllocatePinned(bytes); }
-  void FreePinned(void* memory) noexcept override { device_->FreePinned(memory); }
-  std::size_t FreeBytes() override { return device_->FreeBytes(); }
-  StreamHandle MakeStream() override { return device_->MakeStream(); }
-  void DestroyStream(StreamHandle stream) noexcept override { device_->DestroyStream(stream); }
-  EventHandle MakeEvent() override { return device_->MakeEvent(); }
-  void DestroyEvent(EventHandle event) noexcept override { device_->DestroyEvent(event); }
-  void Record(EventHandle event, StreamHandle stream) override { device_->Record(event, stream); }
-  void WaitOn(StreamHandle stream, EventHandle event) override { device_->WaitOn(stream, event); }
-  bool HasHappened(EventHandle event) override { return device_->HasHappened(event); }
-  void WaitFor(EventHandle event) override { device_->WaitFor(event); }
-  void WaitForStream(StreamHandle stream) override { device_->WaitForStream(stream); }
-  void CopyAsync(const Copy& copy, StreamHandle stream) override { device_->CopyAsync(copy, stream); }
-  void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override {
-    device_->ClearAsync(memory, bytes, stream);
-  }
-  void Launch(const KernelCall& call, StreamHandle stream) override {
-    calls.push_back(call);
-    device_->Launch(call, stream);
-  }
-  void BeginCapture(StreamHandle stream) override { device_->BeginCapture(stream); }
-  GraphHandle EndCapture(StreamHandle stream) override { return device_->EndCapture(stream); }
-  void LaunchGraph(GraphHandle graph, StreamHandle stream) override { device_->LaunchGraph(graph, stream); }
-  void DestroyGraph(GraphHandle graph) noexcept override { device_->DestroyGraph(graph); }
-  std::vector<KernelCall> calls;
-
- private:
-  std::shared_ptr<Device> device_;
-};
-
 /// Median seconds of one of `repeats` launches in a row, over nine rounds after a warm-up.
 template <typename Work>
 double Seconds(Device& device, StreamHandle stream, int repeats, const Work& work) {
@@ -147,36 +111,21 @@ StageOptions OptionsOf(int width, int height, int out_width, int out_height) {
   return o;
 }
 
-/// Each kernel of one frame, with all stages on.
+/// Each kernel of one frame, with all stages on. Repeated calls go through copies of the frame (rotating_kernels.h).
 void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int width, int height, int out_width,
                   int out_height, bool is_hdr, bool is_last) {
-  const auto recorder = std::make_shared<Recorder>(device);
   const Stream stream = MakeStream(device);
   StageOptions options = OptionsOf(width, height, out_width, out_height);
   if (is_hdr) options.tone = pixel::ToneMapOptions{};
-  StagePlan plan(recorder, options);
-  std::vector<std::uint8_t> samples(static_cast<std::size_t>(width) * height * 3 / 2);
-  for (std::uint8_t& sample : samples) sample = static_cast<std::uint8_t>(16 + std::rand() % 220);
-  const DeviceMemory memory = Upload(device, samples.data(), samples.size());
-  Surface surface;
-  surface.width = width;
-  surface.height = height;
-  surface.semi_planar = true;
-  surface.data[0] = static_cast<const std::uint8_t*>(memory.get());
-  surface.data[1] = surface.data[0] + width * height;
-  surface.stride[0] = surface.stride[1] = width;
-  const auto pool = FramePool::Make(device, FramePool::Kind::kDevice, out_width, out_height, 1);
-  const media::UniqueFrame frame = pool->Take();
-  plan.Process(surface, 0, true, stream.get());
-  plan.Complete(0, stream.get());
-  plan.Finish(pool->Target(frame->data[0]), 0, stream.get());
-  device->WaitForStream(stream.get());
-  std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"kernels\": [\n", width, height, out_width,
-              out_height, is_hdr ? "true" : "false");
-  const std::vector<KernelCall> calls = recorder->calls;
+  const RotatingFrames frames(device, options, stream.get());
+  std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"copies\": %d, \"kernels\": [\n", width, height,
+              out_width, out_height, is_hdr ? "true" : "false", frames.count());
+  const std::vector<KernelCall>& calls = frames.calls(0);
   double total = 0;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const double seconds = Seconds(*device, stream.get(), 50, [&] { device->Launch(calls[i], stream.get()); });
+    const RotatingFrames::Rotation rotation = frames.Capture(i, stream.get());
+    const double seconds =
+        Seconds(*device, stream.get(), 4, [&] { device->LaunchGraph(rotation.graph.get(), stream.get()); }) / rotation.launches;
     const auto bytes = static_cast<double>(MovedBy(calls[i], KernelList{}));
     total += seconds;
     std::printf("      {\"name\": \"%s\", \"ms\": %.4f, \"mb\": %.2f, \"gb_per_s\": %.1f, \"of_copy\": %.3f}%s\n",

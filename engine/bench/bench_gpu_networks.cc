@@ -1,6 +1,8 @@
 // Networks on a GPU: the network alone with one to four contexts (the ceiling), with the kernels that fill and empty its
 // tensors, and whole videos. Prints JSON; fails without a GPU or without a backend for it.
-//   bench_gpu_networks MANIFEST_FOLDER [CLIP]    files fast-x2.onnx, quality-x2.onnx … of the folder that are there
+//   bench_gpu_networks MANIFEST_FOLDER [CLIP [MODEL…]]    files fast-x2.onnx, quality-x2.onnx … of the folder that are there,
+//                                                         or of these models alone
+// Engines go to the folder REELMEND_GPU_ENGINES and stay there; without it they are removed at the end.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +25,33 @@ constexpr int kRounds = 7;
 constexpr int kFramesOfRound = 60;
 
 double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Where engines are kept.
+class EngineFolder {
+ public:
+  EngineFolder() {
+    const char* kept = std::getenv("REELMEND_GPU_ENGINES");
+    if (kept != nullptr && *kept != '\0') {
+      path_ = kept;
+      return;
+    }
+    char folder[] = "/tmp/reelmend-engines-XXXXXX";
+    if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kInternal, "No folder for engines can be made in /tmp.");
+    path_ = folder;
+    is_temporary_ = true;
+  }
+  ~EngineFolder() {
+    std::error_code ignored;
+    if (is_temporary_) std::filesystem::remove_all(path_, ignored);
+  }
+  EngineFolder(const EngineFolder&) = delete;
+  EngineFolder& operator=(const EngineFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool is_temporary_ = false;
+};
 
 ModelFile Describe(const std::string& folder, const std::string& name) {
   ModelFile file;
@@ -136,19 +165,21 @@ int Run(int count, char** arguments) {
   const std::shared_ptr<Device> device = OpenCudaDevice(0);
   const DeviceFacts& facts = device->facts();
   const auto backend = inference::OpenGpuBackend({facts.compute_major, facts.compute_minor});
+  const std::vector<std::string> wanted(arguments + std::min(count, 3), arguments + count);
   std::vector<ModelFile> files;
-  for (const char* name : {"fast", "quality"}) {
+  for (const char* name : {"fast", "detail", "quality"}) {
+    if (!wanted.empty() && std::ranges::find(wanted, name) == wanted.end()) continue;
     const ModelFile file = Describe(arguments[1], name);
     if (std::filesystem::exists(file.path)) files.push_back(file);
   }
+  if (files.empty()) throw Error(ErrorCode::kInvalidArgument, "The folder has none of these models.");
   std::printf("{\n  \"device\": \"%s\", \"compute_capability\": \"%d.%d\", \"backend\": \"%s %s\",\n  \"networks\": [\n", facts.name.c_str(),
               facts.compute_major, facts.compute_minor, backend->name().c_str(), backend->version().c_str());
-  char folder[] = "/tmp/reelmend-engines-XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kInternal, "No folder for engines can be made in /tmp.");
+  const EngineFolder engines;
+  const std::string& folder = engines.path();
   for (std::size_t i = 0; i < files.size(); ++i) BenchModel(device, backend, files[i], folder, i + 1 == files.size());
   std::printf("  ]%s\n", count > 2 ? "," : "");
   if (count > 2) BenchVideo(arguments[2], files, folder);
-  std::filesystem::remove_all(folder);
   std::printf("}\n");
   return 0;
 }

@@ -11,6 +11,7 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
     case ErrorCode::kCancelled: return "cancelled";
     case ErrorCode::kUnavailable: return "unavailable";
     case ErrorCode::kNoEngine: return "no_engine";
+    case ErrorCode::kSegmentMismatch: return "segment_mismatch";
     case ErrorCode::kInternal: return "internal";
   }
   return "internal";

@@ -12,6 +12,7 @@
 #include "cuda_network_standin.h"
 #include "device/processor.h"
 #include "helpers/clips.h"
+#include "helpers/networks.h"
 #include "helpers/test_paths.h"
 #include "helpers/onnx_file.h"
 #include "inference/engine_cache.h"
@@ -31,6 +32,9 @@ inline constexpr std::int64_t kOpen = OnnxFile::kOpen;
 
 class CudaNetworkTest : public ::testing::Test {
  protected:
+  /// The stand-in backend runs networks by OpenVINO, with which the builds of the sanitizers do without.
+  void SetUp() override { NEEDS_OPENVINO(); }
+
   std::string Clip(const std::string& size = "160x90", double seconds = 0.48) {
     const std::string file = folder_.File("in-" + size + "-" + std::to_string(seconds) + ".mp4");
     if (!FileExists(file))

@@ -21,6 +21,7 @@ namespace reelmend::cuda::testing {
 /// What the stand-in backend was asked for, and the faults that it is to make.
 struct NetworkLog {
   std::atomic<int> built = 0;
+  std::atomic<int> level = -1;  ///< of the last build
   std::atomic<int> loaded = 0;
   bool builds_slowly = false;  ///< as full TensorRT does
   std::atomic<int> contexts = 0;  ///< alive …
@@ -122,6 +123,7 @@ class StandInBackend : public inference::GpuBackend {
     if (log_->builds_up_to >= 0 && std::int64_t{options.input.width} * options.input.height > log_->builds_up_to)
       throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
     ++log_->built;
+    log_->level = options.level;
     inference::Shape s = options.input;
     if (options.is_range()) s.width = s.height = 0;
     if (options.batch > 1 && log_->refuses_batches) throw Error(ErrorCode::kInvalidArgument, "The model takes one picture at a time.");

@@ -255,6 +255,23 @@ TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
   EXPECT_EQ(log_->built, 1);
 }
 
+TEST_F(CudaNetworks, EnginesAreBuiltAtTheLevelThatIsAskedForAndServeAllJobs) {
+  const std::string in = Clip("160x90", 0.12);
+  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  options.engine_folder = folder_.File("engines");
+  options.may_write_engines = true;
+  const auto run = [&] { run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options); };
+  ASSERT_EQ(setenv("REELMEND_TENSORRT_LEVEL", "3", 1), 0);
+  run();
+  unsetenv("REELMEND_TENSORRT_LEVEL");
+  EXPECT_EQ(log_->level, 3);
+  run();
+  EXPECT_EQ(log_->built, 1) << "the level is not part of the key";
+  options.engine_folder = folder_.File("others");
+  run();
+  EXPECT_EQ(log_->level, 5);
+}
+
 TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
   log_->builds_slowly = true;
   log_->builds_up_to = 1280 * 720;

@@ -326,8 +326,10 @@ TEST(CudaSurfaces, AreReadInOrderAndHeldUntilTheyWereRead) {
 }
 
 TEST(CudaSurfaces, WithoutASessionOfTheGpusEncoderTheCpuEncodes) {
-  // h264_nvenc is asked for really; here no driver answers, as no session does where all are taken.
-  const auto device = std::make_shared<StandInDevice>();
+  // h264_nvenc is asked for really; here no driver answers, as on a GPU without NVENC.
+  StandInOptions own;
+  own.index = 7;  // what one device refuses is remembered for the process
+  const auto device = std::make_shared<StandInDevice>(own);
   const Stream stream = MakeStream(device);
   FakeBridge::sessions_asked_ = 0;
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()));
@@ -337,8 +339,27 @@ TEST(CudaSurfaces, WithoutASessionOfTheGpusEncoderTheCpuEncodes) {
   EXPECT_EQ(encoder->TakeFrame()->format, AV_PIX_FMT_YUV420P);
 }
 
+TEST(CudaSurfaces, AGpuThatCannotEncodeIsAskedOnceForEachSize) {
+  FakeBridge::sessions_asked_ = 0;
+  const auto open = [](int index, int width) {
+    StandInOptions own;
+    own.index = index;
+    const auto device = std::make_shared<StandInDevice>(own);
+    const Stream stream = MakeStream(device);
+    const auto encoder = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()))->MakeEncoder(EncoderOf(width, 360), 3);
+    EXPECT_STREQ(encoder->context().codec->name, "libx264");
+    return FakeBridge::sessions_asked_;
+  };
+  EXPECT_EQ(open(8, 640), 1);
+  EXPECT_EQ(open(8, 640), 1) << "the next job on the same GPU";
+  EXPECT_EQ(open(8, 320), 2) << "another size may be encoded";
+  EXPECT_EQ(open(9, 640), 3) << "another GPU may have an encoder";
+}
+
 TEST(Fault17_35, NoPictureIsMadeForAnEncoderThatRefuses) {
-  const auto device = std::make_shared<StandInDevice>();
+  StandInOptions own;
+  own.index = 10;  // one that was not asked before
+  const auto device = std::make_shared<StandInDevice>(own);
   const Stream stream = MakeStream(device);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()));
   const auto encoder = processor->MakeEncoder(EncoderOf(640, 360), 3);

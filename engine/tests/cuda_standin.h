@@ -29,11 +29,13 @@ struct StandInOptions {
   unsigned seed = 1;
   int lost_after = -1;       ///< pieces of work until the device is lost; −1: never
   bool poisons = true;       ///< fills new and freed memory with rubbish
+  int index = 0;             ///< of the device
 };
 
 class StandInDevice : public Device {
  public:
   explicit StandInDevice(StandInOptions options = {}) : options_(options) {
+    facts_.index = options.index;
     facts_.name = "stand-in";
     facts_.memory_bytes = options.memory_bytes;
   }

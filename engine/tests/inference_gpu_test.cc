@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "helpers/differences.h"
 #include "helpers/onnx_file.h"
 #include "helpers/test_paths.h"
 #include "inference/backend.h"
@@ -28,6 +30,8 @@
 namespace reelmend::inference {
 namespace {
 
+using reelmend::testing::Compare;
+using reelmend::testing::Differences;
 using reelmend::testing::OnnxFile;
 namespace fs = std::filesystem;
 
@@ -111,16 +115,21 @@ TEST(OnnxHalf, TheShippedNetworkIsTheSameWithinAHalfCode) {
   const auto expected = RunOnCpu(*backend, onnx, 96, 64);
   const auto actual = RunOnCpu(*backend, half.onnx, 96, 64);
   ASSERT_EQ(actual.size(), expected.size());
-  float largest = 0;
-  for (std::size_t i = 0; i < actual.size(); ++i) largest = std::max(largest, std::abs(actual[i] - expected[i]));
-  EXPECT_LT(largest, 0.5F / 255);
-  EXPECT_GT(largest, 0) << "nothing was changed";
+  const Differences change = Compare(actual, expected);
+  EXPECT_LT(change.largest, 0.5);
+  EXPECT_LT(change.rms, reelmend::testing::kHalfTolerance.rms);
+  EXPECT_GT(change.largest, 0) << "nothing was changed";
 }
 
-float RootMeanSquare(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return static_cast<float>(std::sqrt(sum / static_cast<double>(a.size())));
+TEST(Differences, AFewSamplesDecideTheLargestOneOnly) {
+  std::vector<float> a(10'000, 0.5F);
+  std::vector<float> b = a;
+  b[17] = 1;
+  EXPECT_DOUBLE_EQ(Compare(a, b).percentile, 0);
+  EXPECT_NEAR(Compare(a, b).rms, 127.5 / 100, 1e-6);
+  EXPECT_NEAR(Compare(a, b).largest, 127.5, 1e-6);
+  for (int i = 0; i < 20; ++i) b[static_cast<std::size_t>(i)] = 0.5F + 10.0F / 255;
+  EXPECT_NEAR(Compare(a, b).percentile, 10, 1e-3) << "twice as many as may";
 }
 
 TEST(OnnxHalf, QuantisedNetworksKeepTheirScales) {
@@ -137,8 +146,10 @@ TEST(OnnxHalf, QuantisedNetworksKeepTheirScales) {
   const auto exact = RunOnCpu(*backend, Shipped("fast-x2.onnx"), 256, 256);
   const auto as_written = RunOnCpu(*backend, onnx, 256, 256);
   const auto changed = RunOnCpu(*backend, half.onnx, 256, 256);
-  EXPECT_LT(RootMeanSquare(changed, exact), RootMeanSquare(as_written, exact));
-  EXPECT_LT(RootMeanSquare(changed, as_written), 1.0F / 255);
+  EXPECT_LT(Compare(changed, exact).rms, Compare(as_written, exact).rms);
+  const Differences change = Compare(changed, as_written);
+  EXPECT_LT(change.rms, reelmend::testing::kInt8Tolerance.rms);
+  EXPECT_LT(change.percentile, reelmend::testing::kInt8Tolerance.percentile);
 }
 
 OnnxFile Between(const std::string& type, const std::vector<testing::Attribute>& attributes = {}) {
@@ -284,6 +295,15 @@ TEST(EngineCache, WithoutAFolderOrLeaveToWriteNothingIsKept) {
   EXPECT_TRUE(Has(said, "cannot be written")) << said;
 }
 
+TEST(BuilderLevel, IsTheBestUnlessTheEnvironmentNamesAnother) {
+  EXPECT_EQ(BuilderLevel(nullptr), 5);
+  EXPECT_EQ(BuilderLevel("0"), 0);
+  EXPECT_EQ(BuilderLevel("3"), 3);
+  for (const char* text : {"", "6", "-1", "3x", "three"}) {
+    EXPECT_THROW(BuilderLevel(text), Error) << text;
+  }
+}
+
 // ---- TensorRT -------------------------------------------------------------------------------------------
 
 TEST(GpuBackends, OneThatIsMissingSaysSoInOneSentence) {
@@ -304,6 +324,40 @@ TEST(GpuBackends, OneThatIsMissingSaysSoInOneSentence) {
     }
   }
   EXPECT_THROW(CreateGpuBackend("abacus"), Error);
+}
+
+TEST(GpuBackends, AreKnownByTheirGpusBeforeTheyAreOpened) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(GpuBackendsFor({8, 9}), (Names{"tensorrt-rtx", "tensorrt"}));
+  EXPECT_EQ(GpuBackendsFor({9, 0}), Names{"tensorrt"});
+  EXPECT_EQ(GpuBackendsFor({10, 0}), Names{"tensorrt"});
+  EXPECT_EQ(GpuBackendsFor({7, 0}), Names{});
+  for (const std::string& name : AvailableGpuBackends()) {
+    for (const GpuTarget target : {GpuTarget{7, 0}, {7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}}) {
+      const Names known = GpuBackendsFor(target);
+      EXPECT_EQ(CreateGpuBackend(name)->Supports(target), std::ranges::find(known, name) != known.end()) << name << " " << target.text();
+    }
+  }
+}
+
+/// Opens a backend for such a GPU, if there is one. Status 0: this process opened TensorRT-RTX, else 1.
+[[noreturn]] void OpenAndSayWhetherRtxWasOpened(const GpuTarget& target) {
+  std::string sentence;
+  try {
+    OpenGpuBackend(target);
+  } catch (const Error& error) {
+    sentence = error.what();
+  }
+  std::fprintf(stderr, "(%s)", sentence.c_str());
+  std::_Exit(Has(ReadBytes("/proc/self/maps"), "tensorrt_rtx") ? 0 : 1);
+}
+
+TEST(GpuBackendsDeathTest, AGpuThatNeedsFullTensorRtOpensNoOther) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // each in a process of its own, which has opened nothing before
+  EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({9, 0}), ::testing::ExitedWithCode(1), "\\(\\)|GPUs of compute capability 9.0 need full TensorRT: ");
+  EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({7, 0}), ::testing::ExitedWithCode(1), "compute capability 7.0");
+  if (std::getenv("REELMEND_EXPECT_TENSORRT") == nullptr) return;
+  EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({8, 9}), ::testing::ExitedWithCode(0), "\\(\\)");
 }
 
 /// TensorRT-RTX, which builds anywhere. Where it was fetched (REELMEND_EXPECT_TENSORRT, set by scripts/test-cuda) it

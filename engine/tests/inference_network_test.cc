@@ -230,7 +230,8 @@ TEST_F(NetworkTest, ThePlanesOfYcbcrKeepTheirOrder) {
 TEST_F(NetworkTest, TilesTogetherEqualTheWhole) {
   struct Case { std::string network; int scale, halo, multiple; ModelFile::Layout layout = ModelFile::Layout::kLumaStrength; };
   const std::vector<Case> cases = {{BoxNetwork(2, 7), 2, 3, 1}, {DeepNetwork(2, 5, 16), 2, 5, 2}, {DeepNetwork(1, 4, 32), 1, 4, 1},
-                                   {DeepNetwork(2, 4, 16, 1, 4, 3), 2, 4, 2, ModelFile::Layout::kYcbcrStrength}};
+                                   {DeepNetwork(2, 4, 16, 1, 4, 3), 2, 4, 2, ModelFile::Layout::kYcbcrStrength},
+                                   {DeepNetwork(4, 4, 16, 1, 3, 3), 4, 4, 1, ModelFile::Layout::kRgb}};
   for (const Case& c : cases) {
     ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
     file.layout = c.layout;

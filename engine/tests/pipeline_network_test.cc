@@ -1,20 +1,17 @@
 // Networks in the pipeline. Their results are known by arithmetic, or held against the plain filter's.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <regex>
 
 #include "cpu/network_stage.h"
 #include "helpers/clips.h"
+#include "helpers/networks.h"
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
-#include "plan/compression_error.h"
-#include "plan/network_choice.h"
+#include "inference/frame_network.h"
 #include "plan/plan.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
@@ -22,118 +19,19 @@
 namespace reelmend {
 namespace {
 
-using plan::FitNetwork;
-using plan::NetworkDevice;
 using testing::DecodeLuma;
 using testing::DecodePlane;
 using testing::DeepNetwork;
+using testing::Described;
 using testing::Ffmpeg;
+using testing::HasOpenVino;
 using testing::NearestNetwork;
 using testing::Psnr;
 using testing::StreamFacts;
 using testing::SwappedChromaNetwork;
 using testing::SwappedRgbNetwork;
 using testing::TemporaryFolder;
-
-bool HasOpenVino() {
-  const auto names = inference::AvailableBackends();
-  return std::find(names.begin(), names.end(), "openvino") != names.end();
-}
-
-#define NEEDS_OPENVINO()                                                                                      \
-  if (!HasOpenVino()) GTEST_SKIP() << "OpenVINO is not in this build: networks are NOT tested (scripts/setup-openvino)."
-
-ModelFile Described(const std::string& name, int scale, ModelFile::Precision precision = ModelFile::Precision::kFp32) {
-  ModelFile file;
-  file.name = name;
-  file.scale = scale;
-  file.precision = precision;
-  file.path = name + std::to_string(scale) + (precision == ModelFile::Precision::kInt8 ? "-int8" : "");
-  return file;
-}
-
-TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
-  const std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("other", 4)};
-  struct Case { Size in, out; int scale, passes; bool after; };
-  for (const Case& c : {Case{{960, 540}, {1920, 1080}, 2, 1, false}, {{960, 540}, {3840, 2160}, 2, 2, false},
-                        {{1280, 720}, {1920, 1080}, 2, 1, false}, {{900, 506}, {1920, 1080}, 2, 1, false},
-                        {{640, 360}, {1920, 1080}, 2, 2, false}, {{320, 180}, {3840, 2160}, 2, 2, false},
-                        {{1920, 1080}, {1920, 1080}, 1, 1, false}, {{1916, 1080}, {1920, 1080}, 1, 1, false},
-                        {{3840, 2160}, {1920, 1080}, 1, 1, true}, {{720, 576}, {1440, 1080}, 2, 1, false}}) {
-    const auto fit = FitNetwork(models, "fast", c.in, c.out);
-    ASSERT_TRUE(fit.has_value());
-    EXPECT_EQ(fit->file.scale, c.scale) << c.in.width << " to " << c.out.width;
-    EXPECT_EQ(fit->passes, c.passes) << c.in.width << " to " << c.out.width;
-    EXPECT_EQ(fit->after_resize, c.after) << c.in.width << " to " << c.out.width;
-  }
-  EXPECT_EQ(FitNetwork(models, "other", {480, 270}, {1920, 1080})->passes, 1);
-  EXPECT_FALSE(FitNetwork(models, "none such", {480, 270}, {1920, 1080}).has_value());
-  EXPECT_FALSE(FitNetwork({Described("fast", 2)}, "fast", {1920, 1080}, {1920, 1080}).has_value());
-}
-
-TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
-  ModelFile colour = Described("quality", 2);
-  colour.layout = ModelFile::Layout::kYcbcrStrength;
-  const std::vector<ModelFile> models = {colour, Described("quality", 1)};
-  const auto twice = FitNetwork(models, "quality", {480, 270}, {1920, 1080});
-  EXPECT_EQ(twice->file.layout, ModelFile::Layout::kYcbcrStrength);
-  EXPECT_EQ(twice->passes, 2);
-  const auto reduced = FitNetwork(models, "quality", {3840, 2160}, {1920, 1080});
-  EXPECT_EQ(reduced->file.layout, ModelFile::Layout::kLumaStrength);
-  EXPECT_TRUE(reduced->after_resize);
-  EXPECT_FALSE(FitNetwork({colour}, "quality", {1920, 1080}, {1920, 1080}).has_value()) << "it is no operator's RGB network";
-}
-
-TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
-  const std::vector<ModelFile> both = {Described("fast", 2), Described("quality", 2)};
-  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkDevice place) {
-    return plan::AutomaticModel(models, {960, 540}, out, place);
-  };
-  EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kGpu), "quality");
-  EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kCpu), "fast");
-  EXPECT_EQ(of({Described("fast", 2)}, {1920, 1080}, NetworkDevice::kGpu), "fast");
-  EXPECT_EQ(of(both, {960, 540}, NetworkDevice::kGpu), "fast") << "there is no larger network for x1";
-}
-
-TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
-  ModelFile int8 = Described("fast", 2, ModelFile::Precision::kInt8);
-  for (const double loss : {-0.2, 0.05, 0.3}) {
-    int8.loss_db = loss;
-    const auto fit = FitNetwork({Described("fast", 2), int8}, "fast", {960, 540}, {1920, 1080});
-    const bool is_int8 = fit->file.precision == ModelFile::Precision::kInt8;
-    EXPECT_EQ(is_int8, inference::HasFastInt8() && loss <= 0.1) << loss;
-  }
-  EXPECT_TRUE(FitNetwork({int8}, "fast", {960, 540}, {1920, 1080}).has_value());  // better than none
-}
-
-TEST(NetworkStrength, FollowsNoiseAndCompression) {
-  const auto strength = [](float noise, float coding) {
-    return plan::ChooseNetworkStrength({}, {noise, {}, coding});
-  };
-  EXPECT_EQ(strength(0, 0), 0);
-  EXPECT_EQ(strength(0.3F, 0.3F), 0);
-  EXPECT_NEAR(strength(25, 0), 0.5F, 1e-6);
-  EXPECT_NEAR(strength(3, 4), std::hypot(3.0, 16 / 5.2) / 50, 1e-6);
-  EXPECT_LT(strength(0, 2), 0.7F * 2 / 50);  // what a good encoder leaves out is not guessed at
-  EXPECT_GT(strength(0, 10), 0.85F * 10 / 50);
-  EXPECT_EQ(strength(80, 0), 1);
-  EnhanceOptions options;
-  options.denoise = {Strength::Mode::kOff, 0};
-  EXPECT_EQ(plan::ChooseNetworkStrength(options, {25, {}, 5}), 0);
-  options.denoise = {Strength::Mode::kFixed, 0.3F};
-  EXPECT_EQ(plan::ChooseNetworkStrength(options, {0, {}, 0}), 0.3F);
-}
-
-TEST(CompressionError, FallsWithTheRate) {
-  const auto error = [](AVCodecID codec, std::int64_t rate) {
-    return plan::CompressionErrorOfRate(codec, rate, 1280, 720, 25);
-  };
-  EXPECT_GT(error(AV_CODEC_ID_H264, 500'000), error(AV_CODEC_ID_H264, 5'000'000));
-  EXPECT_LT(error(AV_CODEC_ID_HEVC, 2'000'000), error(AV_CODEC_ID_H264, 2'000'000));
-  EXPECT_GT(error(AV_CODEC_ID_MPEG2VIDEO, 2'000'000), error(AV_CODEC_ID_H264, 2'000'000));
-  EXPECT_EQ(error(AV_CODEC_ID_FFV1, 2'000'000), 0);
-  EXPECT_EQ(error(AV_CODEC_ID_H264, 0), 0);
-}
+using testing::WideRgbNetwork;
 
 class NetworkPipeline : public ::testing::Test {
  protected:
@@ -212,7 +110,7 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAnRgbNetworkAsItMadeThem) {
   NEEDS_OPENVINO();
   const std::string source = folder_.File("red.mkv");
   Ffmpeg("-f lavfi -i color=red:size=160x120:rate=10:duration=0.3 -c:v ffv1 -pix_fmt yuv420p '" + source + "'");
-  for (const int scale : {1, 2, 3}) {
+  for (const int scale : {1, 2, 3, 4}) {
     ModelFile file = Save("test", SwappedRgbNetwork(scale), scale);
     file.layout = ModelFile::Layout::kRgb;
     EnhanceOptions options = Options({file});
@@ -310,6 +208,52 @@ TEST_F(NetworkPipeline, AnyRatioEndsAtTheExactSize) {
     EXPECT_EQ(result.width, other.width);
     EXPECT_EQ(result.frames, other.frames);
     EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("plain.mp4"))), 18);
+  }
+}
+
+/// How many tiles a job with two threads cuts its frames into.
+std::size_t TilesOfAJob(const ModelFile& file, Size in) {
+  const auto backend = inference::CreateBackend("openvino");
+  inference::FrameNetworkOptions options;  // the bound of memory is that of jobs
+  options.width = in.width;
+  options.height = in.height;
+  options.threads = 2;
+  return inference::FrameNetwork(*backend, file, options).tiles().tiles.size();
+}
+
+/// The networks that people trade: RGB, ×4, no other scale. What they make is resized to the size that was asked for, and a
+/// picture that needs more memory than a job grants them is cut into tiles that no one sees.
+TEST_F(NetworkPipeline, AFourfoldRgbNetworkEndsAtTheExactSizeInTilesWhereMemoryAsksForThem) {
+  NEEDS_OPENVINO();
+  struct Case { Size in; Target target; Size out; bool is_cut; };
+  for (const Case& c : {Case{{640, 360}, Target::k1080p, {1920, 1080}, true}, {{160, 120}, Target::k1080p, {1440, 1080}, false},
+                        {{202, 180}, Target::kSource, {202, 180}, false}}) {
+    const std::string size = std::to_string(c.in.width) + "x" + std::to_string(c.in.height);
+    SCOPED_TRACE(size);
+    const std::string source = Clip("in.mkv", size, "-c:v ffv1 -pix_fmt yuv420p", 0.08);
+    const auto luma = [&](const EnhanceOptions& options) {
+      const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+      EXPECT_EQ(result.applied.model, options.model);
+      EXPECT_EQ(result.width, c.out.width);
+      EXPECT_EQ(result.height, c.out.height);
+      EXPECT_EQ(StreamFacts(folder_.File("out.mp4"), "v").at("height"), std::to_string(c.out.height));
+      return DecodeLuma(folder_.File("out.mp4"));
+    };
+    EnhanceOptions options = Options({});
+    options.target = c.target;
+    options.threads = 2;
+    options.model = "none";
+    const auto plain = luma(options);
+    options.model = "test";
+    const auto with = [&](int planes, bool is_cut) {
+      options.models = {Save("test", WideRgbNetwork(4, planes), 4, 1)};
+      options.models[0].layout = ModelFile::Layout::kRgb;
+      EXPECT_EQ(TilesOfAJob(options.models[0], c.in) > 1, is_cut) << planes;
+      return luma(options);
+    };
+    const auto whole = with(3, false), wide = with(512, c.is_cut);
+    EXPECT_GT(Psnr(wide, whole), 50);
+    EXPECT_GT(Psnr(wide, plain), 18);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads the environment into one typed, validated configuration, once at start. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { defaultDataDir } from './folders.ts';
 import { z } from 'zod';
 import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 
@@ -37,7 +38,7 @@ const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-  REELMEND_DATA_DIR: z.string().min(1).default('.data'),
+  REELMEND_DATA_DIR: z.string().min(1).optional(),
   REELMEND_PUBLIC_URL: httpUrl.optional(),
   REELMEND_ALLOW_HOSTS: z
     .string()
@@ -60,6 +61,7 @@ const environment = z.object({
     .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
     .default('auto'),
   REELMEND_WARM_CHILDREN: integer(1, 0, 64),
+  REELMEND_SEGMENTS_FROM_SECONDS: integer(0, 0, 21_600),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
   REELMEND_ENGINES_DIR: z.string().min(1).optional(),
   REELMEND_ENCODER_PRESET: z
@@ -119,6 +121,8 @@ export interface Config {
   device: string;
   /** size of a worker's warm pool of media children */
   warmChildren: number;
+  /** videos longer than this are enhanced in segments; 0: none is */
+  segmentsFromSeconds: number;
   /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
   /** absolute; engines for GPUs, built ahead of time */
@@ -190,7 +194,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     host: e.HOST,
     databaseUrl: e.DATABASE_URL,
     databaseSessionUrl: e.DATABASE_SESSION_URL,
-    dataDir: resolve(e.REELMEND_DATA_DIR),
+    dataDir: e.REELMEND_DATA_DIR === undefined ? defaultDataDir(variables) : resolve(e.REELMEND_DATA_DIR),
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
     testModeDelayMs: e.REELMEND_TEST_MODE_DELAY_MS,
@@ -208,6 +212,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / Math.max(1, e.REELMEND_WORKER_CONCURRENCY))),
     device: e.REELMEND_DEVICE,
     warmChildren: e.REELMEND_WARM_CHILDREN,
+    segmentsFromSeconds: e.REELMEND_SEGMENTS_FROM_SECONDS,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),
     modelsDir: e.REELMEND_MODELS_DIR === undefined ? undefined : resolve(e.REELMEND_MODELS_DIR),
     encoder: { preset: e.REELMEND_ENCODER_PRESET, crf: e.REELMEND_ENCODER_CRF },

@@ -16,7 +16,7 @@ import { createLogger } from '../observability/logger.ts';
 import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
 import { defaultOutputLimitMb } from '../media/plans.ts';
-import { installedModels, modelNames } from '../media/models.ts';
+import { describeModels, installedModels } from '../media/models.ts';
 import { limitFactors } from '../domain/limits.ts';
 import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
@@ -154,7 +154,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
-    options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, models: modelNames(models), encoderCrf: config.encoder.crf },
+    options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, models: describeModels(models), encoderCrf: config.encoder.crf },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;

@@ -1,10 +1,10 @@
 /** `reelmend accounts …` and `reelmend keys …`: accounts and API keys without the console. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
+import { generateApiKey, hashApiKey, type KeyAccess, keyAccesses, longestKeyName } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { known, type Opened, positiveWhole, withStore } from './with-store.ts';
-import { print } from './terminal.ts';
+import { show } from './table.ts';
 
 /** characters; the limit of the database */
 const longestName = 200;
@@ -34,7 +34,7 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
       deleted = await store.jobs.deleteOfClosed(deletedAtOnce);
       deletedJobs += deleted.length;
     }
-    print({ ...closed, deletedJobs });
+    show({ ...closed, deletedJobs });
   });
 }
 
@@ -48,7 +48,7 @@ async function requireOpen({ store }: Opened, id: string): Promise<void> {
 async function change(id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> {
   await withStore(async (opened) => {
     await requireOpen(opened, id);
-    print(known(await how(opened.store.accounts), 'open account', id));
+    show(known(await how(opened.store.accounts), 'open account', id));
   });
 }
 
@@ -58,7 +58,7 @@ export function accountCommands(): Command {
     .command('create')
     .description('create an account; it stays pending until you approve it')
     .argument('<name>', 'name of the account', accountName)
-    .action((name: string) => withStore(async ({ store }) => print(await store.accounts.create({ name }))));
+    .action((name: string) => withStore(async ({ store }) => show(await store.accounts.create({ name }))));
   accounts
     .command('approve')
     .description('enable the live keys of an account')
@@ -95,23 +95,33 @@ export function accountCommands(): Command {
   accounts
     .command('list')
     .description('list all accounts')
-    .action(() => withStore(async ({ store }) => print(await store.accounts.list())));
+    .action(() => withStore(async ({ store }) => show(await store.accounts.list())));
   return accounts;
 }
 
 interface KeyOptions {
   mode: Mode;
   tier: Tier;
+  name: string;
+  access: KeyAccess;
 }
 
-async function createKey(accountId: string, { mode, tier }: KeyOptions): Promise<void> {
+/** An empty name is none. */
+function keyName(text: string): string {
+  if ([...text].length > longestKeyName || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError(`Expected a name of at most ${longestKeyName} characters.`);
+  }
+  return text;
+}
+
+async function createKey(accountId: string, { mode, tier, name, access }: KeyOptions): Promise<void> {
   await withStore(async (opened) => {
     const { store, secrets } = opened;
     await requireOpen(opened, accountId);
     const { key, lastFour } = generateApiKey(mode);
     const hash = hashApiKey(key, secrets.keyPepper);
-    const record = await store.keys.create({ accountId, mode, tier, hash, lastFour });
-    print({ ...record, key });
+    const record = await store.keys.create({ accountId, mode, tier, name, access, hash, lastFour });
+    show({ ...record, key });
   });
 }
 
@@ -121,7 +131,7 @@ async function rotateKey(id: string, { overlapDays }: { overlapDays: number }): 
     const { key, lastFour } = generateApiKey(old.mode);
     const rotated = await store.keys.rotate(id, { hash: hashApiKey(key, secrets.keyPepper), lastFour, overlapDays });
     if (rotated === null) throw new Error(`The key ${id} is revoked or expired.`);
-    print({ ...rotated.fresh, key, replaces: rotated.old });
+    show({ ...rotated.fresh, key, replaces: rotated.old });
   });
 }
 
@@ -141,10 +151,22 @@ export function keyCommands(): Command {
     .addOption(
       new Option('--tier <tier>', 'tier of the key').choices(['standard', 'secure']).default('standard'),
     )
+    .option('--name <text>', 'what people call the key', keyName, '')
+    .addOption(
+      new Option('--access <access>', 'full; read_only: reads, changes nothing; create_only: creates jobs and uploads, reads nothing else')
+        .choices(keyAccesses)
+        .default('full'),
+    )
     .action(createKey);
   keys
+    .command('rename')
+    .description('change what people call a key')
+    .argument('<key>', 'id, key_…')
+    .argument('<name>', 'at most 100 characters; "" for none', keyName)
+    .action((id: string, name: string) => withStore(async ({ store }) => show(known(await store.keys.rename(id, name), 'key', id))));
+  keys
     .command('rotate')
-    .description('replace a key with a new one of the same mode and tier; both work during the overlap')
+    .description('replace a key with a new one of the same mode, tier, name and access; both work during the overlap')
     .argument('<key>', 'id, key_…')
     .addOption(
       new Option('--overlap-days <days>', 'days for which both keys work, 0 to 7; 0 revokes the old key at once')
@@ -156,7 +178,7 @@ export function keyCommands(): Command {
     .command('revoke')
     .description('revoke a key at once')
     .argument('<key>', 'id, key_…')
-    .action((id: string) => withStore(async ({ store }) => print(known(await store.keys.revoke(id), 'key', id))));
+    .action((id: string) => withStore(async ({ store }) => show(known(await store.keys.revoke(id), 'key', id))));
   keys
     .command('list')
     .description('list the keys of an account')
@@ -164,7 +186,7 @@ export function keyCommands(): Command {
     .action((id: string) =>
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
-        print(await store.keys.list(id));
+        show(await store.keys.list(id));
       }),
     );
   return keys;

@@ -1,12 +1,12 @@
 /** `models add` and `models convert`: convert networks of other tools to ONNX files in the operator's folder. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { projectRoot } from '../media/addon.ts';
-import { type InstalledModel, manifestName, readManifest } from '../media/models.ts';
-import { terminal } from './terminal.ts';
+import { type InstalledModel, manifestName, networkName, readManifest } from '../media/models.ts';
+import { terminal, warn } from './terminal.ts';
 
 const converter = join(projectRoot, 'engine', 'convert');
 /** Installing PyTorch downloads gigabytes. */
@@ -39,8 +39,8 @@ export interface AddOptions {
   acceptLicense?: string | undefined;
 }
 
-/** Downloads a known network, checks and converts it, and adds it to the folder's manifest. */
-export async function addNetwork({ name, folder, acceptLicense }: AddOptions): Promise<InstalledModel[]> {
+/** Downloads a known network, converts it, tries it and installs it in the folder. */
+export async function addNetwork({ name, folder, acceptLicense }: AddOptions, tryOut: TryOut): Promise<void> {
   const network = knownNetworks().find((candidate) => candidate.name === name);
   if (network === undefined) {
     throw new Error(`Unknown network ${name}; available: ${knownNetworks().map((one) => one.name).join(', ')}.`);
@@ -50,7 +50,7 @@ export async function addNetwork({ name, folder, acceptLicense }: AddOptions): P
       `${name} is licensed under ${network.license}, which forbids commercial use. To accept it, add --accept-license ${network.license}.`,
     );
   }
-  return enter(folder, await runConverter(['add', name, '--into', resolve(folder)]));
+  await install({ folder, convert: ['add', name], tryOut });
 }
 
 export interface ConvertOptions {
@@ -59,22 +59,62 @@ export interface ConvertOptions {
   /** name in jobs; default: from the file name */
   name?: string | undefined;
   folder: string;
+  /** SPDX identifier; default: what the file states */
+  license?: string | undefined;
 }
 
-/** Converts a PyTorch network to ONNX and adds it to the folder's manifest. */
-export async function convertNetwork({ file, name = nameOf(file), folder }: ConvertOptions): Promise<InstalledModel[]> {
-  if (!existsSync(file)) throw new Error(`There is no file ${file}.`);
-  return enter(folder, await runConverter(['torch', resolve(file), '--name', name, '--into', resolve(folder)]));
+/** Converts a PyTorch network to ONNX, tries it and installs it in the folder. */
+export async function convertNetwork({ file, name = nameOf(file), folder, license }: ConvertOptions, tryOut: TryOut): Promise<void> {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);
+  const named = networkName.safeParse(name);
+  if (!named.success) throw new Error(`The name ${name} ${named.error.issues[0]!.message}. Choose one with --name.`);
+  await install({ folder, convert: ['torch', resolve(file), '--name', name], tryOut, stated: license === undefined ? {} : { license } });
 }
 
-const nameOf = (file: string) => basename(file, extname(file)).toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '');
+const nameOf = (file: string) => basename(file, extname(file)).toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 64);
+
+/** Runs a converted network once. Throws an error that says why it cannot run. */
+export type TryOut = (model: InstalledModel) => Promise<void>;
 
 type Entry = Record<string, unknown> & { name: string };
 const entries = z.array(z.looseObject({ name: z.string() }));
 
+interface Installation {
+  folder: string;
+  /** arguments of the converter, without the folder */
+  convert: string[];
+  tryOut: TryOut;
+  /** what the operator states about the network */
+  stated?: Partial<Entry>;
+}
+
+/**
+ * Converts into a folder of its own inside the target, tries every file there, and then moves all of it. A network that
+ * cannot be converted or run leaves nothing, so the folder's manifest is always valid.
+ */
+async function install({ folder, convert, tryOut, stated = {} }: Installation): Promise<void> {
+  const path = join(folder, manifestName);
+  if (existsSync(path)) readManifest(folder); // an invalid one is refused before the download
+  mkdirSync(folder, { recursive: true });
+  const staging = mkdtempSync(join(resolve(folder), '.converting-'));
+  try {
+    const made = (await runConverter([...convert, '--into', staging])).map((entry) => ({ ...entry, ...stated }));
+    writeManifest(staging, made);
+    for (const model of readManifest(staging)) await tryOut(model);
+    for (const { note } of made) if (typeof note === 'string') warn(note);
+    const files = readdirSync(staging).filter((file) => file !== manifestName);
+    for (const file of files) renameSync(join(staging, file), join(folder, file));
+    const names = new Set(made.map(({ name }) => name));
+    const others = existsSync(path) ? z.object({ models: entries }).parse(JSON.parse(readFileSync(path, 'utf8'))).models : [];
+    writeManifest(folder, [...others.filter(({ name }) => !names.has(name)), ...made]);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
 async function runConverter(args: string[]): Promise<Entry[]> {
-  const started = promisify(execFile)('bash', [join(converter, 'run'), ...args], { timeout: converterTimeoutMs, maxBuffer: 1e8 });
-  const { stderr } = terminal();
+  const { env, stderr } = terminal();
+  const started = promisify(execFile)('bash', [join(converter, 'run'), ...args], { env, timeout: converterTimeoutMs, maxBuffer: 1e8 });
   // The first run installs Python packages, which takes a while, so its messages are shown at once.
   started.child.stderr?.on('data', (text: Buffer) => {
     if (text.toString().startsWith('convert: installing')) stderr(text.toString());
@@ -86,13 +126,9 @@ async function runConverter(args: string[]): Promise<Entry[]> {
   return entries.parse(JSON.parse(stdout));
 }
 
-/** Adds entries to the folder's manifest, replacing those of the same names. */
-function enter(folder: string, added: Entry[]): InstalledModel[] {
-  mkdirSync(folder, { recursive: true });
+/** Replaces a folder's manifest; readers see the old one or the new one. */
+function writeManifest(folder: string, models: Entry[]): void {
   const path = join(folder, manifestName);
-  const names = new Set(added.map(({ name }) => name));
-  const before = existsSync(path) ? z.object({ models: entries }).parse(JSON.parse(readFileSync(path, 'utf8'))).models : [];
-  const models = [...before.filter(({ name }) => !names.has(name)), ...added];
-  writeFileSync(path, `${JSON.stringify({ version: 1, models }, null, 2)}\n`);
-  return readManifest(folder).filter(({ name }) => names.has(name));
+  writeFileSync(`${path}.new`, `${JSON.stringify({ version: 1, models }, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
 }

@@ -1,5 +1,7 @@
 /** `reelmend enhance`, `plan` and `probe`: work on one file, without a database, with the service's media child. */
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import type { Config } from '../app/config.ts';
@@ -7,15 +9,16 @@ import type { Strength } from '../domain/job.ts';
 import { estimateSize, type SizeEstimate } from '../domain/output-size.ts';
 import { sourceFacts } from '../media/facts.ts';
 import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
-import { bytes, print, say } from './terminal.ts';
+import { fetchInput, type Input } from './inputs.ts';
+import { interruptible } from './interruptible.ts';
+import { bytes, print, say, terminal, warn } from './terminal.ts';
 
 const probeTimeoutMs = 60_000;
 /** A day: the limit only ends what is stuck, since the user can interrupt. */
 const enhanceTimeoutMs = 24 * 3600_000;
 
-export interface EnhanceCommand {
-  input: string;
-  output: string;
+/** How to enhance. */
+export interface EnhanceSettings {
   resolution: '1080p' | '4k' | 'source';
   denoise: Strength;
   sharpen: Strength;
@@ -29,7 +32,13 @@ export interface EnhanceCommand {
   to?: number;
 }
 
-export type PlanCommand = Omit<EnhanceCommand, 'output' | 'from' | 'to'> & { json?: boolean };
+export interface EnhanceCommand extends EnhanceSettings {
+  input: Input;
+  /** path, or `-` for standard output */
+  output: string;
+}
+
+export type PlanCommand = Omit<EnhanceSettings, 'from' | 'to'> & { input: string; json?: boolean };
 
 /** seconds; longer than any video */
 const endOfAll = 1e7;
@@ -48,6 +57,7 @@ export async function probeCommand(media: Media, input: string): Promise<void> {
 /** Prints what `enhance` would do with a file, and why. */
 export async function planCommand(media: Media, config: Config, command: PlanCommand): Promise<void> {
   await requireFile(command.input);
+  await requireModel(config, command.model);
   const options = enhanceOptions(config, command);
   const plan = await media.plan({ inputPath: resolve(command.input), options, timeoutMs: probeTimeoutMs });
   const estimate = expectedSize(plan, config, command);
@@ -69,46 +79,77 @@ function expectedSize({ source, width, height }: EnhancePlan, { encoder }: Confi
   return estimateSize({ output: { width, height }, source: sourceFacts(source), crf: encoder.crf, maxBitrate, samples: [] });
 }
 
-const size = ({ width, height }: { width: number; height: number }) => `${width}×${height}`;
+export const size = ({ width, height }: { width: number; height: number }) => `${width}×${height}`;
 
-/** Enhances a file. The output appears under its name only when it is complete. */
+/** Enhances one video. The output appears under its name only when it is complete; `-` writes it to standard output. */
 export async function enhanceCommand(media: Media, config: Config, command: EnhanceCommand): Promise<void> {
-  await requireFile(command.input);
+  const { output } = command;
+  const piped = output === '-';
+  if (piped && terminal().isTerminal) throw new Error('A terminal cannot show a video: send it to a program or a file.');
+  const bar = progressBar();
+  await interruptible(async (signal) => {
+    try {
+      const draft = piped ? await mkdtemp(join(tmpdir(), 'reelmend-')) : undefined;
+      try {
+        const path = draft === undefined ? output : join(draft, 'output.mp4');
+        const result = await enhanceOne(media, config, { ...command, output: path }, { signal, onProgress: bar.update });
+        bar.stop();
+        // An MP4's index is written last and stands first, so the file must be whole before its first byte leaves.
+        if (draft !== undefined) await sendFile(path);
+        (piped ? warn : say)(summary(result, piped ? 'standard output' : output));
+      } finally {
+        if (draft !== undefined) await rm(draft, { recursive: true, force: true });
+      }
+    } finally {
+      bar.stop();
+    }
+  });
+}
+
+async function sendFile(path: string): Promise<void> {
+  for await (const chunk of createReadStream(path)) await terminal().stdoutBytes(chunk as Buffer);
+}
+
+interface Running {
+  signal: AbortSignal;
+  onProgress: (progress: Progress) => void;
+}
+
+/** Enhances one video into a file. */
+export async function enhanceOne(media: Media, config: Config, command: EnhanceCommand, running: Running): Promise<EnhanceResult> {
+  const { input, from = 0, to = endOfAll } = command;
   const output = resolve(command.output);
-  const { from = 0, to = endOfAll } = command;
   if (from >= to) throw new Error(`--to ${to} must be after --from ${from}.`);
-  if (output === resolve(command.input)) throw new Error('The output would overwrite the input; choose another name.');
-  if ((await stat(output).catch(() => null))?.isDirectory() === true) {
-    throw new Error(`${command.output} is a folder; name a file.`);
-  }
+  if (input.kind === 'file' && output === resolve(input.given)) throw new Error('The output would overwrite the input; choose another name.');
   const outputDir = await mkdtemp(join(dirname(output), '.reelmend-')).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
   });
-  const abort = new AbortController();
-  const interrupt = () => abort.abort(new Error('Interrupted.'));
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  const bar = progressBar();
   try {
+    const fetched = join(outputDir, 'input');
+    if (input.kind !== 'file') await fetchInput(input, fetched, running.signal);
     const result = await media.enhance({
-      inputPath: resolve(command.input),
+      inputPath: input.kind === 'file' ? resolve(input.given) : fetched,
       outputDir,
       outputName: 'output.mp4',
       options: enhanceOptions(config, command),
       timeoutMs: enhanceTimeoutMs,
-      signal: abort.signal,
-      onProgress: bar.update,
+      ...running,
     });
     await rename(join(outputDir, 'output.mp4'), output);
-    bar.stop();
-    say(summary(result, command.output));
+    return result;
   } finally {
-    bar.stop();
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
     await rm(outputDir, { recursive: true, force: true });
   }
 }
 
-function enhanceOptions(config: Config, command: Omit<EnhanceCommand, 'output'>) {
+/** Throws for a network that is not installed, with the names of those that are. */
+export async function requireModel(config: Config, model: string): Promise<void> {
+  const { describeModels, installedModels } = await import('../media/models.ts');
+  const names = ['auto', 'none', ...describeModels(installedModels(config.modelsDir)).map(({ name }) => name)];
+  if (!names.includes(model)) throw new Error(`There is no model “${model}”; there are ${names.join(', ')}.`);
+}
+
+function enhanceOptions(config: Config, command: EnhanceSettings) {
   const { resolution, denoise, sharpen, adaptiveContrast, faceRestoration, model, maxBitrate, from, to } = command;
   const whole = from === undefined && to === undefined;
   return {

@@ -1,13 +1,14 @@
 /** `reelmend ledger|audit|certificates|signing-keys …`: the ledger and the signed evidence of a service. */
 import { Command } from 'commander';
 import { known, type Opened, withStore } from './with-store.ts';
+import { show } from './table.ts';
 import { print, terminal } from './terminal.ts';
 
 /** Checks the ledger. Exit status 1 when a rule is broken. */
 async function checkLedger(): Promise<void> {
   await withStore(async ({ store }) => {
     const [sums, violations] = [await store.ledgerSums(), await store.ledgerCheck()];
-    print({ ok: violations.length === 0, sums, violations });
+    show({ ok: violations.length === 0, sums, violations });
     if (violations.length > 0) terminal().status = 1;
   });
 }
@@ -72,7 +73,7 @@ export function signingKeyCommands(): Command {
   keys
     .command('rotate')
     .description('create a new signing key; old keys stay published')
-    .action(() => withStore(async ({ evidence }) => print({ kid: await evidence.rotate() })));
+    .action(() => withStore(async ({ evidence }) => show({ kid: await evidence.rotate() })));
   keys
     .command('list')
     .description('list the keys, oldest first, and the published key set')
@@ -80,7 +81,7 @@ export function signingKeyCommands(): Command {
       withStore(async ({ store, evidence }) => {
         const published = await evidence.jwks();
         const all = await store.signingKeys.list();
-        print({ keys: all.map(({ kid, createdAt, retiredAt }) => ({ kid, createdAt, retiredAt })), jwks: published });
+        show({ keys: all.map(({ kid, createdAt, retiredAt }) => ({ kid, createdAt, retiredAt })), jwks: published });
       }),
     );
   return keys;

@@ -45,6 +45,11 @@ function scale(text: string): number {
   return Number(text);
 }
 
+function license(text: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9.+() -]{0,99}$/.test(text)) throw new InvalidArgumentError('Expected an SPDX identifier such as CC-BY-4.0.');
+  return text;
+}
+
 interface FolderOptions {
   to?: string;
 }
@@ -74,13 +79,11 @@ export function modelsCommands(): Command {
   models
     .command('convert')
     .description('convert a PyTorch network (.pth, .safetensors) and install it in your folder; needs 5 GB of Python packages')
-    .argument('<file>', 'file of the network')
+    .argument('<file>', 'file of the network; only its weights are read, nothing in it is run')
     .option('--name <name>', 'name in jobs; default: from the file name')
     .addOption(folderOption())
-    .action(async (file: string, options: FolderOptions & { name?: string }) => {
-      const { convertNetwork } = await import('./add-network.ts');
-      await report(await convertNetwork({ file, name: options.name, folder: folderOf(options) }));
-    });
+    .addOption(new Option('--license <spdx>', 'licence of the network, for the manifest; default: what the file states').argParser(license))
+    .action(convertModel);
   models
     .command('check')
     .description('load an ONNX file and run it once; prints one sentence when it fails')
@@ -152,24 +155,30 @@ async function compileModels(media: Media, config: Config, name: string | undefi
 
 async function addModel(name: string | undefined, options: FolderOptions & { acceptLicense?: string }): Promise<void> {
   const { addNetwork, knownNetworks } = await import('./add-network.ts');
-  if (name !== undefined) return report(await addNetwork({ name, folder: folderOf(options), acceptLicense: options.acceptLicense }));
+  if (name !== undefined) return addNetwork({ name, folder: folderOf(options), acceptLicense: options.acceptLicense }, tryOut);
   for (const network of knownNetworks()) {
     const scales = network.files.map(({ scale: times }) => `×${times}`).join(' ');
     say(`${network.name}  ${scales}  ${network.license}  ${network.title}, ${network.credit}`);
   }
 }
 
-/** Small frames: a network of 17 million parameters needs seconds for each. */
-const reportTrial = { width: 128, height: 96, frames: 2 };
+async function convertModel(file: string, options: FolderOptions & { name?: string; license?: string }): Promise<void> {
+  const { convertNetwork } = await import('./add-network.ts');
+  await convertNetwork({ file, name: options.name, folder: folderOf(options), license: options.license }, async (model) => {
+    await tryOut(model);
+    if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author what you may do with it; --license keeps the answer.`);
+  });
+}
 
-/** Runs each new network once in the media child, as a job would, and prints the result. */
-async function report(added: InstalledModel[]): Promise<void> {
+/** Small frames: a network of 17 million parameters needs seconds for each. */
+const firstTrial = { width: 128, height: 96, frames: 2 };
+
+/** Runs a new network once in the media child, as a job would, and prints the result. */
+async function tryOut(model: InstalledModel): Promise<void> {
   const media = await open(configOfTerminal());
   const { toModelFile } = await manifests();
-  for (const model of added) {
-    const result = await media.checkModel({ model: toModelFile(model), trial: reportTrial, timeoutMs: trialTimeoutMs });
-    say(`${label(model)}, ${model.license ?? 'licence unknown'}: good. ${summary(result)}`);
-  }
+  const result = await media.checkModel({ model: toModelFile(model), trial: firstTrial, timeoutMs: trialTimeoutMs });
+  say(`${label(model)}, ${model.license ?? 'licence unknown'}: good. ${summary(result)}`);
 }
 
 interface ListOptions {

@@ -1,16 +1,20 @@
 /** The command line `reelmend`. Errors are one line on stderr and exit status 1. */
 import { readFileSync } from 'node:fs';
-import { getSystemErrorMessage, inspect } from 'node:util';
+import { availableParallelism } from 'node:os';
+import { inspect } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
-import { configWith, withEncoder, withMachine } from './options.ts';
+import { configWith, type OverridingOptions, withEncoder, withMachine } from './options.ts';
+import { reasonOf } from './reason.ts';
 import { configOfTerminal, print, terminal, warn } from './terminal.ts';
 import { remoteCommands } from './remote-commands.ts';
 import { operatorCommands, userCommands } from './user-commands.ts';
 import { verifyCommands } from './verify-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
+import { positiveWhole } from './with-store.ts';
+import type { EnhanceSettings } from './enhance-file.ts';
 import type { Config } from '../app/config.ts';
 import type { Lifetime, Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
@@ -38,7 +42,7 @@ function withEnhancements(command: Command) {
     .addOption(
       new Option('--resolution <target>', 'target size; source keeps the size of the input')
         .choices(['1080p', '4k', 'source'])
-        .makeOptionMandatory(),
+        .default('1080p'),
     )
     .addOption(strengthOption('denoise', 'noise reduction'))
     .addOption(strengthOption('sharpen', 'sharpening'))
@@ -62,6 +66,36 @@ const start = async (roles: Roles, lifetime: Lifetime = {}) => {
 };
 const enhance = () => import('./enhance-file.ts');
 
+interface EnhanceOptions extends EnhanceSettings, OverridingOptions {
+  list?: string;
+  jobs: number;
+  force: boolean;
+}
+
+function enhanceCommand(command: Command): void {
+  command.description('enhance videos; needs no database');
+  withEncoder(withMachine(withEnhancements(command)))
+    .argument('<paths...>', 'videos (files, folders, "patterns", URLs, or - for standard input), then the output: an MP4 file, - for standard output, or a folder')
+    .option('--list <file>', 'take videos from a list, one a line; - reads it from standard input')
+    .option('--jobs <count>', 'videos at the same time', positiveWhole, 1)
+    .option('--force', 'enhance videos whose result is in the folder already, too', false)
+    .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
+    .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
+    .action(runEnhance);
+}
+
+async function runEnhance(paths: string[], { list, jobs, force, ...options }: EnhanceOptions): Promise<void> {
+  const shared = Math.max(1, Math.floor(availableParallelism() / jobs));
+  const config = configWith({ ...options, ...(jobs > 1 && !options.threads ? { threads: String(shared) } : {}) });
+  const { targetsOf } = await import('./inputs.ts');
+  const targets = await targetsOf({ paths, list, resolution: options.resolution });
+  const { enhanceCommand: enhanceFile, requireModel } = await enhance();
+  await requireModel(config, options.model);
+  if (targets.kind === 'one') return enhanceFile(await media(config), config, { ...options, ...targets });
+  const { enhanceFiles } = await import('./enhance-files.ts');
+  await enhanceFiles(await media(config), config, { ...options, ...targets, jobs, force });
+}
+
 function program(): Command {
   const reelmend = new Command('reelmend')
     .description('Enhances videos, as a service or from the command line.')
@@ -81,15 +115,7 @@ function program(): Command {
       start({ api: false, worker: true }, { once, ...(idleExit === undefined ? {} : { idleS: idleExit }) }),
     );
 
-  withEncoder(withMachine(withEnhancements(reelmend.command('enhance').description('enhance one file; needs no database'))))
-    .argument('<in>', 'a video file')
-    .argument('<out>', 'the MP4 file to write; an existing one is replaced')
-    .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
-    .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
-    .action(async (input: string, output: string, options) => {
-      const config = configWith(options);
-      await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
-    });
+  enhanceCommand(reelmend.command('enhance'));
 
   withEncoder(withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why'))))
     .argument('<in>', 'a video file')
@@ -115,11 +141,12 @@ function program(): Command {
     .description('check whether the service of this environment is healthy; for container health checks')
     .action(async () => (await import('./health-command.ts')).healthCommand(configOfTerminal()));
 
-  const groups = [
-    ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
-    ...[ledgerCommands(), auditCommands(), certificateCommands(), signingKeyCommands(), verifyCommands()],
-    ...remoteCommands(),
-  ];
+  const operators = [accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands(), ledgerCommands(), signingKeyCommands()];
+  for (const command of operators.flatMap((group) => group.commands)) {
+    command.option('--json', 'print JSON at a terminal, too; programs get it anyway');
+    command.hook('preAction', () => void (terminal().json = command.opts<{ json?: boolean }>().json === true));
+  }
+  const groups = [modelsCommands(), ...operators, auditCommands(), certificateCommands(), verifyCommands(), ...remoteCommands()];
   for (const group of groups) {
     reelmend.addCommand(group);
     // Commands that are created apart do not inherit these settings by themselves.
@@ -127,16 +154,6 @@ function program(): Command {
     for (const command of group.commands) command.copyInheritedSettings(reelmend);
   }
   return reelmend;
-}
-
-/** Shortens an error to one line. `REELMEND_LOG_LEVEL=debug` shows all of it. */
-function oneLine(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // The database's message is more useful than the query.
-  if (error.message.startsWith('Failed query') && error.cause !== undefined) return oneLine(error.cause);
-  const { path, errno } = error as NodeJS.ErrnoException;
-  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;
-  return error.message.split('\n')[0]!;
 }
 
 /** Runs one command at its terminal. */
@@ -149,7 +166,8 @@ export async function runProgram(args: string[]): Promise<void> {
       terminal().status = error.exitCode;
       return;
     }
-    warn(`reelmend: ${oneLine(error)}`);
+    // `REELMEND_LOG_LEVEL=debug` shows all of it.
+    warn(`reelmend: ${reasonOf(error)}`);
     if (terminal().env['REELMEND_LOG_LEVEL'] === 'debug') warn(inspect(error));
     terminal().status = 1;
   }

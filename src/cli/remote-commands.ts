@@ -1,41 +1,20 @@
 /**
- * `reelmend upload` and `reelmend jobs …`: a customer's commands against a service anywhere, with an API key. They need
- * neither database nor storage.
+ * `reelmend upload`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
+ * need neither database nor storage.
  */
 import { openAsBlob } from 'node:fs';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
+import type { DownloadProgress, Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
+import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
+import { listenCommand } from './listen-command.ts';
 import { bitrate } from './options.ts';
-import { bytes, print, say, terminal } from './terminal.ts';
-
-interface RemoteOptions {
-  url?: string;
-  key?: string;
-}
-
-/** Adds the options that name the service. They are left out of the help of other commands. */
-function withService(command: Command): Command {
-  return command
-    .option('--url <url>', 'base URL of the service; default: REELMEND_URL')
-    .option('--key <key>', 'API key; default: REELMEND_API_KEY. Other users of this machine can see an option');
-}
-
-/** Throws with one sentence that names what is missing. */
-async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
-  const { env } = terminal();
-  const baseUrl = url ?? env['REELMEND_URL'];
-  const apiKey = key ?? env['REELMEND_API_KEY'];
-  if (!baseUrl) throw new Error('Which service? Set REELMEND_URL, or give --url.');
-  if (!apiKey) throw new Error('With which API key? Set REELMEND_API_KEY, or give --key.');
-  const { createReelmend } = await import('../sdk/index.ts');
-  return createReelmend({ baseUrl, apiKey });
-}
+import { bytes, print, say } from './terminal.ts';
 
 export function remoteCommands(): Command[] {
-  return [uploadCommand(), jobCommands()];
+  return [...loginCommands(), uploadCommand(), jobCommands(), listenCommand()];
 }
 
 interface UploadOptions extends RemoteOptions {
@@ -212,17 +191,13 @@ async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {
   }
 }
 
-/** The file appears under its name only when it is complete. */
 async function download(reelmend: Reelmend, { id }: Job, output: string): Promise<void> {
-  const { download_url } = await reelmend.jobs.result(id);
-  const draft = `${resolve(output)}.part`;
+  const bar = progressBar(basename(output));
   try {
-    const response = await fetch(download_url);
-    if (!response.ok || response.body === null) throw new Error(`The result of ${id} could not be downloaded (status ${response.status}).`);
-    await writeFile(draft, response.body);
-    await rename(draft, resolve(output));
+    const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => bar.update(receivedBytes / totalBytes);
+    await reelmend.jobs.download(id, resolve(output), { onProgress });
   } finally {
-    await rm(draft, { force: true });
+    bar.stop();
   }
 }
 

@@ -7,6 +7,12 @@ export interface Terminal {
   env: Record<string, string | undefined>;
   stdin: Readable;
   stdout(text: string): void;
+  /** resolves when more may be written */
+  stdoutBytes(bytes: Uint8Array): Promise<void>;
+  /** whether a person reads stdout */
+  isTerminal: boolean;
+  /** `--json`: people want what programs get */
+  json: boolean;
   stderr(text: string): void;
   /** exit status of the command so far */
   status: number;
@@ -18,6 +24,11 @@ const ofProcess: Terminal = {
     return process.stdin;
   },
   stdout: (text) => void process.stdout.write(text),
+  stdoutBytes: (bytes) => new Promise((resolve, reject) => process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))),
+  get isTerminal() {
+    return process.stdout.isTTY;
+  },
+  json: false,
   stderr: (text) => void process.stderr.write(text),
   get status() {
     return Number(process.exitCode ?? 0);

@@ -7,7 +7,8 @@ import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
 import { known, type Opened, withStore } from './with-store.ts';
-import { print, terminal } from './terminal.ts';
+import { show } from './table.ts';
+import { terminal } from './terminal.ts';
 
 /** characters; the console's limits */
 const shortestPassword = 12;
@@ -46,7 +47,7 @@ async function addOperator(email: string, options: PasswordOptions & { existing?
     }
     if (found === null) await createUser(store, { email, password });
     const operator = await store.users.setOperator(email, true);
-    print({ ...operator, ...(found === null && made ? { password } : {}) });
+    show({ ...operator, ...(found === null && made ? { password } : {}) });
   });
 }
 
@@ -71,7 +72,7 @@ async function addUser(email: string, { name, ...options }: PasswordOptions & { 
   const { password, made } = await readPassword(options);
   await withStore(async ({ store }) => {
     const user = await createUser(store, { email, password, name });
-    print({ ...user, ...(made ? { password } : {}) });
+    show({ ...user, ...(made ? { password } : {}) });
   });
 }
 
@@ -81,7 +82,7 @@ async function resetPassword(email: string, options: PasswordOptions): Promise<v
   await withStore(async ({ store }) => {
     const { id } = known(await store.users.byEmail(email), 'user', email);
     const endedSessions = await store.users.changePassword(id, await createPasswords().hash(password), null);
-    print({ id, email, endedSessions, ...(made ? { password } : {}) });
+    show({ id, email, endedSessions, ...(made ? { password } : {}) });
   });
 }
 
@@ -97,7 +98,7 @@ export function userCommands(): Command {
   users
     .command('list')
     .description('list the users with their accounts')
-    .action(() => withStore(async ({ store }) => print(await store.users.list())));
+    .action(() => withStore(async ({ store }) => show(await store.users.list())));
   users
     .command('reset-password')
     .description('set a new password, print it once, and end the sessions of the user')
@@ -121,11 +122,11 @@ export function operatorCommands(): Command {
     .description('turn an operator into an ordinary user')
     .argument('<email>', 'email address that the user signs in with')
     .action((email: string) =>
-      withStore(async ({ store }) => print(known(await store.users.setOperator(email, false), 'user', email))),
+      withStore(async ({ store }) => show(known(await store.users.setOperator(email, false), 'user', email))),
     );
   operators
     .command('list')
     .description('list the operators')
-    .action(() => withStore(async ({ store }) => print(await store.users.operators())));
+    .action(() => withStore(async ({ store }) => show(await store.users.operators())));
   return operators;
 }

@@ -1,7 +1,7 @@
 /** `reelmend webhooks …`: signing secrets and deliveries. */
 import { Command } from 'commander';
 import { known, positiveWhole, withStore } from './with-store.ts';
-import { print } from './terminal.ts';
+import { show } from './table.ts';
 
 export function webhookCommands(): Command {
   const webhooks = new Command('webhooks').description('manage webhook secrets and deliveries');
@@ -14,7 +14,7 @@ export function webhookCommands(): Command {
         known(await store.accounts.get(id), 'account', id);
         const { secrets, serviceSecret, switchesAt } = await store.webhookSecrets.overview(id);
         const [secret, ...replaced] = secrets;
-        print({ account: id, secret, replaced, serviceSignature: { secret: serviceSecret, switchesAt } });
+        show({ account: id, secret, replaced, serviceSignature: { secret: serviceSecret, switchesAt } });
       }),
     );
   webhooks
@@ -23,7 +23,7 @@ export function webhookCommands(): Command {
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
       withStore(async ({ store }) =>
-        print({ account: id, secret: known(await store.webhookSecrets.rotate(id), 'account', id) }),
+        show({ account: id, secret: known(await store.webhookSecrets.rotate(id), 'account', id) }),
       ),
     );
   webhooks
@@ -33,7 +33,7 @@ export function webhookCommands(): Command {
     .action((id: string) =>
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
-        print({ account: id, switched: await store.webhookSecrets.switchNow(id) });
+        show({ account: id, switched: await store.webhookSecrets.switchNow(id) });
       }),
     );
   webhooks
@@ -44,7 +44,7 @@ export function webhookCommands(): Command {
     .action((id: string, { limit }: { limit: number }) =>
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
-        print(await store.deliveries.page({ accountId: id, limit }));
+        show(await store.deliveries.page({ accountId: id, limit }));
       }),
     );
   webhooks
@@ -52,7 +52,7 @@ export function webhookCommands(): Command {
     .description('send a delivery again now')
     .argument('<delivery>', 'id, evt_…')
     .action((id: string) =>
-      withStore(async ({ store }) => print(known(await store.deliveries.resend(id), 'delivery', id))),
+      withStore(async ({ store }) => show(known(await store.deliveries.resend(id), 'delivery', id))),
     );
   return webhooks;
 }

@@ -1,14 +1,17 @@
 /** Shared by the commands that need the database: opening it, printing JSON, refusing unknown ids. */
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
-import { configOfTerminal } from './terminal.ts';
+import { configOfTerminal, terminal } from './terminal.ts';
 
 export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 
 /** Runs `work` with the migrated database and closes it afterwards. */
 export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = configOfTerminal();
+  requireService(config);
   // Loaded here, so that `--help` and offline commands do not load the database driver.
   const opened = await (await import('../app/open-store.ts')).openStore(config);
   try {
@@ -16,6 +19,14 @@ export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promis
   } finally {
     await opened.close();
   }
+}
+
+/** A data folder that was only guessed must be there: without it, the command would make a service of its own. */
+function requireService({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== undefined || terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data' || existsSync(dataDir)) return;
+  throw new Error(
+    `There is no service here: the folder ${dataDir} does not exist. Run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as it has them.`,
+  );
 }
 
 export function known<T>(value: T | null, what: string, id: string): T {

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -656,6 +656,39 @@ export const uploadPartRoute = createRoute({
         },
         503: {
             description: 'uploadPart 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listModelsRoute = createRoute({
+    operationId: 'listModels',
+    method: 'get',
+    path: '/v1/models',
+    security: [{ apiKey: [] }],
+    responses: {
+        200: {
+            description: 'listModels 200',
+            content: { 'application/json': { schema: zModelList } }
+        },
+        401: {
+            description: 'listModels 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listModels 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listModels 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listModels 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listModels 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -1453,6 +1486,62 @@ export const consoleRevokeKeyRoute = createRoute({
         },
         503: {
             description: 'consoleRevokeKey 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRenameKeyRoute = createRoute({
+    operationId: 'consoleRenameKey',
+    method: 'patch',
+    path: '/console/api/keys/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRenameKeyPath,
+        body: {
+            content: { 'application/json': { schema: zConsoleRenameKeyBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleRenameKey 200',
+            content: { 'application/json': { schema: zConsoleKey } }
+        },
+        400: {
+            description: 'consoleRenameKey 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleRenameKey 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRenameKey 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRenameKey 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleRenameKey 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleRenameKey 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRenameKey 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRenameKey 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRenameKey 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -2724,6 +2813,7 @@ export const routes = {
     getUpload: getUploadRoute,
     completeUpload: completeUploadRoute,
     uploadPart: uploadPartRoute,
+    listModels: listModelsRoute,
     getAccount: getAccountRoute,
     updateAccount: updateAccountRoute,
     listAuditLog: listAuditLogRoute,
@@ -2747,6 +2837,7 @@ export const routes = {
     consoleListKeys: consoleListKeysRoute,
     consoleCreateKey: consoleCreateKeyRoute,
     consoleRevokeKey: consoleRevokeKeyRoute,
+    consoleRenameKey: consoleRenameKeyRoute,
     consoleRotateKey: consoleRotateKeyRoute,
     consoleListJobs: consoleListJobsRoute,
     consoleCreateJob: consoleCreateJobRoute,

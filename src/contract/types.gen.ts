@@ -286,7 +286,8 @@ export type JobInput = {
     enhancements?: EnhancementsInput;
     output?: OutputInput;
     /**
-     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
+     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model; see
+     * `GET /v1/models`.
      *
      */
     model?: string;
@@ -684,7 +685,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'upload' | 'poster' | 'thumbnail';
+    role: 'original' | 'output' | 'poster' | 'thumbnail' | 'segment' | 'upload';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
@@ -826,7 +827,36 @@ export type Account = {
     retention_days: number;
     pricing: Pricing;
     limits: Limits;
+    key: AccountKey;
 };
+
+/**
+ * The key of the request.
+ */
+export type AccountKey = {
+    id: KeyId;
+    /**
+     * Empty if the key has none.
+     */
+    name: string;
+    access: KeyAccess;
+    /**
+     * The last use that was noted before this request; a use is noted at most once a minute.
+     */
+    last_used_at: Timestamp | null;
+};
+
+/**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export type KeyAccess = 'full' | 'read_only' | 'create_only';
+
+/**
+ * What people call the key. Empty for none.
+ */
+export type KeyName = string;
 
 /**
  * Prices of processed video for the key's tier, billed per second to the cent.
@@ -844,6 +874,42 @@ export type Pricing = {
         standard: TierPrices;
         secure?: TierPrices;
     };
+};
+
+export type ModelList = {
+    /**
+     * By name. `auto` and `none` are not listed.
+     */
+    data: Array<Model>;
+};
+
+/**
+ * A network that jobs can run.
+ */
+export type Model = {
+    /**
+     * The value of `model` in a job.
+     */
+    name: string;
+    title: string;
+    /**
+     * What it is for; null if the operator has not said.
+     */
+    description: string | null;
+    /**
+     * Factors by which it enlarges each side, largest first; 1 restores at the same size. The service resizes from
+     * there to the target.
+     *
+     */
+    scales: Array<number>;
+    /**
+     * Its time for a frame on a CPU, as a multiple of the time of `fast`; null if it was not measured.
+     */
+    relative_cost: number | null;
+    /**
+     * SPDX identifier; null if the operator has not said.
+     */
+    license: string | null;
 };
 
 export type TierPrices = {
@@ -1073,6 +1139,8 @@ export type ConsoleKey = {
     id: KeyId;
     mode: Mode;
     tier: Tier;
+    name: KeyName;
+    access: KeyAccess;
     /**
      * Last four characters of the key.
      */
@@ -1105,6 +1173,12 @@ export type ConsoleKeyList = {
 export type ConsoleKeyInput = {
     mode: Mode;
     tier: Tier;
+    name?: KeyName;
+    access?: KeyAccess;
+};
+
+export type ConsoleKeyUpdate = {
+    name: KeyName;
 };
 
 export type ConsoleNewKey = {
@@ -1779,7 +1853,7 @@ export type OperatorDevice = {
 
 export type OperatorLease = {
     id: JobId;
-    step: 'ingest' | 'enhance' | 'test_mode';
+    step: 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
     progress: number;
     lease_expires_at: Timestamp;
 };
@@ -1868,7 +1942,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1966,7 +2040,9 @@ export type ListJobsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2036,7 +2112,8 @@ export type CreateJobErrors = {
     402: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
-     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier),
+     * `key_access_denied` (a restricted key that may only read).
      *
      */
     403: Error;
@@ -2114,7 +2191,8 @@ export type CreateQuoteErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -2181,7 +2259,9 @@ export type DeleteJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2233,7 +2313,9 @@ export type GetJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2285,7 +2367,9 @@ export type GetJobResultErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2343,7 +2427,9 @@ export type StreamJobEventsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2396,7 +2482,8 @@ export type GetDeletionCertificateErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -2466,7 +2553,9 @@ export type ListUploadsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2519,7 +2608,9 @@ export type CreateUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2581,7 +2672,9 @@ export type DeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2633,7 +2726,9 @@ export type GetUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2695,7 +2790,9 @@ export type CompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2822,6 +2919,51 @@ export type UploadPartResponses = {
 
 export type UploadPartResponse = UploadPartResponses[keyof UploadPartResponses];
 
+export type ListModelsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/models';
+};
+
+export type ListModelsErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListModelsError = ListModelsErrors[keyof ListModelsErrors];
+
+export type ListModelsResponses = {
+    /**
+     * The installed models.
+     */
+    200: ModelList;
+};
+
+export type ListModelsResponse = ListModelsResponses[keyof ListModelsResponses];
+
 export type GetAccountData = {
     body?: never;
     path?: never;
@@ -2837,7 +2979,9 @@ export type GetAccountErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2891,7 +3035,8 @@ export type UpdateAccountErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -2961,7 +3106,8 @@ export type ListAuditLogErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -3892,6 +4038,78 @@ export type ConsoleRevokeKeyResponses = {
 };
 
 export type ConsoleRevokeKeyResponse = ConsoleRevokeKeyResponses[keyof ConsoleRevokeKeyResponses];
+
+export type ConsoleRenameKeyData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleKeyUpdate;
+    path: {
+        /**
+         * Id of the key. An unknown id returns 404.
+         */
+        id: KeyId;
+    };
+    query?: never;
+    url: '/console/api/keys/{id}';
+};
+
+export type ConsoleRenameKeyErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRenameKeyError = ConsoleRenameKeyErrors[keyof ConsoleRenameKeyErrors];
+
+export type ConsoleRenameKeyResponses = {
+    /**
+     * The renamed key.
+     */
+    200: ConsoleKey;
+};
+
+export type ConsoleRenameKeyResponse = ConsoleRenameKeyResponses[keyof ConsoleRenameKeyResponses];
 
 export type ConsoleRotateKeyData = {
     /**

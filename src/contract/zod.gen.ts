@@ -383,9 +383,10 @@ export const zDestroyedObject = z.object({
     role: z.enum([
         'original',
         'output',
-        'upload',
         'poster',
-        'thumbnail'
+        'thumbnail',
+        'segment',
+        'upload'
     ]),
     version: z.string().nullable(),
     sha256: zSha256.nullable(),
@@ -481,6 +482,38 @@ export const zJobFailedEvent = z.strictObject({
 });
 
 /**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export const zKeyAccess = z.enum([
+    'full',
+    'read_only',
+    'create_only'
+]);
+
+/**
+ * What people call the key. Empty for none.
+ */
+export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/);
+
+/**
+ * A network that jobs can run.
+ */
+export const zModel = z.object({
+    name: z.string(),
+    title: z.string(),
+    description: z.string().nullable(),
+    scales: z.array(z.int().gte(1)),
+    relative_cost: z.number().gte(0).nullable(),
+    license: z.string().nullable()
+});
+
+export const zModelList = z.object({
+    data: z.array(zModel)
+});
+
+/**
  * US dollars, by target resolution.
  */
 export const zPriceByResolution = z.object({
@@ -515,6 +548,29 @@ export const zLimits = z.object({
     upload_quota_bytes: z.int().gte(1)
 });
 
+/**
+ * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
+ */
+export const zMode = z.enum(['test', 'live']);
+
+export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
+ * The key of the request.
+ */
+export const zAccountKey = z.object({
+    id: zKeyId,
+    name: z.string(),
+    access: zKeyAccess,
+    last_used_at: zTimestamp.nullable()
+});
+
 export const zAccount = z.object({
     id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
     plan: z.string(),
@@ -528,21 +584,9 @@ export const zAccount = z.object({
     ]),
     retention_days: z.int().gte(1).lte(365),
     pricing: zPricing,
-    limits: zLimits
+    limits: zLimits,
+    key: zAccountKey
 });
-
-/**
- * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
- */
-export const zMode = z.enum(['test', 'live']);
-
-export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
 
 export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
 
@@ -654,6 +698,8 @@ export const zConsoleKey = z.object({
     id: zKeyId,
     mode: zMode,
     tier: zTier,
+    name: zKeyName,
+    access: zKeyAccess,
     last_four: z.string(),
     state: z.enum([
         'active',
@@ -675,7 +721,13 @@ export const zConsoleKeyList = z.object({
 
 export const zConsoleKeyInput = z.strictObject({
     mode: zMode,
-    tier: zTier
+    tier: zTier,
+    name: zKeyName.optional(),
+    access: zKeyAccess.optional()
+});
+
+export const zConsoleKeyUpdate = z.strictObject({
+    name: zKeyName
 });
 
 export const zConsoleNewKey = z.object({
@@ -1005,6 +1057,8 @@ export const zOperatorLease = z.object({
     step: z.enum([
         'ingest',
         'enhance',
+        'segments',
+        'join',
         'test_mode'
     ]),
     progress: z.number().gte(0).lte(1),
@@ -1089,6 +1143,7 @@ export const zErrorDetail = z.object({
         'delivery_not_resendable',
         'account_pending_approval',
         'secure_tier_required',
+        'key_access_denied',
         'job_not_found',
         'upload_not_found',
         'not_found',
@@ -1334,6 +1389,15 @@ export const zConsoleListKeysQuery = z.object({
 export const zConsoleCreateKeyBody = zConsoleKeyInput;
 
 export const zConsoleRevokeKeyPath = z.object({
+    id: zKeyId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleRenameKeyBody = zConsoleKeyUpdate;
+
+export const zConsoleRenameKeyPath = z.object({
     id: zKeyId
 });
 

@@ -14,6 +14,16 @@ const randomLength = 32;
 const checksumLength = 6;
 const keyPattern = /^(svc_(?:test|live)_)([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
+/**
+ * What a key may do. `read_only`: reads, but changes nothing. `create_only`: sends videos and creates jobs, but reads nothing
+ * that exists already. src/http/middleware/key-access.ts applies it to the operations.
+ */
+export const keyAccesses = ['full', 'read_only', 'create_only'] as const;
+export type KeyAccess = (typeof keyAccesses)[number];
+
+/** characters of a key's name at most */
+export const longestKeyName = 100;
+
 export interface ParsedKey {
   mode: Mode;
   /** the last four characters, by which people recognise a key */

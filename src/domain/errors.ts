@@ -29,6 +29,7 @@ export const requestErrorCodes = [
   'delivery_not_resendable',
   'account_pending_approval',
   'secure_tier_required',
+  'key_access_denied',
   'job_not_found',
   'upload_not_found',
   'not_found',

@@ -12,6 +12,7 @@ import type { HttpDeps, WithStreams } from './deps.ts';
 import type { App, AppEnv } from './env.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate, requireApproval } from './middleware/authenticate.ts';
+import { requireAccess } from './middleware/key-access.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
@@ -25,6 +26,7 @@ import { docsHandlers } from './routes/docs.ts';
 import { downloadHandlers } from './routes/downloads.ts';
 import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
+import { modelHandlers } from './routes/models.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { uploadHandlers } from './routes/uploads.ts';
@@ -57,6 +59,7 @@ export function buildApp(deps: HttpDeps): App {
     authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
     limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
     approve: requireApproval(),
+    access: requireAccess,
     body: jsonBody({
       limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes,
       timeoutMs: options.bodyTimeoutMs ?? defaultBodyTimeoutMs,
@@ -88,6 +91,7 @@ function apiHandlers(deps: WithStreams): Handlers {
     ...resultHandlers(deps),
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
+    ...modelHandlers(deps),
     ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),

@@ -4,6 +4,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
+import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
 import {
   assertTestBalance,
@@ -55,6 +56,7 @@ export async function createJob(
     ...measured,
     idempotency,
     traceparent: currentTraceparent(),
+    actor: actorOf(principal),
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Jwks } from '../contract/types.gen.ts';
 import type { MeasuredSource, Resolution } from '../domain/job.ts';
 import type { VideoLimits } from '../domain/limits.ts';
+import type { ModelDescription } from '../domain/models.ts';
 import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
@@ -102,8 +103,8 @@ export interface HttpOptions {
   bodyLimitBytes?: number;
   /** time limit for receiving a JSON body, ms; default 30,000 */
   bodyTimeoutMs?: number;
-  /** names of the installed models, without `auto` and `none`; default: none */
-  models?: readonly string[];
+  /** the installed models, without `auto` and `none`; default: none */
+  models?: readonly ModelDescription[];
   /** what a video may have at most; default: those of the specification */
   limits?: VideoLimits;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ConsoleIdentity } from '../store/index.ts';
-import type { Principal } from '../store/types.ts';
+import type { KeyPrincipal } from '../store/types.ts';
 
 /** Variables that middleware sets in Hono's context. */
 export interface AppEnv {
@@ -9,7 +9,7 @@ export interface AppEnv {
     /** the job that the request created, for the access log */
     jobId: string | undefined;
     /** set for every operation that needs an API key */
-    principal: Principal;
+    principal: KeyPrincipal;
     /** set for every console operation that needs a session */
     session: ConsoleIdentity;
     /** the CSRF token of the session */

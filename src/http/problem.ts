@@ -28,6 +28,7 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   max_credits_exceeded: 402,
   account_pending_approval: 403,
   secure_tier_required: 403,
+  key_access_denied: 403,
   csrf_token_invalid: 403,
   cross_site_request: 403,
   operator_required: 403,

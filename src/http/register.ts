@@ -23,6 +23,8 @@ export interface RouteMiddleware {
   limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
   /** runs after the limit, so that refused calls count too */
   approve: MiddlewareHandler<AppEnv>;
+  /** refuses keys whose access does not cover the operation; runs after the limit too */
+  access(operation: { id: OperationId; method: string }): MiddlewareHandler<AppEnv>;
   /** for operations with a JSON body */
   body: MiddlewareHandler<AppEnv>;
   /** for operations of the console */
@@ -75,7 +77,8 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
   const { console } = middleware;
   if (console === undefined || !route.path.startsWith('/console/')) {
     if (needed === undefined) return [];
-    return [middleware.authenticate, middleware.limit(rateClass), middleware.approve];
+    const access = middleware.access({ id, method: route.method });
+    return [middleware.authenticate, middleware.limit(rateClass), middleware.approve, access];
   }
   if (needed === undefined) return console.anonymous(id);
   return [

@@ -1,11 +1,12 @@
 /** Converts the store's records to the types of the contract. */
-import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
+import type { Account as AccountBody, Job, Limits, Model, Pricing } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
+import type { ModelDescription } from '../domain/models.ts';
 import { priceTable } from '../domain/pricing.ts';
 import { sandboxCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
-import type { Account, Principal } from '../store/types.ts';
+import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
@@ -58,7 +59,11 @@ export function serializeJob(job: JobRecord): Job {
 
 /** The values that `model` of a job may have. */
 export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
-  return ['auto', 'none', ...(options?.models ?? [])];
+  return ['auto', 'none', ...(options?.models ?? []).map(({ name }) => name)];
+}
+
+export function serializeModel({ name, title, description, scales, relativeCost, license }: ModelDescription): Model {
+  return { name, title, description, scales, relative_cost: relativeCost, license };
 }
 
 /** What a video may have at most on this service. */
@@ -93,7 +98,8 @@ function serializePricing(tier: Tier): Pricing {
 }
 
 /** `account` must be freshly read: the principal's copy may be older than the last charge. */
-export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
+export function serializeAccount(deps: Pick<HttpDeps, 'options'>, principal: KeyPrincipal, account: Account): AccountBody {
+  const { mode, tier, keyId, name, access, lastUsedAt } = principal;
   return {
     id: account.id,
     plan: account.plan,
@@ -104,5 +110,6 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }
     retention_days: retentionDaysFor(tier, account),
     pricing: serializePricing(tier),
     limits: serializeLimits(deps, account),
+    key: { id: keyId, name, access, last_used_at: lastUsedAt?.toISOString() ?? null },
   };
 }

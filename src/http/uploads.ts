@@ -5,6 +5,7 @@ import { tooLargeMessage } from '../domain/limits.ts';
 import { listedParts, type Part, partLinkValidityS, partsOf, type UploadRecord } from '../domain/uploads.ts';
 import type { MultipartUpload } from '../storage/types.ts';
 import type { Principal, UploadChecksum } from '../store/types.ts';
+import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
 import { limitsOf, uploadQuotaOf } from './serialize.ts';
 import { uploadNotFound } from './validation.ts';
@@ -21,7 +22,8 @@ export interface NewUpload {
 }
 
 /** Throws ReelmendError `video_too_large`, `upload_quota_exceeded`, or `service_unavailable` when disk space is short. */
-export async function createUpload(deps: HttpDeps, { account, mode }: Principal, file: NewUpload): Promise<UploadRecord> {
+export async function createUpload(deps: HttpDeps, principal: Principal, file: NewUpload): Promise<UploadRecord> {
+  const { account, mode } = principal;
   const { store, storage } = deps;
   const limits = limitsOf(deps);
   if (file.sizeBytes > limits.bytes) {
@@ -29,7 +31,7 @@ export async function createUpload(deps: HttpDeps, { account, mode }: Principal,
   }
   await assertDiskSpace(deps, file.sizeBytes);
   const quotaBytes = uploadQuotaOf(deps, account);
-  const upload = await store.uploads.create({ accountId: account.id, mode, ...file, quotaBytes });
+  const upload = await store.uploads.create({ accountId: account.id, mode, ...file, quotaBytes, actor: actorOf(principal) });
   try {
     const { id } = await storage.createMultipart(upload.key);
     await store.uploads.begin(upload.id, id);

@@ -1,4 +1,4 @@
-/** Step 2 of a job: enhances the stored original in a media child and stores the result. */
+/** Step 2 of a job: enhances the stored original in a media child and stores the result; or cuts a long one into segments. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
@@ -7,18 +7,17 @@ import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../doma
 import { crfOf, expectedResultBytes } from '../domain/output-size.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
-import type { FinishedJob } from '../store/leases.ts';
 import { assertSameSource } from './ingest-step.ts';
-import { jobIdOf } from './payload.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
+import { planSegments } from './plan-segments.ts';
+import { storePictures } from './store-pictures.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
-  runStep(worker, 'enhance', jobIdOf(payload), enhance);
+export const enhanceJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'enhance', jobId, enhance);
 
-const outputName = 'output.mp4';
+export const outputName = 'output.mp4';
 
 /** Warm media children for this worker's jobs; undefined: each job starts its own child. */
 export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
@@ -47,6 +46,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await openToChild(inputPath);
 
   const billedS = job.source?.duration ?? job.durationSeconds;
+  if (await planSegments(context, inputPath, mediaOptions(worker, job, billedS))) return;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
@@ -56,7 +56,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
 
   const key = await worker.store.objects.registerPendingObject(fence, 'output');
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
-  const pictures = await storePictures(context, outputDir);
+  const pictures = await storePictures(context, join(outputDir, outputName));
   await worker.store.leases.finish(fence, {
     stored,
     pictures,
@@ -69,27 +69,6 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
     },
     applied: appliedEnhancements(result),
   });
-}
-
-/** ms; a few seconds of the video are decoded for each picture */
-const picturesTimeoutMs = 300_000;
-
-/** Takes the pictures that the job asks for, of its result, and stores them. */
-async function storePictures({ worker, job, fence, signal }: StepContext, outputDir: string) {
-  const { poster = false, thumbnails = 0 } = job.outputSettings;
-  if (!poster && thumbnails === 0) return [];
-  const videoPath = join(outputDir, outputName);
-  await openToChild(videoPath);
-  const taken = await worker.media.takePictures({ videoPath, outputDir, poster, thumbnails, timeoutMs: picturesTimeoutMs, signal });
-  const made: NonNullable<FinishedJob['pictures']> = [];
-  for (const { file, isPoster, timeS, width, height } of taken) {
-    const number = made.filter(({ picture }) => picture.kind === 'thumbnail').length + 1;
-    const key = await worker.store.objects.registerPendingObject(fence, isPoster ? 'poster' : { thumbnail: number });
-    const stored = await worker.storage.putFile(key, join(outputDir, file), { contentType: 'image/jpeg', signal });
-    const kind = isPoster ? ('poster' as const) : ('thumbnail' as const);
-    made.push({ stored, picture: { kind, key, time: timeS, width, height, size_bytes: stored.size } });
-  }
-  return made;
 }
 
 /** The engine's own measurements, with core seconds by stage. */
@@ -121,7 +100,7 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
   }
 }
 
-function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
+export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
   const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
   const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
   return {
@@ -139,7 +118,7 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
 }
 
 /** The settings of the job's encoder, as its record states them. */
-function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
+export function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
   return { quality: crfOf(outputSettings.quality, config.encoder.crf), max_bitrate: outputSettings.max_bitrate ?? null };
 }
 
@@ -153,7 +132,7 @@ function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
   return { device, threads, encoder };
 }
 
-function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
+export function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
   return {
     plan: plan.map(({ name, strength, why }) => ({ stage: name, strength, reason: why })),
     denoise: applied.denoise,

@@ -17,6 +17,8 @@ const calls: Record<Exclude<keyof Addon, 'default'>, true> = {
   limitProcessorTime: true,
   plan: true,
   takePictures: true,
+  planSegments: true,
+  joinSegments: true,
   checkModel: true,
   compileModel: true,
   devices: true,

@@ -6,10 +6,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ModelFile } from '../../native/index.d.ts';
+import type { ModelDescription } from '../domain/models.ts';
 import { projectRoot } from './addon.ts';
 
 export interface InstalledModel extends ModelFile {
   title: string;
+  /** what it is for, where the manifest says so */
+  description?: string;
+  /** time for a frame on a CPU, as a multiple of that of `fast` */
+  relativeCost?: number;
   /** SPDX identifier, where the manifest states one */
   license?: string;
   task: 'super-resolution' | 'restoration' | 'face-restoration';
@@ -23,12 +28,17 @@ export const manifestName = 'manifest.json';
 /** Largest loss, in dB, at which a bfloat16 network counts as equal to the float network. */
 const tolerableLossDb = 0.1;
 
+/** A name that jobs may use for a network. */
+export const networkName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
+  .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none');
+
 const entry = z.object({
-  name: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
-    .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none'),
+  name: networkName,
   title: z.string().max(200).default(''),
+  description: z.string().max(1000).optional(),
+  relative_cost: z.number().positive().optional(),
   task: z.enum(['super-resolution', 'restoration', 'face-restoration']),
   scale: z.number().int().min(1).max(8).default(1),
   file: z.string().regex(/^[\w][\w.-]{0,199}$/, 'must be the name of a file beside the manifest'),
@@ -66,7 +76,7 @@ export function readManifest(folder: string): InstalledModel[] {
     const issue = parsed.error.issues[0]!;
     throw new ModelsError(`${path}: ${issue.path.join('.') || 'the manifest'}: ${issue.message}`);
   }
-  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, max_change: maxChange, ...model }) => {
+  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, max_change: maxChange, relative_cost: relativeCost, ...model }) => {
     if ((model.task === 'face-restoration') !== (model.layout === 'face')) {
       throw new ModelsError(`${path}: ${model.name}: the task face-restoration and the layout face belong together.`);
     }
@@ -75,7 +85,7 @@ export function readManifest(folder: string): InstalledModel[] {
       throw new ModelsError(`${path}: there is no file ${file} for the model ${model.name}.`);
     }
     return {
-      ...definite({ ...model, maxStrength, maxChange }),
+      ...definite({ ...model, maxStrength, maxChange, relativeCost }),
       path: location,
       ...(scores.loss_db === undefined ? {} : { lossDb: scores.loss_db }),
       allowBf16: scores.bf16_loss_db !== undefined && scores.bf16_loss_db <= tolerableLossDb,
@@ -119,12 +129,23 @@ export function installedModels(operatorsDir?: string): InstalledModel[] {
   return [...kept, ...own];
 }
 
-/** Names that a job may use: networks for whole frames. */
-export function modelNames(models: readonly InstalledModel[]): string[] {
-  return [...new Set(models.filter((model) => model.layout !== 'face').map((model) => model.name))];
+/** The networks that a job may name: those for whole frames, each with what its files' entries say of it. */
+export function describeModels(models: readonly InstalledModel[]): ModelDescription[] {
+  const frames = Object.groupBy(models.filter((model) => model.layout !== 'face'), (model) => model.name);
+  return Object.entries(frames).map(([name, files = []]) => {
+    const said = <Key extends keyof InstalledModel>(key: Key) => files.find((file) => file[key] !== undefined)?.[key] ?? null;
+    return {
+      name,
+      title: files[0]!.title,
+      description: said('description'),
+      scales: [...new Set(files.map(({ scale }) => scale))].toSorted((a, b) => b - a),
+      relativeCost: said('relativeCost'),
+      license: said('license'),
+    };
+  }).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The fields that the addon gets. */
-export function toModelFile({ title: _title, task: _task, license: _license, ...file }: InstalledModel): ModelFile {
+export function toModelFile({ title: _title, description: _description, relativeCost: _relativeCost, task: _task, license: _license, ...file }: InstalledModel): ModelFile {
   return file;
 }

@@ -4,17 +4,20 @@ import type {
   EnhanceOptions,
   EnhancePlan,
   EnhanceResult as EngineResult,
+  JoinResult,
   ModelFile,
   ModelReport,
   ModelTrial,
   Picture,
   ProbeResult,
   Progress,
+  SegmentLengths,
+  SegmentPlan,
   SourceLimits,
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { CompiledEngine, EnhancePlan, EngineResult, ModelFile, ModelReport, ModelTrial, Picture, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { CompiledEngine, EnhancePlan, EngineResult, JoinResult, ModelFile, ModelReport, ModelTrial, Picture, ProbeResult, Progress, SegmentLengths, SegmentPlan, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -91,6 +94,27 @@ export interface PicturesRequest {
   signal?: AbortSignal;
 }
 
+export interface PlanSegmentsRequest extends PlanRequest {
+  lengths?: SegmentLengths;
+}
+
+export interface JoinRequest {
+  sourcePath: string;
+  /** SegmentPlan.text */
+  plan: string;
+  /** folder of the pieces; nothing else should be in it */
+  piecesDir: string;
+  /** file names in that folder, in the order of the segments */
+  pieces: string[];
+  /** created in `outputDir`, the only folder that the child may write */
+  outputDir: string;
+  outputName: string;
+  limits?: SourceLimits;
+  timeoutMs: number;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
 export interface CheckModelRequest {
   model: ModelFile;
   trial?: ModelTrial;
@@ -126,6 +150,13 @@ export interface Media {
   plan(request: PlanRequest): Promise<EnhancePlan>;
   /** Takes the poster and the thumbnails of a result, in this order. */
   takePictures(request: PicturesRequest): Promise<Picture[]>;
+  /**
+   * Decides everything that is decided for the whole video, and where it is cut. `enhance` with `options.piece` makes the
+   * piece of one segment. It fails with the cause SegmentMismatch (isSegmentMismatch) when the video cannot be made that way.
+   */
+  planSegments(request: PlanSegmentsRequest): Promise<SegmentPlan>;
+  /** Joins the pieces of all segments without encoding, with everything but the video from the source. */
+  join(request: JoinRequest): Promise<JoinResult>;
   devices(): Promise<DeviceInfo[]>;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;

@@ -3,7 +3,17 @@
  * A frame is: length of the rest (u32, little endian), kind (u8), payload. A `json` payload is one message;
  * a `bytes` payload is the id of a read (u32) and the bytes that were read.
  */
-import type { CompileRequest, EnhanceOptions, Expectation, ModelFile, ModelTrial, PicturesOptions, Progress, SourceLimits } from '../../native/index.d.ts';
+import type {
+  CompileRequest,
+  EnhanceOptions,
+  Expectation,
+  ModelFile,
+  ModelTrial,
+  PicturesOptions,
+  Progress,
+  SegmentLengths,
+  SourceLimits,
+} from '../../native/index.d.ts';
 
 /** The child's end of the socket, an inherited file descriptor. */
 export const channelFd = 3;
@@ -26,6 +36,8 @@ export type ToChild =
   | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   /** `folder`: where the pictures go */
   | { op: 'take-pictures'; input: string; folder: string; options: Omit<PicturesOptions, 'signal'> }
+  | { op: 'plan-segments'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> & { lengths?: SegmentLengths } }
+  | { op: 'join'; source: string; plan: string; pieces: string[]; output: string; options: { limits?: SourceLimits } }
   | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
   | { op: 'compile-model'; model: ModelFile; request: CompileRequest }
   /** the child stops soon and sends an error with the code `cancelled` */

@@ -2,6 +2,7 @@
 import type { Client } from './client/index.ts';
 import { apiError, ReelmendApiError, ReelmendConnectionError, ReelmendTimeoutError } from './errors.ts';
 import { pause, withTimeLimit } from './pause.ts';
+import { type Answer, ApiPromise } from './promises.ts';
 
 export interface CallOptions {
   /** Aborts the call and its retries. The call rejects with the signal's reason. */
@@ -34,7 +35,7 @@ interface Outcome<Data> {
 }
 
 /** Rejects with a ReelmendError, with the reason of `options.signal`, or with a TypeError for an invalid argument. */
-export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: CallOptions) => Promise<Data>;
+export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: CallOptions) => ApiPromise<Data>;
 
 const firstDelayMs = 500;
 const longestDelayMs = 8_000;
@@ -65,27 +66,32 @@ export function retryDelayMs(error: unknown, attempt: number, random = Math.rand
 
 /** Retries every operation: all are idempotent, creation through its Idempotency-Key. */
 export function makeCall(defaults: CallDefaults): Call {
-  return async (operation, options = {}) => {
-    const { client, timeoutMs, maxRetries } = defaults;
-    const { signal } = options;
-    const ms = options.timeoutMs ?? timeoutMs;
-    for (let attempts = 1; ; attempts += 1) {
-      const error = () => new ReelmendTimeoutError(`The service did not respond within ${ms} ms.`, { attempts });
-      try {
-        return await withTimeLimit({ ms, signal, error }, async (inner) => {
-          return read(await operation({ client, signal: inner, redirect: 'manual' }), attempts);
-        });
-      } catch (failure) {
-        signal?.throwIfAborted();
-        const delay = attempts > (options.maxRetries ?? maxRetries) ? undefined : retryDelayMs(failure, attempts);
-        if (delay === undefined) throw failure;
-        await pause(delay, signal);
-      }
-    }
-  };
+  return (operation, options = {}) => new ApiPromise(attempt(defaults, operation, options));
 }
 
-function read<Data>({ data, error, request, response }: Outcome<Data>, attempts: number): Data {
+async function attempt<Data>(
+  { client, timeoutMs, maxRetries }: CallDefaults,
+  operation: (base: Base) => Promise<Outcome<Data>>,
+  options: CallOptions,
+): Promise<Answer<Data>> {
+  const { signal } = options;
+  const ms = options.timeoutMs ?? timeoutMs;
+  for (let attempts = 1; ; attempts += 1) {
+    const error = () => new ReelmendTimeoutError(`The service did not respond within ${ms} ms.`, { attempts });
+    try {
+      return await withTimeLimit({ ms, signal, error }, async (inner) => {
+        return read(await operation({ client, signal: inner, redirect: 'manual' }), attempts);
+      });
+    } catch (failure) {
+      signal?.throwIfAborted();
+      const delay = attempts > (options.maxRetries ?? maxRetries) ? undefined : retryDelayMs(failure, attempts);
+      if (delay === undefined) throw failure;
+      await pause(delay, signal);
+    }
+  }
+}
+
+function read<Data>({ data, error, request, response }: Outcome<Data>, attempts: number): Answer<Data> {
   // No request was made: a header or the URL is invalid.
   if (request === undefined) throw error;
   if (response === undefined) {
@@ -101,5 +107,5 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
       cause,
     });
   }
-  return data;
+  return { data, response, requestId: response.headers.get('X-Request-Id') ?? undefined };
 }

@@ -11,7 +11,9 @@ export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';
 export { sendUpload } from './uploads.ts';
 export type { SendOptions, SendUploadOptions, UploadCalls, UploadOptions, UploadProgress } from './uploads.ts';
-export type { Page } from './pages.ts';
+export type { DownloadedFile, DownloadOptions, DownloadProgress } from './download.ts';
+export type { Page, PagePromise } from './pages.ts';
+export type { Answer, ApiPromise } from './promises.ts';
 export {
   AuthenticationError,
   BillingError,
@@ -31,6 +33,6 @@ export {
 } from './errors.ts';
 export type { CallHistory, ErrorCode, ErrorType } from './errors.ts';
 export { verifyWebhook, WebhookVerificationError } from './webhook.ts';
-export type { VerifyWebhookOptions, WebhookEvent, WebhookProblem } from './webhook.ts';
+export type { VerifyWebhookOptions, WebhookEvent, WebhookEventName, WebhookEvents, WebhookProblem } from './webhook.ts';
 export * as generated from './sdk.gen.ts';
 export type * from './types.gen.ts';

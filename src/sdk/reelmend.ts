@@ -1,18 +1,23 @@
 /** The client: calls by resource, on top of the generated functions. */
 import { makeCall, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
+import { downloadBlob, type DownloadDefaults, type DownloadedFile, downloadFile, type DownloadOptions } from './download.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
-import { items, pages } from './pages.ts';
+import { listing } from './pages.ts';
+import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
 import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListUploadsData, Upload, UploadCompletion, UploadInput } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
 export interface ReelmendOptions {
-  /** URL of the service, such as `https://reelmend.example.com`. */
-  baseUrl: string;
-  /** `svc_test_…` or `svc_live_…`. Keep it on your server, never in a web page or an app. */
-  apiKey: string;
+  /** URL of the service, such as `https://reelmend.example.com`. Default: the environment variable REELMEND_URL. */
+  baseUrl?: string | undefined;
+  /**
+   * `svc_test_…` or `svc_live_…`. Default: the environment variable REELMEND_API_KEY. Keep it on your server, never in a web
+   * page or an app.
+   */
+  apiKey?: string | undefined;
   /** Replaces the global `fetch`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** Retries after the first attempt of each call; default 3. */
@@ -35,7 +40,7 @@ export type UploadsQuery = NonNullable<ListUploadsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
 
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
-function resources(call: Call, sending: SendDefaults) {
+function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
   const uploadCalls = {
     /** Creates an upload and sends nothing yet. For web pages that send the file themselves (`sendUpload`). */
     begin: (body: UploadInput, options?: CallOptions) =>
@@ -47,14 +52,11 @@ function resources(call: Call, sending: SendDefaults) {
     complete: (id: string, body: UploadCompletion, options?: CallOptions) =>
       call((base) => operations.completeUpload({ ...base, ...uploadPath(id), body }), options),
   };
-  const listUploads = (query: UploadsQuery = {}, options?: CallOptions) =>
-    call((base) => operations.listUploads({ ...base, query }), options);
-  const listJobs = (query: ListQuery = {}, options?: CallOptions) =>
-    call((base) => operations.listJobs({ ...base, query }), options);
   const getJob = (id: string, options?: CallOptions) =>
     call((base) => operations.getJob({ ...base, ...job(id) }), options);
-  const listAuditLog = (query: AuditLogQuery = {}, options?: CallOptions) =>
-    call((base) => operations.listAuditLog({ ...base, query }), options);
+  const getResult = (id: string, options?: CallOptions) =>
+    call((base) => operations.getJobResult({ ...base, ...job(id) }), options);
+  const results = { get: getJob, result: getResult };
   return {
     jobs: {
       /** Creates a job: measures the video, charges the account and queues the job. Retries safely; never charges twice. */
@@ -64,16 +66,17 @@ function resources(call: Call, sending: SendDefaults) {
       },
       /** Returns the current state of a job. */
       get: getJob,
-      /** Returns one page of jobs, newest first. */
-      list: listJobs,
-      /** Yields this page and all pages after it. Fetches each page when it is needed. */
-      pages: (query: ListQuery = {}, options?: CallOptions) =>
-        pages((next: ListQuery) => listJobs(next, options), query),
-      /** Yields the jobs of these pages. */
-      all: (query: ListQuery = {}, options?: CallOptions) => items((next: ListQuery) => listJobs(next, options), query),
+      ...listing((query: ListQuery, options) => call((base) => operations.listJobs({ ...base, query }), options)),
       /** Returns a fresh download link, valid for an hour. */
-      result: (id: string, options?: CallOptions) =>
-        call((base) => operations.getJobResult({ ...base, ...job(id) }), options),
+      result: getResult,
+      /**
+       * Writes the result into a file, which appears only when it is complete and its checksum is right. Goes on after a
+       * broken connection. Rejects with ConflictError if the job is not done. For Node, Deno and Bun.
+       */
+      download: (id: string, path: string, options?: DownloadOptions): Promise<DownloadedFile> =>
+        downloadFile(results, transfers, { id, path }, options),
+      /** Resolves with the whole result in memory, in browsers too. With S3, its bucket must allow GET from the page's origin. */
+      downloadBlob: (id: string, options?: DownloadOptions): Promise<Blob> => downloadBlob(results, transfers, id, options),
       /**
        * Deletes a job and its files. Cancels and refunds a job that has not ended. A NotFoundError with `attempts` above 1
        * may mean that an earlier attempt deleted the job and its response was lost.
@@ -93,18 +96,12 @@ function resources(call: Call, sending: SendDefaults) {
        * Node `await openAsBlob(path)` of `node:fs`. Continues after a broken connection; `maxRetries` limits the attempts
        * without progress. Rejects with UploadFailedError if the service received another file.
        */
-      create: (file: Blob, options?: UploadOptions): Promise<Upload> => sendFile(uploadCalls, sending, file, options),
+      create: (file: Blob, options?: UploadOptions): Promise<Upload> => sendFile(uploadCalls, transfers, file, options),
       /** Sends what is missing of an upload that was begun before, also by another process. */
       resume: (id: string, file: Blob, options?: SendOptions): Promise<Upload> =>
-        resumeFile(uploadCalls, sending, { id, file }, options),
+        resumeFile(uploadCalls, transfers, { id, file }, options),
       ...uploadCalls,
-      /** Returns one page of uploads, newest first. */
-      list: listUploads,
-      pages: (query: UploadsQuery = {}, options?: CallOptions) =>
-        pages((next: UploadsQuery) => listUploads(next, options), query),
-      /** Yields the uploads of these pages. */
-      all: (query: UploadsQuery = {}, options?: CallOptions) =>
-        items((next: UploadsQuery) => listUploads(next, options), query),
+      ...listing((query: UploadsQuery, options) => call((base) => operations.listUploads({ ...base, query }), options)),
       /** Deletes an upload and its file. Jobs that were created from it go on. */
       delete: (id: string, options?: CallOptions) =>
         call((base) => operations.deleteUpload({ ...base, ...uploadPath(id) }), options),
@@ -114,6 +111,10 @@ function resources(call: Call, sending: SendDefaults) {
       create: (body: JobInput, options?: CallOptions) =>
         call((base) => operations.createQuote({ ...base, body }), options),
     },
+    models: {
+      /** Returns the installed networks, for `model` of a job. A job may also name `auto` and `none`. */
+      list: (options?: CallOptions) => call((base) => operations.listModels(base), options),
+    },
     account: {
       /** Returns the account of the key. Use it to test a key. */
       get: (options?: CallOptions) => call((base) => operations.getAccount(base), options),
@@ -121,15 +122,8 @@ function resources(call: Call, sending: SendDefaults) {
       update: (body: AccountUpdate, options?: CallOptions) =>
         call((base) => operations.updateAccount({ ...base, body }), options),
     },
-    auditLog: {
-      /** Returns one page of the audit log, newest first, with the signed head. Needs a key of the Secure tier. */
-      list: listAuditLog,
-      pages: (query: AuditLogQuery = {}, options?: CallOptions) =>
-        pages((next: AuditLogQuery) => listAuditLog(next, options), query),
-      /** Yields the entries of these pages. */
-      all: (query: AuditLogQuery = {}, options?: CallOptions) =>
-        items((next: AuditLogQuery) => listAuditLog(next, options), query),
-    },
+    /** Each page has the signed head of the log. Needs a key of the Secure tier. */
+    auditLog: listing((query: AuditLogQuery, options) => call((base) => operations.listAuditLog({ ...base, query }), options)),
     jwks: {
       /** Returns the public keys that verify certificates and audit log heads. */
       get: (options?: CallOptions) => call((base) => operations.getJwks(base), options),
@@ -145,19 +139,23 @@ export type Reelmend = ReturnType<typeof resources> & {
 };
 
 /** Creates a client. Throws TypeError for invalid options. Does not call the service. */
-export function createReelmend(options: ReelmendOptions): Reelmend {
-  const { apiKey, fetch, maxRetries = 3, timeoutMs = 30_000 } = options;
+export function createReelmend(options: ReelmendOptions = {}): Reelmend {
+  const { fetch, maxRetries = 3, timeoutMs = 30_000 } = options;
+  const baseUrl = options.baseUrl ?? variable('REELMEND_URL');
+  const apiKey = options.apiKey ?? variable('REELMEND_API_KEY');
+  if (baseUrl === undefined) throw new TypeError('Which service? Give baseUrl, or set REELMEND_URL.');
+  if (apiKey === undefined) throw new TypeError('With which API key? Give apiKey, or set REELMEND_API_KEY.');
   // A header can contain visible ASCII only. The message omits the key, since messages are often logged.
   if (typeof apiKey !== 'string' || !/^[!-~]+$/.test(apiKey))
     throw new TypeError('apiKey must be an API key of the service.');
   const client = createClient({
-    baseUrl: checkedBaseUrl(options.baseUrl),
+    baseUrl: checkedBaseUrl(baseUrl),
     auth: () => apiKey,
     requestValidator: dropClient,
     ...(fetch === undefined ? {} : { fetch: (request: RequestInfo | URL) => fetch(request as Request) }),
   });
   const send = fetch ?? ((request: Request) => globalThis.fetch(request));
-  return { ...resources(makeCall({ client, maxRetries, timeoutMs }), { fetch: send, maxRetries }), client };
+  return { ...resources(makeCall({ client, maxRetries, timeoutMs }), { fetch: send, maxRetries, timeoutMs }), client };
 }
 
 function checkedBaseUrl(baseUrl: string): string {

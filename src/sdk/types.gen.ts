@@ -286,7 +286,8 @@ export type JobInput = {
     enhancements?: EnhancementsInput;
     output?: OutputInput;
     /**
-     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
+     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model; see
+     * `GET /v1/models`.
      *
      */
     model?: string;
@@ -684,7 +685,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'upload' | 'poster' | 'thumbnail';
+    role: 'original' | 'output' | 'poster' | 'thumbnail' | 'segment' | 'upload';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
@@ -826,7 +827,31 @@ export type Account = {
     retention_days: number;
     pricing: Pricing;
     limits: Limits;
+    key: AccountKey;
 };
+
+/**
+ * The key of the request.
+ */
+export type AccountKey = {
+    id: KeyId;
+    /**
+     * Empty if the key has none.
+     */
+    name: string;
+    access: KeyAccess;
+    /**
+     * The last use that was noted before this request; a use is noted at most once a minute.
+     */
+    last_used_at: Timestamp | null;
+};
+
+/**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export type KeyAccess = 'full' | 'read_only' | 'create_only';
 
 /**
  * Prices of processed video for the key's tier, billed per second to the cent.
@@ -844,6 +869,42 @@ export type Pricing = {
         standard: TierPrices;
         secure?: TierPrices;
     };
+};
+
+export type ModelList = {
+    /**
+     * By name. `auto` and `none` are not listed.
+     */
+    data: Array<Model>;
+};
+
+/**
+ * A network that jobs can run.
+ */
+export type Model = {
+    /**
+     * The value of `model` in a job.
+     */
+    name: string;
+    title: string;
+    /**
+     * What it is for; null if the operator has not said.
+     */
+    description: string | null;
+    /**
+     * Factors by which it enlarges each side, largest first; 1 restores at the same size. The service resizes from
+     * there to the target.
+     *
+     */
+    scales: Array<number>;
+    /**
+     * Its time for a frame on a CPU, as a multiple of the time of `fast`; null if it was not measured.
+     */
+    relative_cost: number | null;
+    /**
+     * SPDX identifier; null if the operator has not said.
+     */
+    license: string | null;
 };
 
 export type TierPrices = {
@@ -874,6 +935,8 @@ export type Limits = {
     upload_quota_bytes: number;
 };
 
+export type KeyId = string;
+
 export type Health = {
     status: 'ok';
 };
@@ -900,7 +963,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -998,7 +1061,9 @@ export type ListJobsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1068,7 +1133,8 @@ export type CreateJobErrors = {
     402: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
-     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier),
+     * `key_access_denied` (a restricted key that may only read).
      *
      */
     403: Error;
@@ -1146,7 +1212,8 @@ export type CreateQuoteErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1213,7 +1280,9 @@ export type DeleteJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1265,7 +1334,9 @@ export type GetJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1317,7 +1388,9 @@ export type GetJobResultErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1375,7 +1448,9 @@ export type StreamJobEventsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1428,7 +1503,8 @@ export type GetDeletionCertificateErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1498,7 +1574,9 @@ export type ListUploadsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1551,7 +1629,9 @@ export type CreateUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1613,7 +1693,9 @@ export type DeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1665,7 +1747,9 @@ export type GetUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1727,7 +1811,9 @@ export type CompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1854,6 +1940,51 @@ export type UploadPartResponses = {
 
 export type UploadPartResponse = UploadPartResponses[keyof UploadPartResponses];
 
+export type ListModelsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/models';
+};
+
+export type ListModelsErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListModelsError = ListModelsErrors[keyof ListModelsErrors];
+
+export type ListModelsResponses = {
+    /**
+     * The installed models.
+     */
+    200: ModelList;
+};
+
+export type ListModelsResponse = ListModelsResponses[keyof ListModelsResponses];
+
 export type GetAccountData = {
     body?: never;
     path?: never;
@@ -1869,7 +2000,9 @@ export type GetAccountErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1923,7 +2056,8 @@ export type UpdateAccountErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1993,7 +2127,8 @@ export type ListAuditLogErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;

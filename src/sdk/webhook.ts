@@ -6,10 +6,13 @@
  * their key is the decoded base64 after `whsec_`.
  */
 import { ReelmendError } from './errors.ts';
-import type { JobCompletedEvent, JobFailedEvent } from './types.gen.ts';
+import type { Webhooks } from './types.gen.ts';
 
-/** An event for a job that has ended. Later versions may send other events: ignore unknown names. */
-export type WebhookEvent = JobCompletedEvent | JobFailedEvent;
+/** Every event of the contract; `event` tells them apart. Later versions may send others: ignore unknown names. */
+export type WebhookEvent = Webhooks['body'];
+/** The events by their names: `WebhookEvents['job.completed']`. */
+export type WebhookEvents = { [Event in WebhookEvent as Event['event']]: Event };
+export type WebhookEventName = keyof WebhookEvents;
 
 export interface VerifyWebhookOptions {
   /** The raw body as received. Do not pass parsed and re-serialized JSON. */

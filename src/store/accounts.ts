@@ -9,7 +9,7 @@ import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
 import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
-import type { Account, AccountRecord, AccountStore, ApprovalStatus, RetentionActor } from './types.ts';
+import type { Account, AccountRecord, AccountStore, Actor, ApprovalStatus } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
 export interface CreateAccount {
@@ -54,7 +54,7 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
 
     reject: (accountId: string) => setApproval(db, accountId, 'rejected'),
 
-    setRetention: (accountId: string, days: number, actor: RetentionActor) => setRetention(db, accountId, days, actor),
+    setRetention: (accountId: string, days: number, actor: Actor) => setRetention(db, accountId, days, actor),
 
     /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed account. */
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
@@ -108,7 +108,7 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
   });
 }
 
-async function setRetention(db: Db, accountId: string, days: number, actor: RetentionActor): Promise<Account | null> {
+async function setRetention(db: Db, accountId: string, days: number, actor: Actor): Promise<Account | null> {
   const { min, max } = retentionDaysRange;
   if (!Number.isSafeInteger(days) || days < min || days > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
@@ -143,6 +143,8 @@ async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
     .set({ revokedAt: sql`now()` })
     .where(and(eq(apiKeys.accountId, accountId), isNull(apiKeys.revokedAt)))
     .returning({ id: apiKeys.id });
+  // What people called them may name a person.
+  await tx.update(apiKeys).set({ name: '' }).where(eq(apiKeys.accountId, accountId));
   // Users are locked before their sessions, as everywhere.
   const people = await tx
     .select({ id: consoleUsers.id })

@@ -16,6 +16,7 @@ import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
 import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
+import { segmentQueries } from './segments.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { uploadQueries } from './uploads.ts';
@@ -37,7 +38,8 @@ export { migrate } from './migrate.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
-export type { Step, WorkerDevice } from './schema.ts';
+export type { DeviceClass, SegmentResult, Step, WorkerDevice } from './schema.ts';
+export type { Piece, SegmentFence, SegmentLease } from './segments.ts';
 export type { CertificateRecord, LedgerLine } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
 export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
@@ -62,6 +64,7 @@ export interface Store extends HttpStore {
   keys: ReturnType<typeof keyQueries>;
   jobs: ReturnType<typeof jobQueries>;
   leases: ReturnType<typeof leaseQueries>;
+  segments: ReturnType<typeof segmentQueries>;
   objects: ReturnType<typeof objectQueries>;
   uploads: ReturnType<typeof uploadQueries>;
   workers: ReturnType<typeof workerQueries>;
@@ -99,6 +102,7 @@ export function createStore(options: StoreOptions): Store {
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
+    segments: segmentQueries(db),
     objects: objectQueries(db),
     uploads: uploadQueries(db),
     workers: workerQueries(db),

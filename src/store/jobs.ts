@@ -12,9 +12,9 @@ import { appendEvent, eventData } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
-import { enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step, uploads } from './schema.ts';
-import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
+import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
@@ -43,9 +43,9 @@ export function jobQueries(
       const { key = null, pictures = null } = row ?? {};
       return key === null ? null : { outputKey: key, pictures: pictures ?? [] };
     },
-    delete: (accountId, mode, jobId) =>
+    delete: (accountId, mode, jobId, actor?: Actor) =>
       transact(db, (tx) =>
-        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer'),
+        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor),
       ),
     expireDue: (limit) => expireDue(db, limit),
     deleteOfClosed: (limit) => deleteOfClosed(db, limit),
@@ -109,7 +109,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
   const record = idempotency && { ...idempotency, days: Math.max(1, days) };
   const { task, key, maxAttempts } = queuedStep({ id, step });
   const ofUpload = upload === null ? {} : { upload_id: upload.id };
-  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits, ...ofUpload };
+  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits, ...ofUpload, ...input.actor };
   return [
     JSON.stringify(job),
     record && JSON.stringify(record),
@@ -169,7 +169,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
  * Deletes one job: refunds by its state, drops its URLs, and queues the destruction of its files and of its upload, which
  * waits until a running worker has noticed and given up its lease. null when there is nothing to delete.
  */
-async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): Promise<DeletedJob | null> {
+async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, actor: Actor = {}): Promise<DeletedJob | null> {
   const [job] = await tx
     .select()
     .from(jobs)
@@ -188,6 +188,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
       webhookUrl: null,
       metadata: {},
       etaSeconds: null,
+      segmentPlan: null,
       creditsRefunded: job.creditsRefunded + refundedCredits,
     })
     .where(and(eq(jobs.id, job.id), allowsTransition('delete')))
@@ -198,6 +199,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     .set({ expiresAt: sql`least(expires_at, greatest(created_at + interval '24 hours', now()))` })
     .where(eq(idempotencyKeys.jobId, job.id));
   await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${stepKey(job.id)})`);
+  await dequeueSegments(tx, job.id);
   await stopDeliveries(tx, job.id);
   await enqueueDestroy(tx, job.id);
   if (upload !== null) await enqueueUploadDestroy(tx, upload.id);
@@ -208,9 +210,9 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     accountId: job.accountId,
     kind: 'job.deleted',
     jobId: job.id,
-    data: { by, status: job.status, refunded_credits: refundedCredits },
+    data: { by, status: job.status, refunded_credits: refundedCredits, ...actor },
   });
-  if (upload !== null) await appendEvent(tx, uploadDeletion(upload));
+  if (upload !== null) await appendEvent(tx, uploadDeletion(upload, actor));
   return { id: job.id, deletedAt: deleted!.deletedAt!, refundedCredits };
 }
 

@@ -1,6 +1,7 @@
 /** API keys; only their hashes are stored. */
 import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from './orm.ts';
 import type postgres from 'postgres';
+import type { KeyAccess } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { ReelmendError } from '../domain/errors.ts';
@@ -9,7 +10,7 @@ import { lockOpenAccount, notOpen } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, apiKeys } from './schema.ts';
-import type { Account, KeyStore, Principal } from './types.ts';
+import type { Account, Actor, KeyPrincipal, KeyStore } from './types.ts';
 
 export interface CreateKey {
   accountId: string;
@@ -18,12 +19,11 @@ export interface CreateKey {
   /** HMAC-SHA-256 of the key under the pepper, 32 bytes */
   hash: Buffer;
   lastFour: string;
+  /** default: none */
+  name?: string;
+  /** default: `full` */
+  access?: KeyAccess;
   expiresAt?: Date;
-}
-
-/** Who did it, for the audit log; empty for the operator's command line. */
-export interface Actor {
-  user_id?: string;
 }
 
 export interface RotateKey extends Pick<CreateKey, 'hash' | 'lastFour'> {
@@ -38,6 +38,9 @@ export interface KeyRecord {
   mode: Mode;
   tier: Tier;
   lastFour: string;
+  /** empty: none */
+  name: string;
+  access: KeyAccess;
   createdAt: Date;
   expiresAt: Date | null;
   revokedAt: Date | null;
@@ -48,14 +51,15 @@ export interface KeyRecord {
 const useNoteS = 60;
 
 /** The one query that every request runs, as text (see visibleJobQuery). Parameter: hash. */
-const principalQuery = `SELECT k.id AS "keyId", k.mode, k.tier,
+const principalQuery = `SELECT k.id AS "keyId", k.mode, k.tier, k.name AS "keyName", k.access, k.last_used_at AS "lastUsedAt",
   coalesce(k.last_used_at < now() - make_interval(secs => ${useNoteS}), true) AS stale,
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
   a.retention_days AS "retentionDays", a.created_at AS "createdAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
-type PrincipalRow = Omit<Principal, 'account'> & Omit<Account, 'createdAt'> & { createdAt: string; stale: boolean };
+type PrincipalRow = Omit<KeyPrincipal, 'account' | 'name' | 'lastUsedAt'> &
+  Omit<Account, 'createdAt'> & { keyName: string; lastUsedAt: string | null; createdAt: string; stale: boolean };
 
 const { hash: _hash, ...visible } = getTableColumns(apiKeys);
 
@@ -73,12 +77,13 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       );
 
   return {
-    async authenticate(keyHash: Buffer): Promise<Principal | null> {
+    async authenticate(keyHash: Buffer): Promise<KeyPrincipal | null> {
       const [row] = await client.unsafe<PrincipalRow[]>(principalQuery, [keyHash], { prepare: true });
       if (!row) return null;
-      const { keyId, mode, tier, stale, createdAt, ...account } = row;
+      const { keyId, mode, tier, keyName: name, access, lastUsedAt: used, stale, createdAt, ...account } = row;
       if (stale) await noteUse(keyId);
-      return { keyId, mode, tier, account: { ...account, createdAt: new Date(createdAt) } };
+      const lastUsedAt = used === null ? null : new Date(used);
+      return { keyId, mode, tier, name, access, lastUsedAt, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
     /** Throws ReelmendError `key_limit_reached`. */
@@ -91,7 +96,8 @@ export function keyQueries(db: Db, client: postgres.Sql) {
           .insert(apiKeys)
           .values({ ...key, id: newId('key') })
           .returning(visible);
-        const data = { key_id: row!.id, mode: key.mode, tier: key.tier, last_four: key.lastFour, ...actor };
+        const { mode, tier, access } = row!;
+        const data = { ...described(row!), mode, tier, access, last_four: key.lastFour, ...actor };
         await appendEvent(tx, { accountId: key.accountId, kind: 'key.created', data });
         return row!;
       });
@@ -113,7 +119,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     },
 
     /**
-     * A new key of the same account, mode and tier; the old one keeps working for `overlapDays` (0 to 7). null for a key
+     * A new key of the same account, mode, tier, name and access; the old one keeps working for `overlapDays` (0 to 7). null for a key
      * that is unknown, revoked or expired. Throws ReelmendError `key_limit_reached`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
@@ -128,11 +134,23 @@ export function keyQueries(db: Db, client: postgres.Sql) {
           .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt)))
           .returning(visible);
         if (revoked) {
-          await appendEvent(tx, { accountId: revoked.accountId, kind: 'key.revoked', data: { key_id: keyId, ...actor } });
+          await appendEvent(tx, { accountId: revoked.accountId, kind: 'key.revoked', data: { ...described(revoked), ...actor } });
           return revoked;
         }
         const [known] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId));
         return known ?? null;
+      });
+    },
+
+    /** null for an unknown key. A name that the key has already changes nothing. */
+    rename(keyId: string, name: string, actor: Actor = {}): Promise<KeyRecord | null> {
+      return transact(db, async (tx) => {
+        const [before] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId)).for('no key update');
+        if (before === undefined || before.name === name) return before ?? null;
+        const [renamed] = await tx.update(apiKeys).set({ name }).where(eq(apiKeys.id, keyId)).returning(visible);
+        const data = { ...described(renamed!), previous_name: before.name, ...actor };
+        await appendEvent(tx, { accountId: before.accountId, kind: 'key.renamed', data });
+        return renamed!;
       });
     },
 
@@ -153,6 +171,9 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     },
   } satisfies KeyStore & Record<string, unknown>;
 }
+
+/** How the audit log names a key. */
+const described = ({ id, name }: Pick<KeyRecord, 'id' | 'name'>) => ({ key_id: id, ...(name === '' ? {} : { key_name: name }) });
 
 const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
 
@@ -182,14 +203,14 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`))
     .returning(visible);
   if (!old) return null;
-  const { accountId, mode, tier } = old;
+  const { accountId, mode, tier, name, access } = old;
   // After the update: without an overlap the old key has just expired and no longer counts.
   await assertKeyLimit(tx, accountId);
   const [fresh] = await tx
     .insert(apiKeys)
-    .values({ id: newId('key'), accountId, mode, tier, hash, lastFour })
+    .values({ id: newId('key'), accountId, mode, tier, name, access, hash, lastFour })
     .returning(visible);
-  const data = { key_id: keyId, replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour, ...actor };
+  const data = { ...described(old), replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour, ...actor };
   await appendEvent(tx, { accountId, kind: 'key.rotated', data });
   return { old, fresh: fresh! };
 }

@@ -12,6 +12,7 @@ import {
   text,
   timestamp,
 } from 'drizzle-orm/pg-core';
+import type { KeyAccess } from '../domain/api-key.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type {
   AppliedEnhancements,
@@ -55,9 +56,12 @@ export const apiKeys = pgTable('api_keys', {
   expiresAt: timestamptz('expires_at'),
   revokedAt: timestamptz('revoked_at'),
   lastUsedAt: timestamptz('last_used_at'),
+  name: text('name').notNull().default(''),
+  access: text('access').$type<KeyAccess>().notNull().default('full'),
 });
 
-export type Step = 'ingest' | 'enhance' | 'test_mode';
+/** `segments`: the segments of a video are enhanced, each under a lease of its own. `join`: they are put together. */
+export type Step = 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
 
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),
@@ -102,10 +106,12 @@ export const jobs = pgTable('jobs', {
   diskWaitSince: timestamptz('disk_wait_since'),
   leaseOwner: text('lease_owner'),
   leaseExpiresAt: timestamptz('lease_expires_at'),
+  segmentPlan: text('segment_plan'),
+  inOnePiece: boolean('in_one_piece').notNull().default(false),
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail';
+export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment';
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),
@@ -142,6 +148,38 @@ export const objects = pgTable('objects', {
   storedAt: timestamptz('stored_at'),
   destroyedAt: timestamptz('destroyed_at'),
 });
+
+/** What one segment of a job became. */
+export interface SegmentResult {
+  applied: AppliedEnhancements;
+  device: string;
+}
+
+export const segments = pgTable(
+  'segments',
+  {
+    jobId: text('job_id').notNull(),
+    number: integer('number').notNull(),
+    startSeconds: doublePrecision('start_seconds').notNull(),
+    endSeconds: doublePrecision('end_seconds').notNull(),
+    frames: bigintNumber('frames').notNull(),
+    deviceClass: text('device_class').$type<DeviceClass>().notNull(),
+    state: text('state').$type<'pending' | 'running' | 'done'>().notNull().default('pending'),
+    attempt: integer('attempt').notNull().default(0),
+    failures: integer('failures').notNull().default(0),
+    crashes: integer('crashes').notNull().default(0),
+    diskWaitSince: timestamptz('disk_wait_since'),
+    progress: doublePrecision('progress').notNull().default(0),
+    leaseOwner: text('lease_owner'),
+    leaseExpiresAt: timestamptz('lease_expires_at'),
+    objectKey: text('object_key'),
+    sha256: text('sha256'),
+    result: jsonb('result').$type<SegmentResult>(),
+  },
+  (table) => [primaryKey({ columns: [table.jobId, table.number] })],
+);
+
+export type DeviceClass = 'cpu' | 'cuda';
 
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
@@ -259,6 +297,7 @@ export type EventKind =
   | 'credits.granted'
   | 'credits.withdrawn'
   | 'key.created'
+  | 'key.renamed'
   | 'key.rotated'
   | 'key.revoked'
   | 'webhook_secret.rotated'

@@ -1,4 +1,5 @@
 /** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
+import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
@@ -21,12 +22,30 @@ export interface AccountRecord extends Account {
   closedAt: Date | null;
 }
 
-/** The caller of a request: an active key and its account. */
+/** The caller of a request: an active key, or a user of the console, and the account. */
 export interface Principal {
+  /** of the key; for a user of the console, the user's */
   keyId: string;
   mode: Mode;
   tier: Tier;
   account: Account;
+}
+
+/** The caller of a request of the API. */
+export interface KeyPrincipal extends Principal {
+  /** empty: none */
+  name: string;
+  access: KeyAccess;
+  /** as it was noted before this request */
+  lastUsedAt: Date | null;
+}
+
+/** Who did something, as the audit log names them. Empty: the operator's command line, or the service itself. */
+export interface Actor {
+  key_id?: string;
+  /** absent for a key without a name */
+  key_name?: string;
+  user_id?: string;
 }
 
 export interface CreateJob {
@@ -49,6 +68,8 @@ export interface CreateJob {
   idempotency: Idempotency | null;
   /** W3C Trace Context of the request, if it is traced */
   traceparent?: string | null;
+  /** for the audit log */
+  actor?: Actor;
 }
 
 export interface Idempotency {
@@ -80,6 +101,8 @@ export interface CreateUpload {
   sha256: string | null;
   /** bytes that the uploads of the account and mode may have together */
   quotaBytes: number;
+  /** for the audit log */
+  actor?: Actor;
 }
 
 /** As the customer says. */
@@ -114,20 +137,17 @@ export interface UploadStore {
   /** Queues the verification. An upload that does not wait for parts stays as it is. null as `get`. */
   complete(accountId: string, mode: Mode, id: string, checksum: UploadChecksum): Promise<UploadRecord | null>;
   /** The file is destroyed by a queued task. null as `get`. */
-  delete(accountId: string, mode: Mode, id: string): Promise<DeletedUpload | null>;
+  delete(accountId: string, mode: Mode, id: string, actor?: Actor): Promise<DeletedUpload | null>;
   /** Bytes of all uploads that are not verified yet. */
   expectedBytes(): Promise<number>;
 }
 
 export interface KeyStore {
   /** The principal of a key hash; null when unknown, revoked or expired. */
-  authenticate(keyHash: Buffer): Promise<Principal | null>;
+  authenticate(keyHash: Buffer): Promise<KeyPrincipal | null>;
   /** Those of the keys that may still be used: neither revoked nor expired, live ones of an approved account. */
   usable(keyIds: string[]): Promise<Set<string>>;
 }
-
-/** Who set the retention, for the audit log. */
-export type RetentionActor = { key_id: string } | { user_id: string };
 
 export interface AccountStore {
   get(accountId: string): Promise<Account | null>;
@@ -135,7 +155,7 @@ export interface AccountStore {
    * Sets the retention of jobs made from now on, `days` 1…365, with its entry in the audit log, in one transaction.
    * A value that the account has changes nothing. null for an unknown or closed account.
    */
-  setRetention(accountId: string, days: number, actor: RetentionActor): Promise<Account | null>;
+  setRetention(accountId: string, days: number, actor: Actor): Promise<Account | null>;
 }
 
 /**
@@ -220,7 +240,7 @@ export interface JobStore {
   /** Storage keys of the finished output and its pictures; null when there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
-  delete(accountId: string, mode: Mode, jobId: string): Promise<DeletedJob | null>;
+  delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**
    * The job now and after every change of its status or progress, until it has ended, is deleted, or the signal
    * fires. One LISTEN connection per process serves all watchers; a poll every few seconds covers lost

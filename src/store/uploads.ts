@@ -13,7 +13,7 @@ import { appendEvent, type NewEvent } from './events.ts';
 import { isOpen } from './job-states.ts';
 import { enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
 import { accounts, type DeletedBy, jobs, uploads } from './schema.ts';
-import type { CreateUpload, DeletedUpload, UploadChecksum, UploadStore } from './types.ts';
+import type { Actor, CreateUpload, DeletedUpload, UploadChecksum, UploadStore } from './types.ts';
 
 type UploadRow = typeof uploads.$inferSelect;
 
@@ -81,7 +81,8 @@ export function uploadQueries(db: Db) {
 
     complete: (accountId, mode, id, checksum) => transact(db, (tx) => completeUpload(tx, ofAccount(accountId, mode, id), checksum)),
 
-    delete: (accountId, mode, id) => transact(db, (tx) => deleteUpload(tx, ofAccount(accountId, mode, id), 'customer')),
+    delete: (accountId, mode, id, actor?: Actor) =>
+      transact(db, (tx) => deleteUpload(tx, ofAccount(accountId, mode, id), 'customer', actor)),
 
     async expectedBytes() {
       const [row] = await db
@@ -204,7 +205,7 @@ export function uploadQueries(db: Db) {
 }
 
 async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> {
-  const { accountId, mode, fileName, sizeBytes, sha256, quotaBytes } = input;
+  const { accountId, mode, fileName, sizeBytes, sha256, quotaBytes, actor = {} } = input;
   // The lock lets one creation of the account look at the quota at a time.
   if ((await lockOpenAccount(tx, accountId)) === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
   const [used] = await tx
@@ -217,7 +218,7 @@ async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> 
     .insert(uploads)
     .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes, sha256, key: `uploads/${id}/file`, expiresAt: keptFor })
     .returning();
-  await appendEvent(tx, { accountId, kind: 'upload.created', data: { upload_id: id, mode, size_bytes: sizeBytes } });
+  await appendEvent(tx, { accountId, kind: 'upload.created', data: { upload_id: id, mode, size_bytes: sizeBytes, ...actor } });
   return toRecord(row!);
 }
 
@@ -246,11 +247,11 @@ async function completeUpload(tx: Tx, which: SQL | undefined, { sha256, partSha2
 }
 
 /** Deletes one upload and queues the destruction of its file. null when there is nothing to delete. */
-async function deleteUpload(tx: Tx, which: SQL | undefined, by: DeletedBy): Promise<DeletedUpload | null> {
+async function deleteUpload(tx: Tx, which: SQL | undefined, by: DeletedBy, actor: Actor = {}): Promise<DeletedUpload | null> {
   const row = await markUploadDeleted(tx, which, by);
   if (row === null) return null;
   await enqueueUploadDestroy(tx, row.id);
-  await appendEvent(tx, uploadDeletion(row));
+  await appendEvent(tx, uploadDeletion(row, actor));
   return { id: row.id, deletedAt: row.deletedAt! };
 }
 
@@ -268,8 +269,8 @@ export async function markUploadDeleted(tx: Tx, which: SQL | undefined, by: Dele
 }
 
 /** The entry of the audit log. */
-export function uploadDeletion({ id, accountId, deletedBy }: UploadRow): NewEvent {
-  return { accountId, kind: 'upload.deleted', data: { upload_id: id, by: deletedBy } };
+export function uploadDeletion({ id, accountId, deletedBy }: UploadRow, actor: Actor = {}): NewEvent {
+  return { accountId, kind: 'upload.deleted', data: { upload_id: id, by: deletedBy, ...actor } };
 }
 
 /** A verification that was running while the upload was deleted may have stored the file after its destruction. */

@@ -9,8 +9,8 @@ import { newWebhookSecret } from '../domain/webhooks.ts';
 import { lockAccount } from './account-locks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import type { Actor } from './keys.ts';
 import { webhookSecrets } from './schema.ts';
+import type { Actor } from './types.ts';
 
 /** hours that a replaced secret keeps signing beside the new one */
 const overlapHours = 24;

@@ -13,6 +13,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   consoleChangePassword: { current_password: 'correct horse battery', new_password: 'a better horse battery' },
   consoleUpdateAccount: { retention_days: 7 },
   consoleCreateKey: { mode: 'test', tier: 'standard' },
+  consoleRenameKey: { name: 'website' },
   consoleRotateKey: { overlap_days: 1 },
   consoleCreateJob: { mode: 'test', request: job },
   consoleCreateQuote: { mode: 'test', request: job },

@@ -80,6 +80,31 @@ describe('keys', () => {
     expect((await errorOf(again)).code).toBe('key_not_active');
   });
 
+  it('have a name, which may change, and an access, which a rotation keeps', async () => {
+    const made = await ours.browser.post<ConsoleNewKey>('/console/api/keys', {
+      ...{ mode: 'live', tier: 'standard', name: 'website', access: 'create_only' },
+    });
+    expect(made.key).toMatchObject({ name: 'website', access: 'create_only' });
+    expect(await lastEvent(ours.accountId)).toMatchObject({
+      kind: 'key.created',
+      data: { key_id: made.key.id, key_name: 'website', access: 'create_only' },
+    });
+    const path = `/console/api/keys/${made.key.id}`;
+    const rename = (name: string) => ours.browser.request(path, { method: 'PATCH', json: { name } });
+    expect(await (await rename('shop 🛒')).json()).toMatchObject({ id: made.key.id, name: 'shop 🛒', access: 'create_only' });
+    const renamed = await lastEvent(ours.accountId);
+    expect(renamed).toMatchObject({
+      kind: 'key.renamed',
+      data: { key_name: 'shop 🛒', previous_name: 'website', user_id: ours.userId },
+    });
+    expect((await rename('shop 🛒')).status).toBe(200);
+    expect((await lastEvent(ours.accountId)).sequence).toBe(renamed.sequence);
+    const { key: fresh } = await ours.browser.post<ConsoleRotatedKey>(`${path}/rotation`, { overlap_days: 0 });
+    expect(fresh).toMatchObject({ name: 'shop 🛒', access: 'create_only' });
+    for (const name of ['x'.repeat(101), 'a\nb']) expect((await rename(name)).status, name).toBe(400);
+    expect((await rename('🛒'.repeat(100))).status).toBe(200);
+  });
+
   it('revoke at once, twice alike', async () => {
     const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'standard' });
     const revoke = () => ours.browser.call<ConsoleKey>(`/console/api/keys/${key.id}`, { method: 'DELETE' });
@@ -93,6 +118,7 @@ describe('keys', () => {
     const { key } = await stranger.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'standard' });
     const tries = [
       ours.browser.request(`/console/api/keys/${key.id}`, { method: 'DELETE' }),
+      ours.browser.request(`/console/api/keys/${key.id}`, { method: 'PATCH', json: { name: 'mine' } }),
       ours.browser.request(`/console/api/keys/${key.id}/rotation`, { method: 'POST', json: { overlap_days: 0 } }),
     ];
     for (const response of await Promise.all(tries)) expect(response.status).toBe(404);

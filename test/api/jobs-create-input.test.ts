@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseStrictJson } from '../../src/http/strict-json.ts';
-import { errorOf, makeApi } from '../helpers/http.ts';
+import { errorOf, installed, makeApi } from '../helpers/http.ts';
 
 const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
 
@@ -92,7 +92,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     [{ colour: 1 }, 'There is no field "colour".'],
     [{ model: 'no-such' }, 'There is no model "no-such"; there are auto, none, fast.'],
   ])('%j', async (change, message) => {
-    const api = makeApi({ options: { models: ['fast'] } });
+    const api = makeApi({ options: { models: [installed('fast')] } });
     const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, ...change } });
     expect(response.status).toBe(400);
     const actual = (await errorOf(response)).message;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
-import { errorOf, makeApi, source } from '../helpers/http.ts';
+import { errorOf, installed, makeApi, source } from '../helpers/http.ts';
 
 const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
 
@@ -38,7 +38,7 @@ describe('POST /v1/jobs 201', () => {
   });
 
   it('passes on what was asked for, with the normalised address', async () => {
-    const api = makeApi({ options: { models: ['fine'] } });
+    const api = makeApi({ options: { models: [installed('fine')] } });
     const response = await api.request('/v1/jobs', {
       method: 'POST',
       json: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
-import { errorOf, finished, makeApi, type Api } from '../helpers/http.ts';
+import { type Api, errorOf, finished, installed, makeApi } from '../helpers/http.ts';
 
 const addJob = (api: Api, overrides: Partial<JobRecord> = {}) => api.store.addJob(overrides);
 
@@ -221,7 +221,7 @@ describe('DELETE /v1/jobs/{id}', () => {
 describe('GET /v1/account', () => {
   it('200 with the balance, prices and limits of the key', async () => {
     const account = { credits: 500, approvalStatus: 'approved' } as const;
-    const api = makeApi({ account, options: { models: ['fast'] } });
+    const api = makeApi({ account, options: { models: [installed('fast')] } });
     const cases = [
       { key: api.keys.live, sandbox: false, credits: 500, tier: 'standard', second: 0.03, minute: 3.6 },
       { key: api.keys.liveSecure, sandbox: false, credits: 500, tier: 'secure', second: 0.06, minute: 7.2 },

@@ -138,6 +138,7 @@ REAL_IDS = {
     "consoleCompleteUpload": new_console_upload,
     "consoleDeleteUpload": new_console_upload,
     "consoleEndSession": lambda: new_session()[1],
+    "consoleRenameKey": new_key,
     "consoleRevokeKey": new_key,
     "consoleRotateKey": new_key,
     "consoleGetJob": new_job,

@@ -38,14 +38,15 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
     expect(scripts).toEqual(expect.arrayContaining(['scripts/bootstrap', 'scripts/package']));
     const gpuScripts = ['scripts/setup-gpu', 'scripts/setup-tensorrt'];
     expect(gpuScripts.every((script) => scripts.includes(script))).toBe(name === 'Dockerfile.gpu');
-    const [, installed] = /install -y --no-install-recommends (.*) \\\n/.exec(recipe)!;
+    const [, packages] = /install -y --no-install-recommends (.*) \\\n/.exec(recipe)!;
+    const installed = [...packages!.split(' '), ...(/^COPY --from=node \/usr\/local\/lib\/node_modules\/npm /m.test(recipe) ? ['npm'] : [])];
     const providers: Record<string, string> = { cargo: 'cargo', mvn: 'maven', npm: 'npm' };
     for (const script of ['scripts/bootstrap', ...gpuScripts.filter((gpuScript) => scripts.includes(gpuScript))]) {
       const text = (await read(script)).replace(/^wanted_packages[\s\S]*?^}$/m, '');
       for (const [program, provider] of Object.entries(providers)) {
-        if (text.includes(`command -v ${program}`)) expect(installed!.split(' '), `${script} asks for ${program}`).toContain(provider);
+        if (text.includes(`command -v ${program}`)) expect(installed, `${script} asks for ${program}`).toContain(provider);
       }
-      if (text.includes('-m pip')) expect(installed!.split(' ')).toContain('python3-pip');
+      if (text.includes('-m pip')) expect(installed).toContain('python3-pip');
     }
     // What is copied into the build holds what they read.
     const kept = (await read('.dockerignore')).split('\n');
@@ -54,6 +55,13 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
 });
 
 describe('Dockerfile.gpu', () => {
+  it('takes the version of Node that package.json installs, which is newer than its base has', async () => {
+    const { dependencies, engines } = JSON.parse(await read('package.json')) as Record<'dependencies' | 'engines', Record<string, string>>;
+    const [, version] = /^ARG NODE_VERSION=(.*)$/m.exec(await read('Dockerfile.gpu'))!;
+    expect(version).toBe(dependencies['node']);
+    expect(Number.parseInt(version!, 10)).toBeGreaterThanOrEqual(Number.parseInt(engines['node']!.slice(2), 10));
+  });
+
   it('installs TensorRT with the same script as everyone, both kinds by default', async () => {
     const recipe = await read('Dockerfile.gpu');
     expect(recipe).toContain('ARG TENSORRT=--full\n');

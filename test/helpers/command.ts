@@ -19,15 +19,25 @@ export interface Outcome {
 
 export interface CommandOptions {
   env: Record<string, string>;
-  stdin?: string;
+  stdin?: string | Uint8Array;
+  /** whether a person reads stdout; default: a program does */
+  isTerminal?: boolean;
+  /** for commands that go on: sees what is printed at once */
+  onStdout?: (text: string) => void;
 }
 
-export async function runCommand(args: string[], { env, stdin = '' }: CommandOptions): Promise<Outcome> {
+export async function runCommand(args: string[], { env, stdin = '', isTerminal = false, onStdout }: CommandOptions): Promise<Outcome> {
   const outcome = { status: 0, stdout: '', stderr: '' };
   const terminal: Terminal = {
     env,
     stdin: Readable.from([stdin]),
-    stdout: (text) => void (outcome.stdout += text),
+    stdout: (text) => {
+      outcome.stdout += text;
+      onStdout?.(text);
+    },
+    stdoutBytes: async (bytes) => void (outcome.stdout += Buffer.from(bytes).toString('latin1')),
+    isTerminal,
+    json: false,
     stderr: (text) => void (outcome.stderr += text),
     get status() {
       return outcome.status;

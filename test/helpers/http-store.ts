@@ -4,7 +4,7 @@
  */
 import type postgres from 'postgres';
 import { afterAll } from 'vitest';
-import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
+import { generateApiKey, hashApiKey, type KeyAccess } from '../../src/domain/api-key.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord, Mode, Tier } from '../../src/domain/job.ts';
 import { isFinal } from '../../src/domain/transitions.ts';
@@ -38,6 +38,8 @@ interface TestKey {
   mode: Mode;
   tier: Tier;
   key: string;
+  name: string;
+  access: KeyAccess;
 }
 
 export class ApiStore implements HttpStore {
@@ -61,9 +63,9 @@ export class ApiStore implements HttpStore {
   }
 
   /** A key of the account; the database gets it with the first query. */
-  addKey(mode: Mode, tier: Tier): string {
+  addKey(mode: Mode, tier: Tier, { name = '', access = 'full' }: { name?: string; access?: KeyAccess } = {}): string {
     const { key } = generateApiKey(mode);
-    this.#keys.push({ mode, tier, key });
+    this.#keys.push({ mode, tier, key, name, access });
     return key;
   }
 
@@ -139,9 +141,9 @@ export class ApiStore implements HttpStore {
   async #insert(): Promise<World> {
     const opened = await openWorld();
     await insertAccount(opened.sql, this.#account);
-    for (const { mode, tier, key } of this.#keys) {
-      await opened.sql`INSERT INTO api_keys (id, account_id, hash, mode, tier, last_four)
-        VALUES (${newId('key')}, ${this.#account.id}, ${hashApiKey(key, pepper)}, ${mode}, ${tier}, ${key.slice(-4)})`;
+    for (const { mode, tier, key, name, access } of this.#keys) {
+      await opened.sql`INSERT INTO api_keys (id, account_id, hash, mode, tier, last_four, name, access)
+        VALUES (${newId('key')}, ${this.#account.id}, ${hashApiKey(key, pepper)}, ${mode}, ${tier}, ${key.slice(-4)}, ${name}, ${access})`;
     }
     return opened;
   }
@@ -191,7 +193,7 @@ export class ApiStore implements HttpStore {
     watch: (accountId, mode, id, signal) => this.#watch(accountId, mode, id, signal),
     list: async (query) => (await this.#query()).jobs.list(query),
     resultFiles: async (id) => (await this.#query()).jobs.resultFiles(id),
-    delete: async (accountId, mode, id) => (await this.#query()).jobs.delete(accountId, mode, id),
+    delete: async (accountId, mode, id, actor) => (await this.#query()).jobs.delete(accountId, mode, id, actor),
   };
 
   readonly uploads: HttpStore['uploads'] = {
@@ -200,7 +202,7 @@ export class ApiStore implements HttpStore {
     get: async (accountId, mode, id) => (await this.#query()).uploads.get(accountId, mode, id),
     list: async (query) => (await this.#query()).uploads.list(query),
     complete: async (accountId, mode, id, checksum) => (await this.#query()).uploads.complete(accountId, mode, id, checksum),
-    delete: async (accountId, mode, id) => (await this.#query()).uploads.delete(accountId, mode, id),
+    delete: async (accountId, mode, id, actor) => (await this.#query()).uploads.delete(accountId, mode, id, actor),
     expectedBytes: async () => (await this.#query()).uploads.expectedBytes(),
   };
 

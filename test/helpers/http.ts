@@ -1,6 +1,7 @@
 /** The API over the real store, with a storage in memory and a measurement that the test decides. */
 import { Readable } from 'node:stream';
 import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
+import type { ModelDescription } from '../../src/domain/models.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { buildApp } from '../../src/http/app.ts';
@@ -84,6 +85,9 @@ export function fakeStorage(objects: Map<string, Buffer>): FilesystemStorage & {
     completeMultipart: async (upload, whole) => multipart.complete(upload, whole),
   };
 }
+
+/** An installed network of which its manifest says as little as it may. */
+export const installed = (name: string): ModelDescription => ({ name, title: '', description: null, scales: [2], relativeCost: null, license: null });
 
 export interface ApiOptions {
   measure?: HttpDeps['measure'];

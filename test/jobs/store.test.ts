@@ -72,7 +72,7 @@ describe('accounts and keys', () => {
     const account = await fundedAccount(world.store, 40);
     const other = await fundedAccount(world.store, 40);
     const hash = randomHash();
-    await keys.create({ accountId: account.id, mode: 'live', tier: 'standard', hash, lastFour: 'abcd' });
+    await keys.create({ accountId: account.id, mode: 'live', tier: 'standard', hash, lastFour: 'abcd', name: 'of Jane' });
     const user = await users.create({ email: 'leaves@example.com', password: '$argon2id$quick$', account: { id: account.id } });
     const tokenHash = randomHash();
     await users.openSession({ userId: user!.id, tokenHash, userAgent: '' });
@@ -83,6 +83,7 @@ describe('accounts and keys', () => {
     const [closed] = await Promise.all([accounts.close(account.id), accounts.close(account.id)]);
     expect(closed).toMatchObject({ name: 'closed', approvalStatus: 'rejected', closedAt: expect.any(Date) });
     expect(await keys.authenticate(hash)).toBeNull();
+    expect(await keys.list(account.id)).toMatchObject([{ name: '' }]);
     expect(await users.byEmail('leaves@example.com')).toBeNull();
     expect(await users.identify(tokenHash)).toBeNull();
     expect(await operations.account(account.id)).toBeNull();
@@ -150,7 +151,9 @@ describe('accounts and keys', () => {
     await world.store.keys.create({ ...key, hash: expired, expiresAt: new Date(Date.now() - 1000) });
     const { closedAt, ...owner } = (await world.store.accounts.get(account.id))!;
     expect(closedAt).toBeNull();
-    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, mode: 'live', tier: 'secure', account: owner });
+    expect(await world.store.keys.authenticate(hash)).toEqual({
+      ...{ keyId: id, mode: 'live', tier: 'secure', name: '', access: 'full', lastUsedAt: null, account: owner },
+    });
     expect(await world.store.keys.authenticate(expired)).toBeNull();
     expect(await world.store.keys.authenticate(randomHash())).toBeNull();
     expect((await world.store.keys.list(account.id))[0]?.lastUsedAt).toBeInstanceOf(Date);

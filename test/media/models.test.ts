@@ -8,7 +8,7 @@ import { createMedia } from '../../src/media/index.ts';
 import {
   type InstalledModel,
   installedModels,
-  modelNames,
+  describeModels,
   ModelsError,
   readManifest,
   shippedModelsDir,
@@ -41,11 +41,12 @@ function operators(name: string, manifest: unknown, text = JSON.stringify(manife
 
 const sha256 = createHash('sha256').update(readFileSync(fast.path)).digest('hex');
 const good = { name: 'mine', task: 'super-resolution', scale: 2, file: 'net.onnx', layout: 'luma+strength', multiple: 2, halo: 32, sha256 };
+const namesOf = (models: readonly InstalledModel[]) => describeModels(models).map(({ name }) => name);
 const manifestOf = (...models: object[]) => ({ version: 1, models });
 
 describe('the shipped manifest', () => {
   it('names files that are there, with the checksums that it states', () => {
-    expect(modelNames(shipped)).toEqual(expect.arrayContaining(['fast', 'quality']));
+    expect(namesOf(shipped)).toEqual(expect.arrayContaining(['fast', 'quality']));
     for (const name of ['fast', 'quality']) {
       expect(shipped.filter((model) => model.name === name).map(({ scale }) => scale)).toEqual(expect.arrayContaining([1, 2]));
     }
@@ -61,19 +62,19 @@ describe('an operator’s folder', () => {
     const face = { name: 'my-faces', task: 'face-restoration', file: 'net.onnx', layout: 'face', max_change: 60 };
     const found = installedModels(operators('faces', manifestOf(face)));
     expect(found.filter(({ layout }) => layout === 'face')).toMatchObject([{ name: 'my-faces', scale: 1, maxChange: 60 }]);
-    expect(modelNames(found)).not.toContain('my-faces');
+    expect(namesOf(found)).not.toContain('my-faces');
     expect(() => installedModels(operators('mixed', manifestOf({ ...face, layout: 'rgb' })))).toThrow(/belong together/);
   });
 
   it('adds its models to the shipped ones', () => {
     const found = installedModels(operators('added', manifestOf(good)));
-    expect(modelNames(found)).toEqual(expect.arrayContaining(['fast', 'mine']));
+    expect(namesOf(found)).toEqual(expect.arrayContaining(['fast', 'mine']));
     expect(found.find((model) => model.name === 'mine')).toMatchObject({ scale: 2, precision: 'fp32', layout: 'luma+strength' });
   });
 
   it('passes the limits of a model to the engine', () => {
     const scores = { loss_db: 0.04, bf16_loss_db: 0.3 };
-    const [model] = readManifest(operators('stated', manifestOf({ ...good, precision: 'int8', max_strength: 0.5, blind: true, scores })));
+    const [model] = readManifest(operators('stated', manifestOf({ ...good, description: 'x', relative_cost: 2, precision: 'int8', max_strength: 0.5, blind: true, scores })));
     expect(toModelFile(model!)).toEqual({
       ...{ name: 'mine', path: join(folder.path, 'stated', 'net.onnx'), layout: 'luma+strength', precision: 'int8', scale: 2 },
       ...{ multiple: 2, halo: 32, sha256, maxStrength: 0.5, blind: true, lossDb: 0.04, allowBf16: false },

@@ -74,6 +74,12 @@ describe('the client', () => {
     const all: string[] = [];
     for await (const { id } of reelmend.jobs.all({ limit: 2 })) all.push(id);
     expect(all).toEqual(made);
+    const read: string[] = [];
+    for await (const { id } of reelmend.jobs.list({ limit: 2 })) read.push(id);
+    expect(read).toEqual(made);
+    const first = reelmend.jobs.list({ limit: 2 });
+    expect((await first).data.map(({ id }) => id)).toEqual(made.slice(0, 2));
+    expect((await first.withResponse()).response.headers.get('RateLimit')).not.toBeNull();
   });
 
   it('throws the refusal with its code, status, field and request id', async () => {

@@ -308,6 +308,70 @@ describe('Retry-After', () => {
   });
 });
 
+describe('the response of a call', () => {
+  it('comes with the data on request', async () => {
+    const { reelmend, requests } = fakeService([json(jobView(), 200, { 'X-Request-Id': 'req_1', RateLimit: '"read";r=9;t=1' })]);
+    const call = reelmend.jobs.get(jobId);
+    const { data, response, requestId } = await call.withResponse();
+    expect({ data, requestId, status: response.status }).toEqual({ data: jobView(), requestId: 'req_1', status: 200 });
+    expect(response.headers.get('RateLimit')).toBe('"read";r=9;t=1');
+    expect(await call).toEqual(data);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is a promise of the data to whoever waits for it', async () => {
+    const { reelmend } = fakeService([json(jobView())]);
+    const call = () => reelmend.jobs.get(jobId);
+    expect(call()).toBeInstanceOf(Promise);
+    let done = false;
+    expect(await call().finally(() => (done = true))).toEqual(jobView());
+    expect(done).toBe(true);
+    expect(await Promise.all([call(), call().then(({ id }) => id)])).toEqual([jobView(), jobId]);
+  });
+
+  it('of a failure rejects in every way it can be read, and unread once', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const call = () => fakeService([refusal(404, 'job_not_found')]).reelmend.jobs.get(jobId);
+    const seen = [call().catch((error: NotFoundError) => error.code), call().withResponse().catch((error: NotFoundError) => error.code)];
+    expect(await Promise.all(seen)).toEqual(['job_not_found', 'job_not_found']);
+    void call();
+    vi.useRealTimers();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toHaveLength(1);
+  });
+});
+
+describe('the environment', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('names the service and the key where the options do not', async () => {
+    vi.stubEnv('REELMEND_URL', 'https://env.example.com/');
+    vi.stubEnv('REELMEND_API_KEY', 'svc_test_env');
+    const seen: [string, string | null][] = [];
+    const fetch = async (request: Request) => {
+      seen.push([request.url, request.headers.get('Authorization')]);
+      return json(jobView());
+    };
+    await createReelmend({ fetch }).account.get();
+    await createReelmend({ fetch, baseUrl: 'https://own.example.com', apiKey: 'svc_test_own' }).account.get();
+    expect(seen).toEqual([
+      ['https://env.example.com/v1/account', 'Bearer svc_test_env'],
+      ['https://own.example.com/v1/account', 'Bearer svc_test_own'],
+    ]);
+  });
+
+  it('is missed by name', () => {
+    vi.stubEnv('REELMEND_URL', '');
+    vi.stubEnv('REELMEND_API_KEY', '');
+    expect(() => createReelmend()).toThrow('Which service? Give baseUrl, or set REELMEND_URL.');
+    const baseUrl = 'https://api.example.com';
+    expect(() => createReelmend({ baseUrl })).toThrow('With which API key? Give apiKey, or set REELMEND_API_KEY.');
+  });
+});
+
 describe('senseless arguments', () => {
   const good = { baseUrl: 'https://api.example.com', apiKey: 'svc_test_key' };
 
@@ -319,7 +383,7 @@ describe('senseless arguments', () => {
   );
 
   it('a key that no header can hold is refused and not repeated', () => {
-    for (const apiKey of ['', 'secret\nthing', 'sécret thing', undefined as unknown as string]) {
+    for (const apiKey of ['', 'secret\nthing', 'sécret thing', 7 as unknown as string]) {
       expect(() => createReelmend({ ...good, apiKey })).toThrow(/^apiKey must be an API key of the service\.$/);
     }
   });

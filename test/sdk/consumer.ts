@@ -9,7 +9,7 @@ import {
   verifyWebhook,
   WebhookVerificationError,
 } from '../../src/sdk/index.ts';
-import type { Reelmend, Job, JobInput, WebhookEvent } from '../../src/sdk/index.ts';
+import type { Reelmend, Job, JobInput, WebhookEvent, WebhookEventName, WebhookEvents } from '../../src/sdk/index.ts';
 
 export interface Outcome {
   job: Job;
@@ -85,6 +85,11 @@ export async function refusedByTypes(reelmend: Reelmend, event: WebhookEvent): P
   // @ts-expect-error no such state
   await reelmend.jobs.list({ status: 'deleted' });
   if (event.event === 'job.completed') event.status satisfies 'done';
+  ({ event: 'job.failed', job_id: 'job_x', status: 'error' }) satisfies WebhookEvents['job.failed'];
+  // @ts-expect-error no such event
+  'job.started' satisfies WebhookEventName;
+  // @ts-expect-error the items of the list are jobs
+  for await (const job of reelmend.jobs.list()) void job.colour;
   // @ts-expect-error a failed job is not done
   if (event.event === 'job.failed') event.status satisfies 'done';
   // @ts-expect-error no such option

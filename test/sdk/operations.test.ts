@@ -30,6 +30,7 @@ const calls: Record<string, { call: (reelmend: Reelmend) => Promise<unknown>; an
   completeUpload: { call: ({ uploads }) => uploads.complete(jobId, {}) },
   deleteUpload: { call: ({ uploads }) => uploads.delete(jobId) },
   createQuote: { call: ({ quotes }) => quotes.create(input) },
+  listModels: { call: ({ models }) => models.list() },
   getAccount: { call: ({ account }) => account.get() },
   updateAccount: { call: ({ account }) => account.update({ retention_days: 7 }) },
   listAuditLog: { call: ({ auditLog }) => auditLog.list(), answer: () => json(page) },

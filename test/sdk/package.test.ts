@@ -1,5 +1,5 @@
 /** The package as its users get it: built, packed, installed into an empty project, and used against the service. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { build } from 'esbuild';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHmac } from 'node:crypto';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
 import type { Outcome } from './consumer.ts';
-import { createProject, nodes, type Project, readmeExamples } from './project.ts';
+import { createProject, lintPackage, nodes, type Project, readmeExamples } from './project.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 /** bytes, minified: the whole package */
@@ -72,10 +72,10 @@ describe('the package', () => {
   it('imports only its own files, by names that exist', async () => {
     const dist = join(project.installed, 'dist');
     const files = (await readdir(dist, { recursive: true })).filter((path) => /\.(js|d\.ts)$/.test(path));
-    expect(files.length).toBeGreaterThan(30);
+    for (const folder of ['esm/', 'cjs/']) expect(files.filter((path) => path.startsWith(folder)).length).toBeGreaterThan(30);
     for (const path of files) {
       const text = await readFile(join(dist, path), 'utf8');
-      const imports = [...text.matchAll(/(?:from |import\()['"]([^'"\n]+)['"]/g)].map(([, name]) => name!);
+      const imports = [...text.matchAll(/(?:from |import\(|require\()['"]([^'"\n]+)['"]/g)].map(([, name]) => name!);
       for (const name of imports) {
         const target = join(path, '..', name);
         expect(files, `${path} imports ${name}`).toContain(
@@ -83,6 +83,13 @@ describe('the package', () => {
         );
       }
     }
+  });
+
+  it.each([
+    ['attw: each way to resolve it finds code and types of one kind', 'attw', ['--no-emoji', '--no-definitely-typed']],
+    ['publint: the manifest names what is there', 'publint', ['--strict']],
+  ])('passes %s', async (_name, program, args) => {
+    await lintPackage(program, [project.tarball, ...args]);
   });
 
   const resolvers = [
@@ -117,6 +124,23 @@ describe('on Node', () => {
     }
   });
 
+  it('works from CommonJS, and writes a result into a file', async () => {
+    await project.write(
+      'main.cjs',
+      `const { createReelmend, ReelmendError, NotFoundError } = require('@reelmend/sdk');
+      const reelmend = createReelmend();
+      (async () => {
+        const { id } = await reelmend.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '1080p' });
+        const { output } = await reelmend.waitForJob(id, { pollIntervalMs: 50 });
+        const { sizeBytes } = await reelmend.jobs.download(id, 'common.mp4');
+        const lost = await reelmend.jobs.get('job_x').catch((error) => error);
+        console.log(sizeBytes === output.size_bytes, lost instanceof NotFoundError && lost instanceof ReelmendError);
+      })();`,
+    );
+    for (const { path } of await nodes()) expect(await project.run(path, 'main.cjs', environment())).toBe('true true\n');
+    expect((await stat(join(project.dir, 'common.mp4'))).size).toBeGreaterThan(1000);
+  });
+
   it('runs every example of the README', async () => {
     const expected = [
       /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
@@ -124,6 +148,7 @@ describe('on Node', () => {
       /^top up: /,
       /^true\n$/,
       /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
+      /^true 200 "read";r=\d+;t=\d+ req_\w+\n$/,
       /^$/,
       /^\d+ true\n\d+ \d+\nstatus 0\n{ status: 'ok' }\n$/,
     ];

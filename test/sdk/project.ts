@@ -14,6 +14,8 @@ export interface Project {
   dir: string;
   /** the installed package */
   installed: string;
+  /** the packed file that it was installed from */
+  tarball: string;
   write(path: string, text: string): Promise<void>;
   /** type-checks, and emits into `out` where the options say so; rejects with the compiler's words */
   compile(options: object, include: string[]): Promise<void>;
@@ -37,6 +39,7 @@ export async function createProject(): Promise<Project> {
   return {
     dir: project,
     installed: join(project, 'node_modules/@reelmend/sdk'),
+    tarball: stdout.trim(),
     write,
     async compile(options, include) {
       const config = { compilerOptions: { ...strict, ...options }, include };
@@ -52,6 +55,14 @@ export async function createProject(): Promise<Project> {
     },
     remove: () => rm(dir, { recursive: true, force: true }),
   };
+}
+
+/** Runs a program of scripts/lint-tools on the packed file; rejects with what it found. */
+export async function lintPackage(program: string, args: string[]): Promise<void> {
+  const { stdout: folder } = await exec(join(root, 'scripts/setup-lint-tools'), { timeout: hangMs });
+  await exec(join(folder.trim(), program), args, { timeout: hangMs }).catch((error: { stdout: string; stderr: string }) => {
+    throw new Error(`${error.stdout}${error.stderr}`);
+  });
 }
 
 /** Nothing skipped: the package's own declarations are checked too. */

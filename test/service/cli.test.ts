@@ -177,10 +177,6 @@ describe('an error is one line and exit status 1', () => {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '60'],
       says: /^reelmend: [A-Z][^\n]+\.\n$/,
     },
-    'an output that is a folder': {
-      args: ['enhance', 'in.mp4', '.', '--resolution', '4k'],
-      says: /^reelmend: \. is a folder; name a file\.\n$/,
-    },
     'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
     'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
     'a device that is none': {

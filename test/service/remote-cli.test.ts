@@ -1,9 +1,12 @@
 /** The commands of customers against a running service. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Job, Upload } from '../../src/sdk/index.ts';
+import { type Job, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
@@ -63,7 +66,7 @@ describe('reelmend upload', () => {
 
   it('asks for the service and the key', async () => {
     const { REELMEND_URL: _url, ...noUrl } = environment();
-    expect((await runCommand(['jobs', 'list'], { env: noUrl })).stderr).toBe('reelmend: Which service? Set REELMEND_URL, or give --url.\n');
+    expect((await runCommand(['jobs', 'list'], { env: noUrl })).stderr).toBe('reelmend: Which service? Run reelmend login, set REELMEND_URL, or give --url.\n');
     const { REELMEND_API_KEY: _key, ...noKey } = environment();
     expect((await runCommand(['jobs', 'list'], { env: noKey })).stderr).toContain('REELMEND_API_KEY');
     const wrong = await reelmend('jobs', 'list', '--key', 'svc_test_wrong');
@@ -123,5 +126,70 @@ describe('reelmend jobs', () => {
     const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
     expect(status).toBe(1);
     expect(stderr).toBe('reelmend: The name of the video of this test job asks for a failure.\n');
+  });
+});
+
+describe('reelmend login', () => {
+  const home = () => ({ PATH: process.env['PATH']!, HOME: dir, XDG_CONFIG_HOME: join(dir, 'config') });
+
+  it('keeps URL and key for the other commands, and logout forgets them', async () => {
+    const { status, stdout } = await spawnCommand(['login', api.url], { env: home(), stdin: `${key}\n` });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^Logged in to http:\/\/\S+: acct_\w+, test mode\.\n$/);
+    const file = join(dir, 'config', 'reelmend', 'login.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await runCommand(['jobs', 'list'], { env: home() })).status).toBe(0);
+    // The key goes to no other service.
+    const elsewhere = await runCommand(['jobs', 'list', '--url', 'http://127.0.0.1:9'], { env: home() });
+    expect(elsewhere.stderr).toMatch(/^reelmend: With which API key\?/);
+    await writeFile(file, '{');
+    expect((await runCommand(['jobs', 'list'], { env: home() })).stderr).toMatch(/login\.json is damaged; run reelmend login again\.\n$/);
+    await runCommand(['logout'], { env: home() });
+    expect((await runCommand(['jobs', 'list'], { env: home() })).stderr).toMatch(/^reelmend: Which service\?/);
+  });
+
+  it('keeps no key that the service refuses', async () => {
+    const refused = await runCommand(['login', api.url], { env: home(), stdin: 'svc_test_wrong\n' });
+    expect(refused).toEqual({ status: 1, stdout: '', stderr: 'reelmend: The API key is not valid.\n' });
+    expect((await runCommand(['jobs', 'list'], { env: home() })).stderr).toMatch(/^reelmend: Which service\?/);
+    expect((await runCommand(['login', api.url], { env: home() })).stderr).toBe('reelmend: There is no API key on standard input.\n');
+  });
+});
+
+describe('reelmend listen', () => {
+  it('brings the events of new jobs to a receiver on this machine, signed', async () => {
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+    const received: string[] = [];
+    const server = createServer(async (request, response) => {
+      const event = await verifyWebhook({ body: new Uint8Array(await buffer(request)), headers: request.headers, secret });
+      received.push(`${request.url} ${event.event} ${event.job_id}`);
+      response.writeHead(received.length === 1 ? 204 : 500).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const earlier = await json<Job>('jobs', 'create', 'https://media.example.com/earlier.mp4', '--wait', '--json');
+    try {
+      let printed = '';
+      const env = { ...environment(), REELMEND_WEBHOOK_SECRET: secret };
+      const listening = runCommand(['listen', '--forward', `${port}/hooks`, '--events', '2'], { env, onStdout: (text) => (printed += text) });
+      await expect.poll(() => printed).toContain(`to http://127.0.0.1:${port}/hooks. The signing secret is ${secret}\n`);
+      const done = await json<Job>('jobs', 'create', 'https://media.example.com/new.mp4', '--wait', '--json');
+      await expect.poll(() => received).toHaveLength(1);
+      await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
+      const { status, stdout } = await listening;
+      expect(status).toBe(0);
+      const [, first, second] = stdout.split('\n');
+      expect(first).toBe(`job.completed  ${done.id}  204`);
+      expect(second).toMatch(/^job\.failed {2}job_\w+ {2}500$/);
+      expect(received).toEqual([`/hooks job.completed ${done.id}`, expect.stringMatching(/^\/hooks job\.failed job_/) as string]);
+      expect(stdout).not.toContain(earlier.id);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('wants a receiver that is one', async () => {
+    expect((await reelmend('listen', '--forward', 'http://:x')).stderr).toContain('Expected a port such as 3000');
+    expect((await reelmend('listen')).stderr).toContain("required option '--forward <target>' not specified");
   });
 });

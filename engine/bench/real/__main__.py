@@ -18,7 +18,6 @@ from .pictures import luma, to_rgb
 REAL = ('camera-mjpeg.avi', 'nasa-2v-2a-2s.mp4', 'wmv2.wmv', 'pancake-opus.mkv', 'file+with+data&streams.mp4', 'msmpeg4v2.avi',
         'weird-aspect-mpeg1.mpg', 'iphone-gps-mebx.mov')
 VIDEOS = {'.mp4', '.mov', '.mkv', '.webm', '.avi', '.mpg', '.wmv', '.flv', '.3gp', '.ts', '.ogv', '.m4v'}
-SHOWN = 'camera-mjpeg.avi'  # the README's before and after; its licence: free to use
 REAL_FRAMES, START_S = 3, 1.0
 # A quick run: the damage that differs most, and the methods that the goals ask for.
 QUICK_CHAINS = ('clean', 'phone', 'theora', 'enlarged', 'blurred', 'text')
@@ -30,7 +29,7 @@ def parser():
     p = argparse.ArgumentParser(prog='npm run bench:real --', description='Damaged videos after enhancement, beside the networks that people use today.')
     p.add_argument('--quick', action='store_true', help='six chains, one picture, three frames, one real clip')
     p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of detail or detail-large that is not shipped')
-    p.add_argument('--clips', action='append', metavar='DIR', help='folder of real clips (default: shared/media beside the repository)')
+    p.add_argument('--clips', action='append', metavar='PATH', help='a real clip, or a folder of them (default: some of shared/media beside the repository)')
     p.add_argument('--limit', type=int, default=12, help='real clips a folder')
     p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs a chain (2); 0: real clips alone')
     p.add_argument('--frames', type=int, help='of each clip (6)')
@@ -41,9 +40,9 @@ def parser():
     p.add_argument('--no-jod', action='store_true', help='leaves ColorVideoVDP out')
     p.add_argument('--no-times', action='store_true', help='does not time the product’s networks')
     p.add_argument('--sheets', metavar='DIR', help='writes sheets of crops side by side')
-    p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and their key')
-    p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder')
-    p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP, before-after.webp and real.md; engine/models/real is where `ground.sh tables` looks')
+    p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and beside the folder DIR.key.json')
+    p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder, by the key beside it')
+    p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP and real.md; engine/models/real is where `ground.sh tables` looks')
     p.add_argument('--threads', type=int, default=2, help='of peers')
     p.add_argument('--product', nargs='+', default=['scripts/reelmend'], help=argparse.SUPPRESS)
     p.add_argument('--peers', default='build/bench-real/models', help=argparse.SUPPRESS)
@@ -70,7 +69,7 @@ class Run:
                         if wanted is None or m.name in wanted]
         self.peers = {m.name: methods.Peer(args.peers, m.peer, args.threads) for m in self.methods if m.peer}
         self.scorer, self.clips, self.real = None, [], []
-        self.rows, self.pairs, self.shown = {}, [], None
+        self.rows, self.pairs = {}, []
 
     def made(self, clip, span=None):
         """{method: Made} of a clip."""
@@ -121,9 +120,8 @@ class Run:
             part = sheets.most_textured(reference, size)
             crops = {name: made.rgb(at, part) for name, made in found.items() if len(made.luma) > at}
             if size == sheets.PAIR:
-                self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
-                if label == SHOWN:
-                    self.shown = crops
+                if clip.chain != goals.CLEAN:  # nothing was damaged there
+                    self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
             else:
                 self.rows.setdefault(group, []).append((label, {**crops, **({} if truth is None else {'truth': truth[part]})}))
 
@@ -144,16 +142,22 @@ def real_clip(file, frames):
 
 
 def real_files(args):
-    """The real clips of the folders; of the usual one a choice."""
-    usual = args.clips is None
-    folders = [Path(f) for f in args.clips or ([args.media] if args.media and Path(args.media).is_dir() else [])]
-    found = []
-    for folder in folders:
-        if not folder.is_dir():
-            raise GroundError(f'no_clips: {folder} is not a folder.')
-        names = REAL if usual else sorted(f.name for f in folder.iterdir() if f.suffix.lower() in VIDEOS)
-        found += [folder / name for name in names if (folder / name).is_file()][:args.limit]
+    """The real clips that are named, those of the folders that are named, or a choice of the usual folder's."""
+    if args.clips is None:
+        found = [Path(args.media) / name for name in REAL] if args.media else []
+        found = [file for file in found if file.is_file()][:args.limit]
+    else:
+        found = [file for path in args.clips for file in clips_at(Path(path), args.limit)]
     return found[:1] if args.quick else found
+
+
+def clips_at(path, limit):
+    """A clip, or those of a folder. Throws GroundError."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise GroundError(f'no_clips: {path} is neither a clip nor a folder.')
+    return sorted(f for f in path.iterdir() if f.suffix.lower() in VIDEOS)[:limit]
 
 
 def write_pictures(run):
@@ -163,7 +167,7 @@ def write_pictures(run):
         for group, rows in run.rows.items():
             sheets.sheet(rows).save(Path(args.sheets) / f'{group}.png')
     if args.blind:
-        sheets.write_blind(args.blind, run.pairs, clips.SEED)
+        sheets.write_blind(args.blind, run.pairs)
     if args.documents:
         write_documents(run, Path(args.documents))
 
@@ -181,10 +185,7 @@ def write_documents(run, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for group, rows in run.rows.items():
         sheets.sheet(rows).save(folder / f'{group}.webp', quality=82, method=6)
-    if run.shown and {'lanczos', run.args.candidate} <= set(run.shown):
-        picture = sheets.before_after(run.shown['lanczos'], run.shown[run.args.candidate])
-        picture.save(folder / 'before-after.webp', quality=82, method=6)
-    (folder / 'real.md').write_text(tables(run) + ''.join(f'\n![{group}](real/{group}.webp)\n' for group in run.rows))
+    (folder / 'real.md').write_text(tables(run) + ''.join(f'\n![{sheets.described(group, rows)}](real/{group}.webp)\n' for group, rows in run.rows.items()))
 
 
 def stopped(*_):
@@ -219,7 +220,8 @@ def main():
     args = parser().parse_args()
     try:
         if args.judged:
-            print(json.dumps(sheets.judged(args.judged)))
+            shares = sheets.judged(args.judged)
+            print(json.dumps({'judged': shares, 'goals': goals.judged_goals(shares)}))
             return 0
         with tempfile.TemporaryDirectory(prefix='bench-real-') as work:
             print(json.dumps(measured(args, Path(work))))

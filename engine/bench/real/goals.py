@@ -103,6 +103,20 @@ def goals(clips, method='auto'):
     ]
 
 
+# How often a judge must take the candidate before another method.
+TAKEN = {FAITHFUL: 0.9, PEERS[0]: 0.5}
+
+
+def judged_goals(shares):
+    """Goals of `sheets.judged`: {other: {'share', …}}. Exactly half is not more than half."""
+    found = []
+    for other, least in TAKEN.items():
+        share = shares.get(other, {}).get('share')
+        passed = None if share is None else bool(share > least if least == 0.5 else share >= least)
+        found.append(goal(f'taken before {other}', f'{">" if least == 0.5 else "≥"} {least:g}', share, passed))
+    return found
+
+
 def _less_invented(text, method):
     own, others = text.get(method, {}).get('invented'), _invented(text)
     passed = None if own is None or others is None else own < others

@@ -3,11 +3,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+from ground.photos import GroundError
 from PIL import Image, ImageDraw, ImageFont
 
 CROP = (180, 240)        # height and width of a cell, pixels of the result
 PAIR = (400, 480)        # of a picture to judge
-COLUMNS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'truth')
+COLUMNS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'realesrgan-x4plus', 'truth')
 LABELS = {'lanczos': 'Lanczos', 'truth': 'truth'}
 GAP, HEADER = 4, 22
 PAPER, INK = (250, 250, 250), (20, 20, 20)
@@ -28,9 +29,20 @@ def text(draw, at, words, fill=INK):
     draw.text(at, words, fill, ImageFont.load_default(14.0))
 
 
+def shown(rows, columns=COLUMNS):
+    """The columns that any row has."""
+    return [c for c in columns if any(c in crops for _, crops in rows)]
+
+
+def described(group, rows):
+    """A sheet in words, for those who do not see it."""
+    columns = ', '.join(LABELS.get(name, name) for name in shown(rows))
+    return f'{group}: crops side by side, columns {columns}; rows {", ".join(label for label, _ in rows)}'
+
+
 def sheet(rows, columns=COLUMNS):
     """A picture of labelled columns. rows: [(label, {column: RGB crop})]; columns that no row has are left out."""
-    names = [c for c in columns if any(c in crops for _, crops in rows)]
+    names = shown(rows, columns)
     height, width = rows[0][1][names[0]].shape[:2]
     whole = Image.new('RGB', (len(names) * (width + GAP) - GAP, HEADER + len(rows) * (height + GAP) - GAP), PAPER)
     draw = ImageDraw.Draw(whole)
@@ -55,43 +67,58 @@ def pairs_of(name, crops, candidate, others):
 
 
 def blind_order(pairs, seed):
-    """[(number, A, B, pair)]: the pairs in an order, and with sides, that chance decides."""
+    """[(name of the file, A, B, pair)]: the pairs in an order, with names and on sides, that chance decides."""
     rng = np.random.default_rng(seed)
     order = []
-    for number, at in enumerate(rng.permutation(len(pairs))):
+    for at in rng.permutation(len(pairs)):
         pair = pairs[at]
         sides = pair[1:3] if rng.random() < 0.5 else pair[2:0:-1]
-        order.append((f'{number + 1:03d}', *sides, pair))
+        order.append((rng.bytes(4).hex(), *sides, pair))
     return order
 
 
-def write_blind(folder, pairs, seed):
-    """Writes NNN.png of every pair, A left and B right; key.json, which the judge does not open; answers.json, which the judge
-    fills in with A, B or = (`judged`)."""
+def key_of(folder):
+    """Where the key of a folder of pairs lies: beside it, so that whoever judges is given the folder alone."""
+    folder = Path(folder).resolve()
+    return folder.with_name(f'{folder.name}.key.json')
+
+
+def write_blind(folder, pairs, seed=None):
+    """Writes a PNG of every pair, A left and B right, and answers.json, which the judge fills in with A, B or = (`judged`).
+    The key lies beside the folder (`key_of`). Without a seed every call has another order."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob('*.png'):
+        old.unlink()
     key = {}
-    for number, a, b, (name, candidate, other, crops) in blind_order(pairs, seed):
-        sheet([('', {'A': crops[a], 'B': crops[b]})], ('A', 'B')).save(folder / f'{number}.png')
-        key[number] = {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': other}
-    (folder / 'key.json').write_text(json.dumps(key, indent=1) + '\n')
-    (folder / 'answers.json').write_text(json.dumps(dict.fromkeys(key, ''), indent=1) + '\n')
+    for file, a, b, (name, candidate, other, crops) in blind_order(pairs, seed):
+        sheet([('', {'A': crops[a], 'B': crops[b]})], ('A', 'B')).save(folder / f'{file}.png')
+        key[file] = {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': other}
+    key_of(folder).write_text(json.dumps(key, indent=1) + '\n')
+    # By name: the order in which they were made says nothing either.
+    (folder / 'answers.json').write_text(json.dumps(dict.fromkeys(sorted(key), ''), indent=1) + '\n')
+
+
+def _answers(folder):
+    """(key, answers) of a folder of pairs. Throws GroundError."""
+    try:
+        key, answers = (json.loads(path.read_text()) for path in (key_of(folder), Path(folder) / 'answers.json'))
+    except (OSError, ValueError) as error:
+        raise GroundError(f'no_answers: {folder} needs its answers.json and, beside it, {key_of(folder).name}: {error}') from error
+    for file, answer in answers.items():
+        if file not in key or answer not in ('A', 'B', '=', ''):
+            raise GroundError(f'bad_answer: {file}: {answer!r} is not A, B, = or empty for one of the pairs.')
+    return key, answers
 
 
 def judged(folder):
-    """{other: {'pairs', 'taken', 'share'}}: how often the candidate was taken before each other method; ties count half."""
-    key, answers = (json.loads((Path(folder) / f'{name}.json').read_text()) for name in ('key', 'answers'))
+    """{other: {'pairs', 'open', 'taken', 'share'}}: how often the candidate was taken before each other method, of the pairs that
+    have an answer; ties count half. `open` pairs have none."""
+    key, answers = _answers(folder)
     found = {}
-    for number, answer in answers.items():
-        if answer not in ('A', 'B', '='):
-            continue
-        row = found.setdefault(key[number]['other'], {'pairs': 0, 'taken': 0.0})
-        row['pairs'] += 1
-        row['taken'] += 0.5 if answer == '=' else float(key[number][answer] == key[number]['candidate'])
-    return {other: {**row, 'share': row['taken'] / row['pairs']} for other, row in found.items()}
-
-
-def before_after(before, after):
-    """Two crops side by side with a line between, as the README shows them."""
-    line = np.full((before.shape[0], GAP, 3), 255, np.uint8)
-    return Image.fromarray(np.concatenate([before, line, after], 1))
+    for file, pair in key.items():
+        answer = answers.get(file, '')
+        row = found.setdefault(pair['other'], {'pairs': 0, 'open': 0, 'taken': 0.0})
+        row['pairs' if answer else 'open'] += 1
+        row['taken'] += 0.5 if answer == '=' else float(pair.get(answer) == pair['candidate'])
+    return {other: {**row, 'share': row['taken'] / row['pairs'] if row['pairs'] else None} for other, row in found.items()}

@@ -1,5 +1,10 @@
-"""Networks of PyTorch (.pth, .safetensors) as ONNX, by spandrel, which knows the architectures that people trade."""
+"""Networks of PyTorch (.pth, .safetensors) as ONNX, by spandrel, which knows the architectures that people trade.
+
+The files come from strangers, so nothing in them is run: PyTorch reads weights and nothing else from a pickle.
+"""
 import hashlib
+import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +15,9 @@ OPSET = 17
 SIDE = 64             # of the picture that the export is traced with
 HALOS = (8, 16, 32, 64, 128)
 TOLERANCE = 1 / 255   # between the ONNX file and PyTorch, and at the edge of a tile
+PICKLES, SAFETENSORS = ('.pth', '.pt', '.ckpt'), '.safetensors'
+# The largest that people trade have a tenth of it. An ONNX file can hold 2 GB.
+MOST_BYTES, MOST_WEIGHTS = 1 << 30, 1 << 28
 
 
 def first_line(error):
@@ -17,19 +25,79 @@ def first_line(error):
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def check_file(path):
+    """Throws FormatError unless the name and the size are those of a file that can be read. Changes nothing."""
+    name = path.name
+    if path.suffix.lower() not in (*PICKLES, SAFETENSORS):
+        raise FormatError(f'{name} is none of the files that are converted: {", ".join((*PICKLES, SAFETENSORS))}.')
+    size = path.stat().st_size
+    if zipfile.is_zipfile(path):  # of a .pth, which may be packed
+        with zipfile.ZipFile(path) as archive:
+            size = max(size, sum(part.file_size for part in archive.infolist()))
+    if size > MOST_BYTES:
+        raise FormatError(f'{name} holds {size >> 20} MB; {MOST_BYTES >> 20} MB is the most that is converted.')
+
+
+def why_not(error):
+    """Why PyTorch did not read a pickle, without its advice to read it in an unsafe way."""
+    named = re.search(r'GLOBAL (\S+)', str(error))
+    if named:
+        return f'it names {named[1]}, and a file that can name programs is not trusted'
+    return 'it is a TorchScript program' if 'TorchScript' in str(error) else 'it is damaged, or of another kind'
+
+
+def read_weights(path):
+    """{name: tensor} of a file. Throws FormatError."""
+    import spandrel
+    import torch
+
+    check_file(path)
+    try:
+        if path.suffix.lower() == SAFETENSORS:
+            from safetensors.torch import load_file
+
+            weights = load_file(path)
+        else:
+            weights = torch.load(path, map_location='cpu', weights_only=True)
+    except Exception as error:  # both readers fail in many ways
+        raise FormatError(f'No weights are read from {path.name}: {why_not(error)}.') from error
+    weights = spandrel.canonicalize_state_dict(weights) if isinstance(weights, dict) else {}
+    tensors = [value for value in weights.values() if isinstance(value, torch.Tensor)]
+    if not tensors:
+        raise FormatError(f'{path.name} holds no weights.')
+    # Of tensors that repeat one value the file is small.
+    if sum(value.numel() for value in tensors) > MOST_WEIGHTS:
+        raise FormatError(f'{path.name} holds more than {MOST_WEIGHTS >> 20} million weights, the most that is converted.')
+    return weights
+
+
 def load(path):
     """The network that a file holds, ready to run. Throws FormatError."""
     import spandrel
 
+    path = Path(path)
+    weights = read_weights(path)
     try:
-        found = spandrel.ModelLoader().load_from_file(path)
-    except Exception as error:  # spandrel's readers fail in ways of their own
-        raise FormatError(f'{Path(path).name} holds no network that spandrel knows: {first_line(error)}') from error
+        found = spandrel.ModelLoader().load_from_state_dict(weights)
+    except Exception as error:  # an architecture that nearly fits fails in a way of its own
+        raise FormatError(f'{path.name} holds no network that spandrel knows: {first_line(error)}') from error
     if not isinstance(found, spandrel.ImageModelDescriptor) or (found.input_channels, found.output_channels) != (3, 3):
-        raise FormatError(f'{Path(path).name} is no network that makes an RGB picture of an RGB picture.')
+        raise FormatError(f'{path.name} is no network that makes an RGB picture of an RGB picture.')
     if found.size_requirements.square:
-        raise FormatError(f'{Path(path).name} takes square pictures only, and no video is square.')
+        raise FormatError(f'{path.name} takes square pictures only, and no video is square.')
     return found
+
+
+def stated_license(path):
+    """What a .safetensors file says of its licence; None where it says nothing, as all other files do."""
+    if Path(path).suffix.lower() != SAFETENSORS:
+        return None
+    from safetensors import safe_open
+
+    with safe_open(path, 'np') as opened:
+        said = opened.metadata() or {}
+    found = (said.get('modelspec.license') or said.get('license') or '').strip()
+    return found if found.isprintable() and 0 < len(found) <= 100 else None
 
 
 def picture(height, width):
@@ -70,8 +138,8 @@ def check(model, target, height, width):
 
 
 def halo_of(model, scale, multiple, minimum):
-    """How many pixels around a tile the network needs: the fewest of HALOS with which a tile differs by less than an 8-bit
-    level from the whole picture, measured along one edge."""
+    """(halo, error): how many pixels around a tile the network needs, the fewest of HALOS with which a tile differs by less
+    than TOLERANCE from the whole picture, measured along one edge; and by how much it differs with so many."""
     import torch
 
     up = lambda side: -(-side // multiple) * multiple
@@ -80,16 +148,18 @@ def halo_of(model, scale, multiple, minimum):
     whole = model(strip)[..., scale * most:].clamp(0, 1)
     for halo in HALOS:
         tile = model(strip[..., most - up(halo):])[..., scale * up(halo):].clamp(0, 1)
-        if (tile - whole).abs().max() < TOLERANCE:
+        error = float((tile - whole).abs().max())
+        if error < TOLERANCE:
             break
-    return up(halo)
+    return up(halo), error
 
 
 def convert(path, target, name):
-    """Writes the network of `path` as the ONNX file `target`; → its entry of a manifest, without a licence. Throws
-    FormatError, and leaves no file then."""
+    """Writes the network of `path` as the ONNX file `target`; → its entry of a manifest. Throws FormatError, and leaves no
+    file then."""
     import torch
 
+    path, target = Path(path), Path(target)
     found = load(path)
     model = found.model.eval().float()
     multiple, minimum = max(1, found.size_requirements.multiple_of), found.size_requirements.minimum
@@ -98,13 +168,25 @@ def convert(path, target, name):
         with torch.no_grad():
             export(model, target, side)
             check(model, target, side + 2 * multiple, side + 5 * multiple)
-            halo = halo_of(model, found.scale, multiple, minimum)
+            halo, error = halo_of(model, found.scale, multiple, minimum)
     except FormatError:
-        Path(target).unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
         raise
+    stated = stated_license(path)
     return {
-        'name': name, 'title': f'{found.architecture.name} ×{found.scale}, from {Path(path).name}',
-        'task': 'super-resolution' if found.scale > 1 else 'restoration', 'scale': found.scale, 'file': Path(target).name,
+        'name': name, 'title': f'{found.architecture.name} ×{found.scale}, from {path.name}'[:200],
+        'task': 'super-resolution' if found.scale > 1 else 'restoration', 'scale': found.scale, 'file': target.name,
         'precision': 'fp32', 'layout': 'rgb', 'input': 'x', 'output': 'y', 'multiple': multiple, 'halo': halo,
-        'sha256': hashlib.sha256(Path(target).read_bytes()).hexdigest(), 'license': 'unknown',
+        'sha256': sha256(target), 'source_sha256': sha256(path),
+        **({'license': stated} if stated else {}), **({'note': seams(halo, error)} if error >= TOLERANCE else {}),
     }
+
+
+def seams(halo, error):
+    return (f'Where a frame is cut into tiles, their edges differ from the whole frame by up to {255 * error:.0f} 8-bit levels: '
+            f'this network looks further than {halo} pixels.')
+
+
+def sha256(path):
+    with open(path, 'rb') as file:
+        return hashlib.file_digest(file, 'sha256').hexdigest()

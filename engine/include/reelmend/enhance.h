@@ -66,6 +66,10 @@ struct EnhanceOptions {
   EncoderOptions encoder;
   SourceLimits limits;
   std::optional<Segment> segment;
+  /// SegmentPlan::text (reelmend/segments.h) and the place of a segment in it: makes the piece of that segment. Not together
+  /// with `segment`.
+  std::string segment_plan;
+  int segment_index = 0;
 };
 
 struct Progress {

@@ -16,6 +16,7 @@ enum class ErrorCode {
   kUnavailable,       ///< a backend or device that was asked for is not in this build or on this machine
   kInternal,          ///< everything else; a bug or an exhausted machine
   kNoEngine,          ///< the GPU has no engine of the network, and building one takes minutes
+  kSegmentMismatch,   ///< a segment or a piece is not what its plan says; the video can be enhanced in one piece
 };
 
 /// snake_case name of a level, the same text that the addon puts on the JavaScript error's `code`.

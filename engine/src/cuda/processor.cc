@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "cuda/frame_pool.h"
@@ -53,6 +56,29 @@ class PooledEncoder : public device::FrameEncoder {
  private:
   std::shared_ptr<FramePool> pool_;
   std::unique_ptr<media::VideoEncoder> encoder_;
+};
+
+/// Sizes that GPUs of this process do not encode, so that each is asked once. A refusal for another reason is not kept: sessions
+/// become free again.
+class EncoderRefusals {
+ public:
+  using Key = std::tuple<std::string, int, int>;  ///< device, width, height
+  static EncoderRefusals& Shared() {
+    static EncoderRefusals shared;
+    return shared;
+  }
+  bool Has(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    return keys_.contains(key);
+  }
+  void Add(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    keys_.insert(key);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Key> keys_;
 };
 
 /// State shared by a processor and its parts.
@@ -327,18 +353,7 @@ class CudaProcessor : public device::Processor {
   }
 
   std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
-    if (session_->bridge) {
-      if (const UniqueBuffer frames = session_->bridge->MakeEncoderFrames(options.width, options.height)) {
-        try {
-          return MakeGpuEncoder(options, frames.get(), queued);
-        } catch (const Error& error) {
-          // All sessions taken, or a size that this GPU does not encode: the CPU encodes what the GPU made. A refusal is not
-          // remembered for the next job: sessions become free again, another size may be encoded, and asking costs
-          // milliseconds, because no picture is made before.
-          if (error.code() != ErrorCode::kUnavailable) throw;
-        }
-      }
-    }
+    if (auto encoder = TryGpuEncoder(options, queued)) return encoder;
     auto encoder = std::make_unique<media::VideoEncoder>(options);
     const int count = queued + kInHands + kHeldByX264;
     session_->pool = FramePool::Make(session_->device, FramePool::Kind::kHost, options.width, options.height, count);
@@ -353,6 +368,22 @@ class CudaProcessor : public device::Processor {
   }
 
  private:
+  /// Null: the CPU encodes what the GPU makes, because the GPU does not encode this size or all sessions are taken.
+  std::unique_ptr<device::FrameEncoder> TryGpuEncoder(const media::VideoEncoderOptions& options, int queued) {
+    const EncoderRefusals::Key key{session_->device->facts().id(), options.width, options.height};
+    if (!session_->bridge || EncoderRefusals::Shared().Has(key)) return nullptr;
+    const UniqueBuffer frames = session_->bridge->MakeEncoderFrames(options.width, options.height);
+    if (!frames) return nullptr;
+    try {
+      return MakeGpuEncoder(options, frames.get(), queued);
+    } catch (const media::EncoderUnsupported&) {
+      EncoderRefusals::Shared().Add(key);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable) throw;
+    }
+    return nullptr;
+  }
+
   /// Opens the session first: GPUs without one then allocate no pictures.
   std::unique_ptr<device::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
                                                          int queued) {

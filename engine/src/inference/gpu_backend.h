@@ -71,12 +71,16 @@ struct Concurrency {
   bool operator==(const Concurrency&) const = default;
 };
 
+/// TensorRT's builder optimization level: the highest finds the fastest kernels and takes minutes.
+inline constexpr int kBestLevel = 5;
+
 struct GpuBuildOptions {
   Shape input;  ///< the only one that the engine takes, or the one that it is tuned for …
   GpuTarget target;
   Shape least;  ///< … of a range of sizes, both ends within; no range where `most` is empty
   Shape most;
   int batch = 1;
+  int level = kBestLevel;  ///< how long the builder may search, 0 to kBestLevel; backends that time nothing ignore it
   bool is_range() const { return most.channels > 0; }
 };
 
@@ -105,11 +109,14 @@ class GpuBackend {
 /// Names of the backends that can work on this machine.
 std::vector<std::string> AvailableGpuBackends();
 
+/// Names of the backends that support such a GPU, preferred first. Opens no library: each takes hundreds of megabytes.
+std::vector<std::string> GpuBackendsFor(const GpuTarget& target);
+
 /// By name. Throws Error{kUnavailable} naming what is missing.
 std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name);
 
 // The interface between the engine and the modules that hold TensorRT (gpu_backends.cc).
-inline constexpr int kGpuModuleInterface = 3;  ///< counts up with every change of the classes above
+inline constexpr int kGpuModuleInterface = 4;  ///< counts up with every change of the classes above
 using GpuModuleCreateFunction = GpuBackend*();
 
 }  // namespace reelmend::inference

@@ -3,6 +3,7 @@
 
 #include "reelmend/error.h"
 #include "inference/gpu_backend.h"
+#include "inference/gpu_support.h"
 #include "inference/shared_module.h"
 
 namespace reelmend::inference {
@@ -12,10 +13,11 @@ struct KnownBackend {
   const char* name;
   const char* module;
   const char* title;
+  bool (*supports)(const GpuTarget& target);
 };
 /// Preferred first: TensorRT-RTX's engines need no GPU to be built and no minutes of timing.
-constexpr std::array<KnownBackend, 2> kKnownBackends = {
-    {{"tensorrt-rtx", "tensorrt/reelmend_tensorrt_rtx.so", "TensorRT-RTX"}, {"tensorrt", "tensorrt/reelmend_tensorrt.so", "TensorRT"}}};
+constexpr std::array<KnownBackend, 2> kKnownBackends = {{{"tensorrt-rtx", "tensorrt/reelmend_tensorrt_rtx.so", "TensorRT-RTX", TensorRtRtxSupports},
+                                                         {"tensorrt", "tensorrt/reelmend_tensorrt.so", "TensorRT", TensorRtSupports}}};
 
 /// Never closed: the libraries keep threads and the driver's callbacks.
 std::unique_ptr<GpuBackend> Open(const KnownBackend& known) {
@@ -42,6 +44,14 @@ std::vector<std::string> AvailableGpuBackends() {
       names.emplace_back(known.name);
     } catch (const Error&) {
     }
+  }
+  return names;
+}
+
+std::vector<std::string> GpuBackendsFor(const GpuTarget& target) {
+  std::vector<std::string> names;
+  for (const KnownBackend& known : kKnownBackends) {
+    if (known.supports(target)) names.emplace_back(known.name);
   }
   return names;
 }

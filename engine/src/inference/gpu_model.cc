@@ -1,5 +1,6 @@
 #include "inference/gpu_model.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "reelmend/error.h"
@@ -79,9 +80,10 @@ EngineKey GpuModel::KeyOf(int width, int height, int batch) const {
 }
 
 GpuBuildOptions GpuModel::BuildOptions(const EngineKey& key) const {
-  if (!key.is_range()) return {key.input, key.target, {}, {}, key.batch};
+  const int level = BuilderLevel(std::getenv("REELMEND_TENSORRT_LEVEL"));
+  if (!key.is_range()) return {key.input, key.target, {}, {}, key.batch, level};
   const auto shape = [&](int width, int height) { return Shape{key.input.channels, RoundedUp(height), RoundedUp(width)}; };
-  return {shape(1280, 720), key.target, shape(kLeastSide, kLeastSide), shape(kMostWidth, kMostHeight), key.batch};
+  return {shape(1280, 720), key.target, shape(kLeastSide, kLeastSide), shape(kMostWidth, kMostHeight), key.batch, level};
 }
 
 std::string GpuModel::Build(const EngineKey& key) {
@@ -169,18 +171,24 @@ void GpuModel::KeepConcurrency(int width, int height, const Concurrency& concurr
 
 std::string GpuModel::CompileRange() { return Compile(0, 0); }
 
+int BuilderLevel(const char* text) {
+  if (text == nullptr) return kBestLevel;
+  if (text[0] >= '0' && text[0] <= '0' + kBestLevel && text[1] == '\0') return text[0] - '0';
+  throw Error(ErrorCode::kInvalidArgument, "REELMEND_TENSORRT_LEVEL must be a number from 0 to " + std::to_string(kBestLevel) + ".");
+}
+
 std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target) {
+  const std::vector<std::string> names = GpuBackendsFor(target);
+  if (names.empty()) throw Error(ErrorCode::kUnavailable, "No backend runs networks on GPUs of compute capability " + target.text() + ".");
   std::string reason;
-  for (const char* name : {"tensorrt-rtx", "tensorrt"}) {
+  for (const std::string& name : names) {
     try {
-      std::shared_ptr<GpuBackend> backend = CreateGpuBackend(name);
-      if (backend->Supports(target)) return backend;
-      reason = "TensorRT-RTX does not support GPUs of compute capability " + target.text() + ", which need full TensorRT";
+      return CreateGpuBackend(name);
     } catch (const Error& error) {
       if (reason.empty()) reason = error.what();
     }
   }
-  if (!reason.empty() && reason.back() != '.') reason += '.';
+  if (names.front() != "tensorrt-rtx") reason = "GPUs of compute capability " + target.text() + " need full TensorRT: " + reason;
   throw Error(ErrorCode::kUnavailable, reason);
 }
 

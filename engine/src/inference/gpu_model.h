@@ -83,6 +83,11 @@ class GpuModel {
   std::vector<std::shared_ptr<GpuNetwork>> held_;
 };
 
+/// The level that engines are built with: REELMEND_TENSORRT_LEVEL of the environment (`text`, null: not set), else the best. It
+/// is not part of an engine's key, so an engine that was built quickly serves until its file is removed.
+/// Throws Error{kInvalidArgument} for anything but 0 to 5.
+int BuilderLevel(const char* text);
+
 /// The first backend that works on this machine and supports the GPU. Throws Error{kUnavailable} with one sentence that
 /// says why there is none.
 std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target);

@@ -85,6 +85,17 @@ int Muxer::AddVideo(const AVCodecContext& encoder, const StreamTags& tags) {
   return stream.index;
 }
 
+int Muxer::AddVideo(const AVCodecParameters& parameters, AVRational time_base, AVRational frame_rate, const StreamTags& tags) {
+  const int index = AddStream(parameters, time_base, tags);
+  AVStream& stream = *context_->streams[index];
+  stream.avg_frame_rate = frame_rate;
+  // As the encoder tells them; a demuxer adds what it has measured.
+  stream.codecpar->bit_rate = 0;
+  stream.codecpar->field_order = AV_FIELD_UNKNOWN;
+  stream.codecpar->sample_aspect_ratio = {1, 1};
+  return index;
+}
+
 int Muxer::AddStream(const AVCodecParameters& parameters, AVRational time_base, const StreamTags& tags) {
   AVStream& stream = NewStream(time_base, tags);
   CheckAv(avcodec_parameters_copy(stream.codecpar, &parameters), ErrorCode::kInternal, "A stream cannot be added");

@@ -40,6 +40,8 @@ class Muxer {
 
   /// Each adds a stream and returns its index.
   int AddVideo(const AVCodecContext& encoder, const StreamTags& tags);
+  /// Video that was encoded before, as `parameters` tell.
+  int AddVideo(const AVCodecParameters& parameters, AVRational time_base, AVRational frame_rate, const StreamTags& tags);
   int AddStream(const AVCodecParameters& parameters, AVRational time_base, const StreamTags& tags);
   /// Timed text (3GPP TS 26.245).
   int AddSubtitles(AVRational time_base, const StreamTags& tags);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -29,6 +30,10 @@ constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast",
 /// NVENC's presets that take about the same place between fast and small.
 constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
                                                                     "p4", "p5", "p6", "p7", "p7"};
+
+/// How libav tells that NVENC is missing: a device without an encoder, one that lacks a feature or a size, and (−1, which is
+/// EPERM) a driver's library that is not there. No session that ends elsewhere changes these.
+bool IsUnsupported(int result) { return result == AVERROR(ENOENT) || result == AVERROR(ENOSYS) || result == AVERROR(EPERM); }
 
 void CheckQuality(const EncoderOptions& quality) {
   if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
@@ -108,6 +113,7 @@ void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
   settings.Set("crf", std::to_string(options.quality.crf).c_str());
   settings.Set("profile", "high");
   settings.Set("forced-idr", std::int64_t{1});
+  if (options.is_reproducible) settings.Set("x264-params", "cpu-independent=1");
   CheckAv(avcodec_open2(context_.get(), nullptr, settings.address()), ErrorCode::kInternal,
           "The encoder cannot be started");
   stride_[0] = AlignUp(options.width);
@@ -134,6 +140,7 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
   if (options.hw_surfaces > 0) settings.Set("surfaces", std::int64_t{options.hw_surfaces});
   const int result = avcodec_open2(&c, nullptr, settings.address());
   if (result >= 0) return;
+  if (IsUnsupported(result)) throw EncoderUnsupported("The GPU does not encode this video (" + AvErrorText(result) + ").");
   // Also for ENOMEM, by which drivers say that all sessions are taken.
   throw Error(ErrorCode::kUnavailable,
               "The GPU's encoder cannot be started; all of its sessions may be taken (" + AvErrorText(result) + ").");

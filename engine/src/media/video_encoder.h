@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
@@ -12,6 +13,12 @@
 #include "media/color_tags.h"
 
 namespace reelmend::media {
+
+/// A GPU cannot encode at all, or not this size: another attempt fails as well.
+class EncoderUnsupported : public Error {
+ public:
+  explicit EncoderUnsupported(const std::string& sentence) : Error(ErrorCode::kUnavailable, sentence) {}
+};
 
 struct VideoEncoderOptions {
   int width = 0;
@@ -21,6 +28,7 @@ struct VideoEncoderOptions {
   SourceColor color;
   EncoderOptions quality;
   int threads = 1;
+  bool is_reproducible = false;      ///< x264: the same bits on CPUs with other instruction sets; threads still matter
   AVBufferRef* hw_frames = nullptr;  ///< frames context of NV12 on a GPU: h264_nvenc encodes; borrowed
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
@@ -53,7 +61,7 @@ class DecodeTimes {
 class VideoEncoder {
  public:
   /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf or a bitrate out of range, and
-  /// Error{kUnavailable} when the GPU opens no session (all of them taken, or a size that it does not encode).
+  /// Error{kUnavailable} when the GPU opens no session now, as EncoderUnsupported if it never will for this size.
   explicit VideoEncoder(const VideoEncoderOptions& options);
 
   const AVCodecContext& context() const { return *context_; }

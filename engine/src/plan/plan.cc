@@ -21,6 +21,7 @@
 #include "plan/network_choice.h"
 #include "plan/picture_stats.h"
 #include "plan/plan_reasons.h"
+#include "plan/plan_record.h"
 
 namespace reelmend::plan {
 namespace {
@@ -197,6 +198,9 @@ void CheckOptions(const EnhanceOptions& options) {
     throw Error(ErrorCode::kInvalidArgument, "There is no model named “" + options.model + "”.");
   }
   if (options.threads < 0) throw Error(ErrorCode::kInvalidArgument, "The number of threads must not be negative.");
+  if (!options.segment_plan.empty() && options.segment) {
+    throw Error(ErrorCode::kInvalidArgument, "A segment is given by its times or by a plan, not by both.");
+  }
   if (!options.segment) return;
   const Segment& segment = *options.segment;
   if (!(segment.start_s >= 0 && segment.end_s > segment.start_s) || segment.warm_up_frames < 0) {
@@ -287,7 +291,8 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
-              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice device) {
+              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice device,
+              const PlanRecord* record) {
   media::FileSource source(input_path);
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);
@@ -304,13 +309,17 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);
   plan.peak_nits = media::FindPeakNits(*demuxer.video(), *first);
   plan.first_timestamp = first->best_effort_timestamp;
+  plan.device_restores_faces = device_restores_faces;
+  if (record != nullptr) {
+    Decide(*record, options, device, plan);
+    return plan;
+  }
   plan.traits = LookAround(demuxer, *first, plan.source.duration_s, plan.peak_nits, options.limits, threads,
                            RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
   plan.level_lift = ChooseLevelLift(options, plan.traits, plan.strengths.adaptive_contrast);
   PlanNetwork(options, {first->width, first->height}, device, plan);
-  plan.device_restores_faces = device_restores_faces;
   PlanFaces(options, plan);
   plan.stages = DescribeStages(options, plan);
   plan.condition = DescribeDamage(plan.traits.damage, {plan.source.width, plan.source.height});

@@ -16,6 +16,7 @@
 #include "plan/network_choice.h"
 #include "plan/picture_stats.h"
 #include "plan/restoration_choice.h"
+#include "plan/segment_cuts.h"
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
 
@@ -28,6 +29,8 @@ struct SourceTraits {
   float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
   DamageEstimate damage = {};  ///< judged by the pictures alone (Note [Damage])
 };
+
+struct PlanRecord;
 
 /// Applied strengths, each 0…1.
 struct Strengths {
@@ -61,6 +64,7 @@ struct Plan {
   bool device_restores_faces = true;
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
+  std::optional<SegmentCut> cut;       ///< the planned segment that is made
   bool restores_luma = false;          ///< the network takes a strength and was trained for it; includes chroma if it makes that
 };
 
@@ -130,9 +134,10 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 
 /// Opens the source, measures a few frames and decides. Throws what Probe throws, and Error{kInvalidArgument,
 /// kUnavailable} for options that cannot be met.
+/// Takes over the decisions of `record`, if there is one: Error{kSegmentMismatch} if that is impossible.
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
-              NetworkDevice device = NetworkDevice::kCpu);
+              NetworkDevice device = NetworkDevice::kCpu, const PlanRecord* record = nullptr);
 
 /// Throws Error{kInvalidArgument, kUnavailable} for options outside their range or that name something missing.
 void CheckOptions(const EnhanceOptions& options);

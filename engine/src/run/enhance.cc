@@ -26,6 +26,7 @@
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
 #include "plan/plan.h"
+#include "plan/plan_record.h"
 #include "reelmend/error.h"
 #include "run/bounded_queue.h"
 #include "run/enhance.h"
@@ -48,6 +49,8 @@ constexpr std::size_t kDecodedFrames = 4;
 constexpr int kFinishedFrames = 3;
 constexpr int kMaxDecoderThreads = 8;
 constexpr int kMaxEncoderThreads = 32;
+// x264's output depends on the number of its threads, so all pieces of a video are made with the same one.
+constexpr int kEncoderThreadsOfPieces = 8;
 
 /// The threads of one job. The first exception of any of them stops the others and is rethrown by Join.
 class ThreadGroup {
@@ -167,8 +170,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     CheckPaths();
     if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
     if (!processor_->runs_networks()) options_.models.clear();  // a network requested by name was rejected above
-    plan_ = plan::MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
-                     processor_->network_device());
+    MakePlan();
     Open();
     workers_.Start([this] { DecodeLoop(); });
     workers_.Start([this] { PixelLoop(); });
@@ -191,6 +193,21 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
       throw Error(ErrorCode::kInvalidArgument, "The output must be another file than the source.");
     }
+  }
+
+  void MakePlan() {
+    std::optional<plan::PlanRecord> record;
+    if (!options_.segment_plan.empty()) record = plan::ReadRecord(options_.segment_plan);
+    plan_ = plan::MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
+                           processor_->network_device(), record ? &*record : nullptr);
+    if (!record) return;
+    if (options_.segment_index < 0 || static_cast<std::size_t>(options_.segment_index) >= record->cuts.size()) {
+      throw Error(ErrorCode::kInvalidArgument, "The plan has no segment of that number.");
+    }
+    plan_.cut = record->cuts[static_cast<std::size_t>(options_.segment_index)];
+    // From here on the run is one of a segment with these times.
+    const PlannedSegment span = plan::SpanOf(*plan_.cut, plan_.time_base, plan_.source.duration_s);
+    options_.segment = Segment{span.start_s, span.end_s};
   }
 
   /// Opens everything before the threads start, so that wrong options and disk errors are reported at once.
@@ -226,6 +243,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     settings.quality = options_.encoder;
     // x264's frame threads wait for each other's rows, so 1.5 threads per core keep all cores busy (x264's default).
     settings.threads = threads_ == 1 ? 1 : std::min((threads_ * 3 + 1) / 2, kMaxEncoderThreads);
+    settings.is_reproducible = plan_.cut.has_value();
+    if (settings.is_reproducible) settings.threads = kEncoderThreadsOfPieces;
     return settings;
   }
 

@@ -48,7 +48,7 @@ FrameSource::FrameSource(const std::string& path, const plan::Plan& plan, const 
       options_(options),
       clocks_(clocks),
       file_(path),
-      demuxer_options_{options.limits, std::move(is_stopped), !options.segment},
+      demuxer_options_{options.limits, std::move(is_stopped), !options.segment && !plan.cut},
       demuxer_(std::make_unique<media::Demuxer>(file_, demuxer_options_)),
       decoder_(library_threads_.Watch([&] {
         return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads, gpu);
@@ -56,7 +56,11 @@ FrameSource::FrameSource(const std::string& path, const plan::Plan& plan, const 
       mender_(demuxer_->video()->time_base, plan.time_base, plan.frame_rate),
       deinterlacer_(plan.time_base),
       timer_(mender_.interval()) {
-  if (options_.segment) SeekToSegment();
+  if (plan_.cut) {
+    SeekToCut();
+  } else if (options_.segment) {
+    SeekToSegment();
+  }
 }
 
 void FrameSource::SeekToSegment() {
@@ -64,31 +68,45 @@ void FrameSource::SeekToSegment() {
   if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // no clock to seek by: everything before is decoded
   const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
   const double wanted_s = options_.segment->start_s - run_in / av_q2d(plan_.frame_rate);
+  const auto timestamp = [&](double s) { return plan_.first_timestamp + media::ToTicks(s, demuxer_->video()->time_base); };
   // Some containers land after the place that was asked for: then the next try asks for an earlier one.
   for (const double margin_s : {0.1, 3.0, 15.0}) {
     if (wanted_s - margin_s <= 0) break;
-    if (!SeekTo(wanted_s - margin_s, wanted_s)) continue;
-    origin_ = av_rescale_q(plan_.first_timestamp, demuxer_->video()->time_base, plan_.time_base);
-    has_origin_ = true;
-    return;
+    if (SeekTo(timestamp(wanted_s - margin_s), timestamp(wanted_s))) return SetOrigin();
   }
-  // From the beginning; opened anew, since not every container finds its own first frame by seeking.
+  StartAnew();
+}
+
+void FrameSource::SeekToCut() {
+  demuxer_->ReadVideoOnly();
+  SetOrigin();
+  if (!plan_.cut->seek) return;
+  for (const double margin_s : {0.0, 3.0, 15.0}) {
+    if (SeekTo(*plan_.cut->seek - media::ToTicks(margin_s, demuxer_->video()->time_base), *plan_.cut->seek)) return;
+  }
+  StartAnew();
+}
+
+/// From the beginning; opened anew, since not every container finds its own first frame by seeking.
+void FrameSource::StartAnew() {
   demuxer_ = std::make_unique<media::Demuxer>(file_, demuxer_options_);
   demuxer_->ReadVideoOnly();
 }
 
-/// Goes to a key frame near `target_s` (from the first frame of the video); false when it lies after `latest_s`.
-bool FrameSource::SeekTo(double target_s, double latest_s) {
-  const AVRational base = demuxer_->video()->time_base;
-  const auto timestamp = [&](double s) { return plan_.first_timestamp + media::ToTicks(s, base); };
-  if (!demuxer_->SeekBefore(timestamp(target_s))) return false;
+void FrameSource::SetOrigin() {
+  origin_ = av_rescale_q(plan_.first_timestamp, demuxer_->video()->time_base, plan_.time_base);
+  has_origin_ = true;
+}
+
+bool FrameSource::SeekTo(std::int64_t target, std::int64_t latest) {
+  if (!demuxer_->SeekBefore(target)) return false;
   const media::UniquePacket packet = media::MakePacket();
   std::int64_t landed = AV_NOPTS_VALUE;
   while (landed == AV_NOPTS_VALUE && demuxer_->ReadPacket(packet.get())) {
     if ((packet->flags & AV_PKT_FLAG_KEY) != 0) landed = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
     av_packet_unref(packet.get());
   }
-  return landed != AV_NOPTS_VALUE && landed <= timestamp(latest_s) && demuxer_->SeekBefore(timestamp(target_s));
+  return landed != AV_NOPTS_VALUE && landed <= latest && demuxer_->SeekBefore(target);
 }
 
 void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
@@ -110,7 +128,9 @@ void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
     Decode(nullptr);
     Deliver(timer_.Last());
     CheckDamage();
+    is_done_ = true;
   }
+  if (plan_.cut && !is_refused_) CheckCut();
   clocks_.Add(device::Stage::kDecode, library_threads_.CpuSeconds());
 }
 
@@ -137,11 +157,7 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
     frame->pts = time - origin_;
     media::SetFrameDuration(*frame, av_rescale_q(media::FrameDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
     CheckLength(Seconds(frame->pts));
-    if (options_.segment) {
-      const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn);
-      const double first_s = options_.segment->start_s - (run_in + 0.5) / av_q2d(plan_.frame_rate);
-      if (Seconds(frame->pts) < first_s) return;
-    }
+    if (IsBeforeWarmUp(frame->pts)) return;
   }
   std::vector<media::UniqueFrame> progressive;
   {
@@ -153,6 +169,31 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
     const std::int64_t own_duration = media::FrameDuration(*out);
     if (!is_done_) Deliver(timer_.Next(std::move(out), pts, own_duration));
   }
+}
+
+bool FrameSource::IsBeforeWarmUp(std::int64_t pts) const {
+  if (plan_.cut) return pts < plan_.cut->warm_up;
+  if (!options_.segment) return false;
+  const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn);
+  return Seconds(pts) < options_.segment->start_s - (run_in + 0.5) / av_q2d(plan_.frame_rate);
+}
+
+bool FrameSource::IsAfterSegment(std::int64_t pts) const {
+  if (plan_.cut) return plan_.cut->end && pts >= *plan_.cut->end;
+  return options_.segment && Seconds(pts) + kBoundaryTolerance_s >= options_.segment->end_s;
+}
+
+bool FrameSource::IsWarmUp(std::int64_t pts) const {
+  if (plan_.cut) return pts < plan_.cut->start;
+  return options_.segment && Seconds(pts) + kBoundaryTolerance_s < options_.segment->start_s;
+}
+
+/// A frame more or less means that seeking or damage has led the decoder to other frames than those of the whole video.
+void FrameSource::CheckCut() const {
+  if (warm_up_frames_ == plan_.cut->warm_up_frames && frames_ == plan_.cut->frames) return;
+  throw Error(ErrorCode::kSegmentMismatch, "The segment has " + std::to_string(frames_) + " frames where " + std::to_string(plan_.cut->frames) +
+                                               " were planned; before it there are " + std::to_string(warm_up_frames_) + " where " +
+                                               std::to_string(plan_.cut->warm_up_frames) + " were planned.");
 }
 
 /// What was decoded counts, whatever the container declares.
@@ -169,14 +210,15 @@ void FrameSource::CheckLength(double time_s) const {
 
 void FrameSource::Deliver(std::optional<TimedFrame> frame) {
   if (!frame) return;
-  const double start_s = Seconds(frame->pts) + kBoundaryTolerance_s;
   decoded_end_s_ = Seconds(frame->pts + frame->duration);
-  if (options_.segment && start_s >= options_.segment->end_s) {
+  if (IsAfterSegment(frame->pts)) {
     is_done_ = true;
     return;
   }
-  frame->is_warm_up = options_.segment && start_s < options_.segment->start_s;
-  if (!on_frame_(std::move(*frame))) is_done_ = true;
+  frame->is_warm_up = IsWarmUp(frame->pts);
+  ++(frame->is_warm_up ? warm_up_frames_ : frames_);
+  is_refused_ = !on_frame_(std::move(*frame));
+  is_done_ = is_refused_;
 }
 
 void FrameSource::CheckDamage() const {

@@ -52,7 +52,8 @@ class FrameSource {
   std::function<void(const AVPacket&)> on_side_packet;
 
   /// Hands every frame to `on_frame`, which answers false to stop. Throws Error{kUnreadableVideo} when more
-  /// than a tenth of the frames cannot be decoded, Error{kLimitExceeded} past the duration ceiling.
+  /// than a tenth of the frames cannot be decoded, Error{kLimitExceeded} past the duration ceiling, Error{kSegmentMismatch} if
+  /// a planned segment has not the planned frames.
   void Run(const std::function<bool(TimedFrame)>& on_frame);
 
   std::int64_t undecodable() const { return decoder_->undecodable(); }
@@ -61,7 +62,16 @@ class FrameSource {
 
  private:
   void SeekToSegment();
-  bool SeekTo(double target_s, double latest_s);
+  void SeekToCut();
+  /// Goes to a key frame near `target`; false when it lies after `latest`. Both in the source's time base.
+  bool SeekTo(std::int64_t target, std::int64_t latest);
+  void StartAnew();
+  void SetOrigin();
+  bool IsBeforeWarmUp(std::int64_t pts) const;
+  /// Whether a frame at `pts` comes after the segment, and whether it belongs to its warm-up.
+  bool IsAfterSegment(std::int64_t pts) const;
+  bool IsWarmUp(std::int64_t pts) const;
+  void CheckCut() const;
   void Decode(const AVPacket* packet);
   void OnDecoded(media::UniqueFrame frame);
   void Deliver(std::optional<TimedFrame> frame);
@@ -83,7 +93,10 @@ class FrameSource {
   std::int64_t origin_ = 0;  ///< of the first displayed frame, in the plan's time base
   bool has_origin_ = false;
   bool is_done_ = false;
+  bool is_refused_ = false;  ///< on_frame_ answered false
   double decoded_end_s_ = 0;
+  std::int64_t warm_up_frames_ = 0;  ///< delivered
+  std::int64_t frames_ = 0;          ///< delivered, without those
   std::function<bool(TimedFrame)> on_frame_;
 };
 

@@ -223,4 +223,21 @@ inline std::string SwappedRgbNetwork(int scale) {
   return file.Bytes();
 }
 
+/// R′G′B′ × `scale` by nearest neighbour after a mean over 3 × 3 pixels (zeros outside of the picture), through a layer of
+/// `planes` planes. Those beyond three change nothing but the memory that it takes.
+inline std::string WideRgbNetwork(int scale, int planes) {
+  const std::int64_t open = OnnxFile::kOpen;
+  std::vector<float> mean(static_cast<std::size_t>(planes) * 3 * 9);
+  for (int plane = 0; plane < 3; ++plane) {
+    for (int i = 0; i < 9; ++i) mean[static_cast<std::size_t>(plane * 3 + plane) * 9 + i] = 1.0F / 9;
+  }
+  std::vector<float> repeat(static_cast<std::size_t>(3) * scale * scale * planes);
+  for (int i = 0; i < 3 * scale * scale; ++i) repeat[static_cast<std::size_t>(i) * planes + i / (scale * scale)] = 1;
+  OnnxFile file;
+  file.Input("x", {1, 3, open, open}).Conv("x", "wide", planes, 3, 3, mean);
+  file.Conv("wide", "planes", 3 * scale * scale, planes, 1, repeat);
+  file.DepthToSpace("planes", "y", scale).Output("y", {1, 3, open, open});
+  return file.Bytes();
+}
+
 }  // namespace reelmend::testing

@@ -134,9 +134,10 @@ def _real_damage():
     """What `npm run bench:real -- --documents engine/models/real` wrote; nothing where it did not."""
     page = MODELS / 'real' / 'real.md'
     return '' if not page.exists() else (
-        '\n## Damaged videos, enhanced\n\nPrinted by `npm run bench:real -- --documents engine/models/real` (method and '
-        'columns: `engine/bench/real/README.md`): validation photographs as moving pictures through fixed chains of damage, and '
-        'real clips, each enhanced to 1080p. Means of all damaged chains; crops are where the picture has most texture.\n\n'
+        '\n## Damaged videos, enhanced\n\nMade by `npm run bench:real -- --documents engine/models/real` (method and columns: '
+        '`engine/bench/real/README.md`); all are enhanced to 1080p. Group `real`: clips as people have them, whose truth nobody '
+        'knows. Other groups and tables, where there are any: validation photographs as moving pictures through fixed chains of '
+        'damage, means of all damaged chains. Crops are where the picture has most texture.\n\n'
         + page.read_text())
 
 

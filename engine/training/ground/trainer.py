@@ -8,6 +8,7 @@ import platform
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,31 +178,43 @@ def _rounded(value):
     return round(value, 5) if isinstance(value, float) else value
 
 
+@contextmanager
+def asked_to_stop():
+    """A list that stays empty until SIGTERM comes. Behind it SIGTERM does again what it did: processes that are forked inherit
+    that, and a pool could not end workers that only make a note of it."""
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
     `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold."""
     last, losses = time.time(), []
     begun, first = last - 60 * clock, last
-    cpu, asked = time.process_time(), []
-    signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
-    while trainer.number < trainer.recipe.steps:
-        trainer.spent = min(1.0, (time.time() - begun) / (60 * minutes)) if timed else 0.0
-        losses.append(trainer.step())
-        out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
-        if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
-            continue
-        hours = worked + (time.time() - first) / 3600
-        # Before the scores: what they may fail of must not cost the steps.
-        save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
-             **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
-        row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
-               'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
-               'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
-               'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
-        append_log(folder / 'log.jsonl', row)
-        print(json.dumps(_rounded(row)), flush=True)
-        losses, last = [], time.time()
-        if out_of_time:
-            break
+    cpu = time.process_time()
+    with asked_to_stop() as asked:
+        while trainer.number < trainer.recipe.steps:
+            trainer.spent = min(1.0, (time.time() - begun) / (60 * minutes)) if timed else 0.0
+            losses.append(trainer.step())
+            out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
+            if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
+                continue
+            hours = worked + (time.time() - first) / 3600
+            # Before the scores: what they may fail of must not cost the steps.
+            save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
+                 **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
+            row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
+                   'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
+                   'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
+                   'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
+            append_log(folder / 'log.jsonl', row)
+            print(json.dumps(_rounded(row)), flush=True)
+            losses, last = [], time.time()
+            if out_of_time:
+                break
     return trainer

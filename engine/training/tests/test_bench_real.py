@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from test_degrade import photo
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
@@ -15,6 +16,7 @@ from ground.photos import GroundError  # noqa: E402
 from ground.recipes import NETWORKS  # noqa: E402
 from ground.resize import resize, to_bytes  # noqa: E402
 from ground.trainer import build  # noqa: E402
+from real import __main__ as command  # noqa: E402
 from real import clips, goals, methods, scores, sheets  # noqa: E402
 from real.pictures import cut, decode, luma, to_rgb  # noqa: E402
 
@@ -118,6 +120,19 @@ def test_a_detail_file_becomes_a_network_of_the_product(tmp_path):
             methods.parse_detail(wrong)
 
 
+def test_real_clips_are_those_that_are_named(tmp_path):
+    for name in ('b.avi', 'a.mp4', 'notes.txt'):
+        (tmp_path / name).write_bytes(b'')
+
+    def found(*arguments):
+        return [f.name for f in command.real_files(command.parser().parse_args(arguments))]
+    assert found('--clips', str(tmp_path)) == ['a.mp4', 'b.avi'] and found('--clips', str(tmp_path), '--limit', '1') == ['a.mp4']
+    assert found('--clips', str(tmp_path / 'b.avi'), '--clips', str(tmp_path / 'a.mp4')) == ['b.avi', 'a.mp4']
+    assert found('--media', str(tmp_path)) == []  # none of the usual ones
+    with pytest.raises(GroundError, match='no_clips'):
+        found('--clips', str(tmp_path / 'absent'))
+
+
 def test_the_product_is_called_by_its_command_line(tmp_path):
     script = tmp_path / 'product'
     script.write_text('#!/bin/sh\necho "$REELMEND_MODELS_DIR $@" >&2\necho broken >&2\nexit 1\n')
@@ -185,34 +200,66 @@ def crops():
     return {name: rng.integers(0, 255, (60, 80, 3), dtype=np.uint8) for name in ('lanczos', 'fast', 'auto', 'realesr-animevideov3', 'truth')}
 
 
-def test_the_key_tells_which_picture_is_which(tmp_path):
+def test_the_key_tells_which_picture_is_which_and_lies_apart(tmp_path):
     names, shown = [f'clip-{n}' for n in range(12)], crops()
     pairs = [p for name in names for p in sheets.pairs_of(name, shown, 'auto', ('fast', 'realesr-animevideov3', 'absent'))]
     assert len(pairs) == 24
-    order, again, other = (sheets.blind_order(pairs, seed) for seed in (1, 1, 2))
+    order, again, other, free = (sheets.blind_order(pairs, seed) for seed in (1, 1, 2, None))
     assert [o[:3] for o in order] == [o[:3] for o in again] != [o[:3] for o in other]
+    assert [o[:3] for o in free] != [o[:3] for o in sheets.blind_order(pairs, None)]
     assert {o[1] for o in order} == {'auto', 'fast', 'realesr-animevideov3'}  # either side
-    sheets.write_blind(tmp_path, pairs, 1)
-    key = json.loads((tmp_path / 'key.json').read_text())
-    assert len(list(tmp_path.glob('*.png'))) == len(key) == 24
-    for number, a, b, (_, candidate, rival, _) in order:
-        assert (key[number]['A'], key[number]['B']) == (a, b) and {a, b} == {candidate, rival}
+    folder = tmp_path / 'pairs'
+    sheets.write_blind(folder, pairs, 2)
+    sheets.write_blind(folder, pairs, 1)  # the pairs of an earlier run do not stay
+    assert {p.name for p in folder.iterdir()} == {'answers.json', *(f'{o[0]}.png' for o in order)}
+    key = json.loads((tmp_path / 'pairs.key.json').read_text())
+    assert len(key) == 24
+    for file, a, b, (name, candidate, rival, _) in order:
+        assert key[file] == {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': rival} and {a, b} == {candidate, rival}
+        picture = np.asarray(Image.open(folder / f'{file}.png'))[sheets.HEADER:]
+        assert np.array_equal(picture[:, :80], shown[a]) and np.array_equal(picture[:, -80:], shown[b])
+
+
+def blind(folder, others=('fast',)):
+    """(file → the side of `auto`) of a folder with four pairs for each other method."""
+    sheets.write_blind(folder, [p for n in range(4) for p in sheets.pairs_of(f'c{n}', crops(), 'auto', others)], 1)
+    return {file: 'A' if row['A'] == 'auto' else 'B' for file, row in json.loads(sheets.key_of(folder).read_text()).items()}
 
 
 def test_answers_are_counted_by_the_key(tmp_path):
-    pairs = [p for n in range(4) for p in sheets.pairs_of(f'c{n}', crops(), 'auto', ('fast',))]
-    sheets.write_blind(tmp_path, pairs, 1)
-    key = json.loads((tmp_path / 'key.json').read_text())
-    sides = {number: 'A' if row['A'] == 'auto' else 'B' for number, row in key.items()}
+    sides = blind(tmp_path / 'pairs')
     first, second, third, fourth = sides
-    answers = {first: sides[first], second: sides[second], third: '=', fourth: 'AB'.replace(sides[fourth], '')}
-    (tmp_path / 'answers.json').write_text(json.dumps(answers))
-    assert sheets.judged(tmp_path) == {'fast': {'pairs': 4, 'taken': 2.5, 'share': 0.625}}
+
+    def count(answers):
+        (tmp_path / 'pairs' / 'answers.json').write_text(json.dumps(answers))
+        return sheets.judged(tmp_path / 'pairs')
+    mixed = {first: sides[first], second: sides[second], third: '=', fourth: 'AB'.replace(sides[fourth], '')}
+    assert count(mixed) == {'fast': {'pairs': 4, 'open': 0, 'taken': 2.5, 'share': 0.625}}
+    assert count({**mixed, fourth: ''}) == {'fast': {'pairs': 3, 'open': 1, 'taken': 2.5, 'share': 2.5 / 3}}
+    assert count({}) == {'fast': {'pairs': 0, 'open': 4, 'taken': 0.0, 'share': None}}
+    for wrong in ({first: 'a'}, {'other': 'A'}):
+        with pytest.raises(GroundError, match='bad_answer'):
+            count(wrong)
+
+
+def test_a_folder_without_its_key_is_told_so(tmp_path):
+    blind(tmp_path / 'pairs')
+    (tmp_path / 'pairs.key.json').unlink()
+    with pytest.raises(GroundError, match='no_answers.*pairs.key.json'):
+        sheets.judged(tmp_path / 'pairs')
+
+
+def test_more_than_half_is_not_half():
+    def reached(fast, peer):
+        return [g['passed'] for g in goals.judged_goals({'fast': {'share': fast}, 'realesr-animevideov3': {'share': peer}})]
+    assert reached(0.9, 0.51) == [True, True] and reached(0.89, 0.5) == [False, False]
+    assert reached(None, 0.6) == [None, True]
 
 
 def test_a_sheet_shows_the_methods_that_ran_in_order():
     whole = sheets.sheet([('web', crops()), ('text', crops())])
     assert whole.size == (5 * 84 - 4, sheets.HEADER + 2 * 64 - 4)
+    assert sheets.described('real', [('web', crops())]) == 'real: crops side by side, columns Lanczos, fast, auto, realesr-animevideov3, truth; rows web'
 
 
 def test_the_most_textured_part_is_found():

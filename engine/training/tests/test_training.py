@@ -3,8 +3,10 @@ import argparse
 import dataclasses
 import itertools
 import json
+import multiprocessing
 import platform
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +139,17 @@ def test_a_timed_run_that_was_stopped_goes_on_with_its_clock(tmp_path, ticking):
     assert 20 < second.number < 30
     rows = [json.loads(line) for line in (tmp_path / 'log.jsonl').read_text().splitlines()]
     assert rows[1]['rate'] < 0.1 * RECIPE.rate
+
+
+def test_behind_a_run_sigterm_ends_processes_again(tmp_path):
+    run(trainer(), tmp_path, lambda net: {}, every=10**6)
+    waiting = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,))
+    waiting.start()
+    waiting.terminate()
+    waiting.join(30)
+    ended = waiting.exitcode
+    waiting.kill()
+    assert ended == -signal.SIGTERM
 
 
 def test_a_finish_that_was_stopped_goes_on_to_the_same_end(tmp_path):

@@ -32,6 +32,8 @@ import type {
   ConsoleListLedgerResponse,
   ConsoleListSessionsData,
   ConsoleListSessionsResponse,
+  ConsoleRenameKeyData,
+  ConsoleRenameKeyResponse,
   ConsoleResendDeliveryData,
   ConsoleResendDeliveryResponse,
   ConsoleRevokeKeyData,
@@ -64,6 +66,10 @@ export function useKeys() {
 
 export function createKey(body: ConsoleCreateKeyData['body']): Promise<ConsoleCreateKeyResponse> {
   return call<ConsoleCreateKeyData, ConsoleCreateKeyResponse>('POST', '/console/api/keys', { body });
+}
+
+export function renameKey(id: string, name: string): Promise<ConsoleRenameKeyResponse> {
+  return call<ConsoleRenameKeyData, ConsoleRenameKeyResponse>('PATCH', '/console/api/keys/{id}', { path: { id }, body: { name } });
 }
 
 export function rotateKey(id: string, overlapDays: number): Promise<ConsoleRotateKeyResponse> {

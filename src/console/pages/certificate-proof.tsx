@@ -47,19 +47,20 @@ export function CertificateProof({ jws }: { jws: string }) {
   );
 }
 
+const roleNames = {
+  original: 'Source',
+  output: 'Result',
+  poster: 'Poster',
+  thumbnail: 'Thumbnail',
+  segment: 'Piece of the result',
+  upload: 'Upload',
+} as const satisfies Record<CertificatePayload['objects'][number]['role'], string>;
+
 const deletions = {
   customer: 'Deleted on request',
   retention: 'Deleted at the end of the retention',
   operator: 'Deleted when the account was closed',
 } as const satisfies Record<CertificatePayload['actor'], string>;
-
-const roles = {
-  original: 'Source',
-  upload: 'Upload',
-  output: 'Result',
-  poster: 'Poster',
-  thumbnail: 'Thumbnail',
-} as const satisfies Record<CertificatePayload['objects'][number]['role'], string>;
 
 function Verified({ payload }: { payload: CertificatePayload }) {
   return (
@@ -75,7 +76,7 @@ function Verified({ payload }: { payload: CertificatePayload }) {
           ...payload.objects.map(
             (object) =>
               [
-                roles[object.role],
+                roleNames[object.role],
                 <span key={object.key} className="stack-s">
                   <span>
                     {object.size_bytes === null ? 'never complete' : formatBytes(object.size_bytes)}, verified absent {formatDateTimeFull(object.verified_absent_at)}

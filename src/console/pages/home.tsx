@@ -87,7 +87,7 @@ function FirstSteps({ hasJobs, hasKeys }: { hasJobs: boolean; hasKeys: boolean }
 function firstCall(): string {
   const body = JSON.stringify({ video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' });
   return `curl ${window.location.origin}/v1/jobs \\
-  -H "Authorization: Bearer $REELMEND_KEY" \\
+  -H "Authorization: Bearer $REELMEND_API_KEY" \\
   -H "Content-Type: application/json" \\
   -d '${body}'`;
 }

@@ -1,16 +1,16 @@
 /** API keys: creating, rotating and revoking them. A new key is shown once. */
 import { useQueryClient } from '@tanstack/react-query';
-import { KeyRound, MoreHorizontal, Plus, RefreshCw, Trash2 } from 'lucide-react';
+import { KeyRound, MoreHorizontal, Pencil, Plus, RefreshCw, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import type { ConsoleKey, Mode, Tier } from '../../contract/types.gen.ts';
-import { createKey, revokeKey, rotateKey, useKeys } from '../api/account.ts';
+import type { ConsoleKey, KeyAccess, Mode, Tier } from '../../contract/types.gen.ts';
+import { createKey, renameKey, revokeKey, rotateKey, useKeys } from '../api/account.ts';
 import { useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CodeBlock, Secret } from '../ui/code.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice, Load, Notice, type Tone } from '../ui/feedback.tsx';
-import { Choices, SelectField } from '../ui/field.tsx';
+import { Choices, SelectField, TextField } from '../ui/field.tsx';
 import { ModeBadge, TierBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
@@ -19,7 +19,7 @@ import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
-type Open = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: ConsoleKey } | { kind: 'shown'; key: ConsoleKey; secret: string };
+type Open = { kind: 'create' } | { kind: 'rename' | 'rotate' | 'revoke'; key: ConsoleKey } | { kind: 'shown'; key: ConsoleKey; secret: string };
 
 export function KeysPage() {
   const list = useKeys();
@@ -53,6 +53,7 @@ export function KeysPage() {
         <More list={list} />
       </Panel>
       {open?.kind === 'create' && <CreateDialog onClose={close} onCreated={show} />}
+      {open?.kind === 'rename' && <RenameDialog old={open.key} onClose={close} />}
       {open?.kind === 'rotate' && <RotateDialog old={open.key} onClose={close} onRotated={show} />}
       {open?.kind === 'revoke' && <RevokeDialog old={open.key} onClose={close} />}
       {open?.kind === 'shown' && <ShownOnce keyRecord={open.key} secret={open.secret} onClose={close} />}
@@ -67,13 +68,18 @@ const states: Record<ConsoleKey['state'], { tone: Tone; text: string }> = {
   revoked: { tone: 'plain', text: 'Revoked' },
 };
 
+const accesses: Record<KeyAccess, string> = { full: 'Full', read_only: 'Read only', create_only: 'Create only' };
+
+/** characters; the limit of the contract */
+const longestName = 100;
+
 function masked({ mode, last_four }: ConsoleKey): string {
   return `svc_${mode}_…${last_four}`;
 }
 
 function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open: Open) => void }) {
   return (
-    <Table columns={['Key', 'Mode', 'Tier', 'State', 'Last used', 'Created', hidden('Actions')]}>
+    <Table columns={['Key', 'Mode', 'Tier', 'Access', 'State', 'Last used', 'Created', hidden('Actions')]}>
       {keys.map((key) => (
         <KeyRow key={key.id} record={key} onOpen={onOpen} />
       ))}
@@ -87,6 +93,7 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
   return (
     <tr>
       <td data-label="Key">
+        {record.name !== '' && <div>{record.name}</div>}
         <code title={record.id}>{masked(record)}</code>
       </td>
       <td data-label="Mode">
@@ -95,6 +102,7 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
       <td data-label="Tier">
         <TierBadge tier={record.tier} />
       </td>
+      <td data-label="Access">{accesses[record.access]}</td>
       <td data-label="State">
         <span className="row">
           <Badge tone={tone}>{text}</Badge>
@@ -120,6 +128,10 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
               </IconButton>
             }
           >
+            <MenuItem onSelect={() => onOpen({ kind: 'rename', key: record })}>
+              <Pencil size={15} aria-hidden="true" />
+              Rename
+            </MenuItem>
             {record.state === 'active' && (
               <MenuItem onSelect={() => onOpen({ kind: 'rotate', key: record })}>
                 <RefreshCw size={15} aria-hidden="true" />
@@ -146,8 +158,10 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
   const approved = useSession().account.approval_status === 'approved';
   const [mode, setMode] = useState<Mode>('test');
   const [tier, setTier] = useState<Tier>('standard');
+  const [access, setAccess] = useState<KeyAccess>('full');
+  const [name, setName] = useState('');
   const { run, busy, error } = useAction(async () => {
-    const { key, secret } = await createKey({ mode, tier });
+    const { key, secret } = await createKey({ mode, tier, access, name });
     onCreated(key, secret);
   });
   const submit = (event: FormEvent) => {
@@ -157,6 +171,13 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
   return (
     <Dialog title="Create a key" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Name"
+          hint="What you use it for. The audit log names it."
+          value={name}
+          maxLength={longestName}
+          onChange={(event) => setName(event.target.value)}
+        />
         <Choices<Mode>
           label="Mode"
           value={mode}
@@ -175,11 +196,49 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
             { value: 'secure', title: 'Secure', text: 'Adds deletion certificates, the audit log and a retention setting.' },
           ]}
         />
+        <Choices<KeyAccess>
+          label="Access"
+          value={access}
+          onChange={setAccess}
+          choices={[
+            { value: 'full', title: 'Full', text: 'Everything.' },
+            { value: 'read_only', title: 'Read only', text: 'Reads jobs, results and the account. Changes nothing.' },
+            { value: 'create_only', title: 'Create only', text: 'Creates jobs, quotes and uploads. Reads and deletes nothing.' },
+          ]}
+        />
         {error !== null && <ErrorNotice error={error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={busy}>
             Create
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function RenameDialog({ old, onClose }: { old: ConsoleKey; onClose: () => void }) {
+  const client = useQueryClient();
+  const [name, setName] = useState(old.name);
+  const { run, busy, error } = useAction(async () => {
+    await renameKey(old.id, name);
+    await client.invalidateQueries({ queryKey: ['keys'] });
+    onClose();
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <Dialog title={`Rename ${masked(old)}`} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField label="Name" value={name} maxLength={longestName} onChange={(event) => setName(event.target.value)} />
+        {error !== null && <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={busy}>
+            Rename
           </Button>
         </div>
       </form>
@@ -195,7 +254,7 @@ function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: (
   });
   return (
     <Dialog title={`Rotate ${masked(old)}`} onClose={onClose}>
-      <p className="muted">Creates a new key with the same mode and tier. Both keys work until the old one expires.</p>
+      <p className="muted">Creates a new key with the same mode, tier, name and access. Both keys work until the old one expires.</p>
       <SelectField label="The old key works for" value={days} onChange={(event) => setDays(event.target.value)}>
         <option value="0">no longer (expires now)</option>
         {[1, 2, 3, 5, 7].map((count) => (

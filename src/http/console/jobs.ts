@@ -8,6 +8,7 @@ import { linkValidityS } from '../../domain/limits.ts';
 import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
+import { actorOf } from '../actor.ts';
 import { createJob } from '../create-job.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
@@ -94,7 +95,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleDeleteJob: async (c) => {
       const { mode, tier, id: jobId } = await ownJob(c, c.req.valid('param').id);
       const principal = { ...principalOf(c, mode), tier };
-      const deletion = await store.jobs.delete(principal.account.id, mode, jobId);
+      const deletion = await store.jobs.delete(principal.account.id, mode, jobId, actorOf(principal));
       if (deletion === null) throw jobNotFound();
       const certificate = await issuedCertificate(deps, { principal, jobId, signal: c.req.raw.signal });
       const deletedAt = deletion.deletedAt.toISOString();

@@ -9,7 +9,7 @@ import { serializeKey } from './serialize.ts';
 
 type KeyHandlers = Pick<
   ConsoleHandlers,
-  'consoleListKeys' | 'consoleCreateKey' | 'consoleRevokeKey' | 'consoleRotateKey'
+  'consoleListKeys' | 'consoleCreateKey' | 'consoleRenameKey' | 'consoleRevokeKey' | 'consoleRotateKey'
 >;
 
 export function keyHandlers({ console: { store }, keyPepper }: WithConsole): KeyHandlers {
@@ -29,11 +29,20 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
 
     consoleCreateKey: async (c) => {
       const { account, user } = c.get('session');
-      const { mode, tier } = c.req.valid('json');
+      const { mode, tier, name = '', access = 'full' } = c.req.valid('json');
       const { key: secret, lastFour } = generateApiKey(mode);
       const hash = hashApiKey(secret, keyPepper);
-      const key = await store.keys.create({ accountId: account.id, mode, tier, hash, lastFour }, { user_id: user.id });
+      const wanted = { accountId: account.id, mode, tier, name, access, hash, lastFour };
+      const key = await store.keys.create(wanted, { user_id: user.id });
       return c.json({ key: serializeKey(key), secret }, 201);
+    },
+
+    consoleRenameKey: async (c) => {
+      const { account, user } = c.get('session');
+      const { id } = await ownKey(account.id, c.req.valid('param').id);
+      const renamed = await store.keys.rename(id, c.req.valid('json').name, { user_id: user.id });
+      if (renamed === null) throw new ReelmendError('not_found', 'There is no such key.');
+      return c.json(serializeKey(renamed), 200);
     },
 
     consoleRevokeKey: async (c) => {

@@ -50,6 +50,8 @@ export function serializeKey(key: KeyRecord, now = new Date()): ConsoleKey {
     id: key.id,
     mode: key.mode,
     tier: key.tier,
+    name: key.name,
+    access: key.access,
     last_four: key.lastFour,
     state: keyState(key, now),
     created_at: key.createdAt.toISOString(),

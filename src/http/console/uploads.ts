@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import type { UploadRecord } from '../../domain/uploads.ts';
 import type { Principal } from '../../store/types.ts';
+import { actorOf } from '../actor.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
@@ -41,7 +42,7 @@ export function uploadHandlers(deps: WithConsole): UploadHandlers {
 
     consoleDeleteUpload: async (c) => {
       const { principal, upload } = await ownUpload(c, deps, c.req.valid('param').id);
-      const deletion = await uploads.delete(principal.account.id, principal.mode, upload.id);
+      const deletion = await uploads.delete(principal.account.id, principal.mode, upload.id, actorOf(principal));
       if (deletion === null) throw uploadNotFound();
       return c.json({ id: deletion.id, deleted: true as const, deleted_at: deletion.deletedAt.toISOString() }, 200);
     },

@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey, parseApiKey } from '../../domain/api-key.ts';
 import { ReelmendError } from '../../domain/errors.ts';
-import type { KeyStore, Principal } from '../../store/types.ts';
+import type { KeyPrincipal, KeyStore, Principal } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 
 export interface AuthenticateOptions {
@@ -41,8 +41,8 @@ export function assertApproved({ mode, account }: Pick<Principal, 'mode' | 'acco
  * Concurrent requests with one key share a single look-up, since polling clients would otherwise repeat the same query
  * many times at once. Results are not cached, so a revoked key is refused immediately.
  */
-function sharedLookUps(keys: KeyStore): (hash: Buffer) => Promise<Principal | null> {
-  const pending = new Map<string, Promise<Principal | null>>();
+function sharedLookUps(keys: KeyStore): (hash: Buffer) => Promise<KeyPrincipal | null> {
+  const pending = new Map<string, Promise<KeyPrincipal | null>>();
   return (hash) => {
     const id = hash.toString('base64');
     let lookUp = pending.get(id);

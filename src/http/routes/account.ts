@@ -1,5 +1,6 @@
 /** The account of the API key. */
 import { ReelmendError } from '../../domain/errors.ts';
+import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
 import { secureTierRequired } from '../measurement.ts';
@@ -18,8 +19,7 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
       const principal = c.get('principal');
       if (principal.tier !== 'secure') throw secureTierRequired();
       const { retention_days } = c.req.valid('json');
-      const actor = { key_id: principal.keyId };
-      const account = await store.accounts.setRetention(principal.account.id, retention_days, actor);
+      const account = await store.accounts.setRetention(principal.account.id, retention_days, actorOf(principal));
       if (account === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
       return c.json(serializeAccount(deps, principal, account), 200);
     },

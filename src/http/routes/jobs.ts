@@ -1,5 +1,6 @@
 /** Quotes and jobs: create, list, get, follow, delete. */
 import type { Context } from 'hono';
+import { actorOf } from '../actor.ts';
 import { createJob } from '../create-job.ts';
 import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
@@ -65,7 +66,7 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
 
     deleteJob: async (c) => {
       const principal = c.get('principal');
-      const deletion = await jobs.delete(principal.account.id, principal.mode, c.req.valid('param').id);
+      const deletion = await jobs.delete(principal.account.id, principal.mode, c.req.valid('param').id, actorOf(principal));
       if (deletion === null) throw jobNotFound();
       const certificate = await issuedCertificate(deps, { principal, jobId: deletion.id, signal: c.req.raw.signal });
       const deletedAt = deletion.deletedAt.toISOString();

@@ -3,6 +3,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import type { JobPicture, JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
+import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
 import { limitsOf } from '../serialize.ts';
@@ -12,14 +13,14 @@ export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
   const { jobs, audit } = deps.store;
   return {
     getJobResult: async (c) => {
-      const { account, mode, keyId } = c.get('principal');
+      const principal = c.get('principal');
+      const { account, mode } = principal;
       const job = await jobs.get(account.id, mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
       const result = await resultOf(deps, job);
       // Recorded before the response. A HEAD request gets no link.
       if (c.req.method !== 'HEAD') {
-        const data = { key_id: keyId };
-        await audit.record({ accountId: account.id, kind: 'result.accessed', jobId: job.id, data });
+        await audit.record({ accountId: account.id, kind: 'result.accessed', jobId: job.id, data: { ...actorOf(principal) } });
       }
       return c.json(result, 200);
     },

@@ -4,6 +4,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import { PartSizeError } from '../../storage/multipart-files.ts';
 import type { FilesystemStorage } from '../../storage/filesystem.ts';
 import type { PartClaims, PartQuery } from '../../storage/links.ts';
+import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { notReceived } from '../middleware/json-body.ts';
@@ -50,8 +51,8 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
     },
 
     deleteUpload: async (c) => {
-      const { account, mode } = c.get('principal');
-      const deletion = await uploads.delete(account.id, mode, c.req.valid('param').id);
+      const principal = c.get('principal');
+      const deletion = await uploads.delete(principal.account.id, principal.mode, c.req.valid('param').id, actorOf(principal));
       if (deletion === null) throw uploadNotFound();
       return c.json({ id: deletion.id, deleted: true as const, deleted_at: deletion.deletedAt.toISOString() }, 200);
     },

@@ -277,7 +277,7 @@ class TensorRtBackend : public GpuBackend {
     SetShape(*network, options);
     const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
     if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
-    if (!config || !variant::Aim(*config, options.target)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be aimed at that GPU.");
+    if (!config || !variant::Aim(*config, options)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be aimed at that GPU.");
     variant::BuildMemory build(*config, backend_cache);
     std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
     if (!engine && variant::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));

@@ -4,14 +4,13 @@
 #include <NvInfer.h>
 #include <NvOnnxParser.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "inference/gpu_backend.h"
+#include "inference/gpu_support.h"
 
 namespace reelmend::inference::variant {
 
@@ -32,17 +31,13 @@ inline constexpr const char* kParserLibrary = "libtensorrt_onnxparser_rtx.so.1";
 inline constexpr bool kBuildsAnywhere = true;
 inline constexpr std::string_view kBuilderParts;  ///< none
 
-/// RTX GPUs and their relatives. Compute capabilities 9.0 and 10.0 (H100, H200, B200) are not supported.
-inline bool Supports(const GpuTarget& target) {
-  constexpr int kKnown[] = {75, 80, 86, 89, 120, 121};
-  return std::ranges::find(kKnown, target.major * 10 + target.minor) != std::end(kKnown);
-}
+inline bool Supports(const GpuTarget& target) { return TensorRtRtxSupports(target); }
 
 /// An engine is for all GPUs of a compute capability; kernels are compiled when it is loaded.
-inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget& target) {
+inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
   config.setFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);  // else a large network may refuse to be captured
   return config.setNbComputeCapabilities(1) &&
-         config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(target.major * 10 + target.minor), 0);
+         config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(options.target.major * 10 + options.target.minor), 0);
 }
 
 /// Relaxes the configuration after a failed build; false: nothing left to try. A network whose operators allocate
@@ -113,11 +108,11 @@ inline constexpr bool kBuildsAnywhere = false;
 /// Prefix of the libraries that the builder opens by name on first use.
 inline constexpr std::string_view kBuilderParts = "libnvinfer_builder_resource";
 
-inline bool Supports(const GpuTarget& target) { return target.major * 10 + target.minor >= 75; }
+inline bool Supports(const GpuTarget& target) { return TensorRtSupports(target); }
 
 /// Tactics are timed on the current device, which is the only target.
-inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget&) {
-  config.setBuilderOptimizationLevel(5);  // slow to build, once a shape
+inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
+  config.setBuilderOptimizationLevel(options.level);
   config.setMaxAuxStreams(0);             // other contexts fill the GPU
   return true;
 }

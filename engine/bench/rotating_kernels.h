@@ -1,0 +1,136 @@
+// What bench_gpu measures: the kernels of a frame, repeated over copies of the frame's memory. A kernel that is repeated on
+// the same memory finds it in the GPU's L2 cache (50 MiB on an H100, 126 on a B200) and looks faster than memory is. The
+// repetitions are one CUDA graph, so that short kernels do not wait for their launches.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cuda/frame_pool.h"
+#include "cuda/stage_plan.h"
+
+namespace reelmend::cuda {
+
+/// Remembers the calls that a plan makes, so that each can be timed by itself.
+class Recorder : public Device {
+ public:
+  explicit Recorder(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  const DeviceFacts& facts() const override { return device_->facts(); }
+  void* Allocate(std::size_t bytes) override { return device_->Allocate(bytes); }
+  void Free(void* memory) noexcept override { device_->Free(memory); }
+  void* AllocatePinned(std::size_t bytes) override { return device_->AllocatePinned(bytes); }
+  void FreePinned(void* memory) noexcept override { device_->FreePinned(memory); }
+  std::size_t FreeBytes() override { return device_->FreeBytes(); }
+  StreamHandle MakeStream() override { return device_->MakeStream(); }
+  void DestroyStream(StreamHandle stream) noexcept override { device_->DestroyStream(stream); }
+  EventHandle MakeEvent() override { return device_->MakeEvent(); }
+  void DestroyEvent(EventHandle event) noexcept override { device_->DestroyEvent(event); }
+  void Record(EventHandle event, StreamHandle stream) override { device_->Record(event, stream); }
+  void WaitOn(StreamHandle stream, EventHandle event) override { device_->WaitOn(stream, event); }
+  bool HasHappened(EventHandle event) override { return device_->HasHappened(event); }
+  void WaitFor(EventHandle event) override { device_->WaitFor(event); }
+  void WaitForStream(StreamHandle stream) override { device_->WaitForStream(stream); }
+  void CopyAsync(const Copy& copy, StreamHandle stream) override { device_->CopyAsync(copy, stream); }
+  void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override {
+    device_->ClearAsync(memory, bytes, stream);
+  }
+  void Launch(const KernelCall& call, StreamHandle stream) override {
+    calls.push_back(call);
+    device_->Launch(call, stream);
+  }
+  void BeginCapture(StreamHandle stream) override { device_->BeginCapture(stream); }
+  GraphHandle EndCapture(StreamHandle stream) override { return device_->EndCapture(stream); }
+  void LaunchGraph(GraphHandle graph, StreamHandle stream) override { device_->LaunchGraph(graph, stream); }
+  void DestroyGraph(GraphHandle graph) noexcept override { device_->DestroyGraph(graph); }
+  std::vector<KernelCall> calls;
+
+ private:
+  std::shared_ptr<Device> device_;
+};
+
+/// One frame's memory, and the calls of its kernels.
+class RecordedFrame {
+ public:
+  RecordedFrame(const std::shared_ptr<Device>& device, const StageOptions& o, StreamHandle stream)
+      : recorder_(std::make_shared<Recorder>(device)),
+        plan_(recorder_, o),
+        pool_(FramePool::Make(device, FramePool::Kind::kDevice, o.output_width, o.output_height, 1)),
+        out_(pool_->Take()) {
+    std::vector<std::uint8_t> samples(static_cast<std::size_t>(o.stored_width) * o.stored_height * 3 / 2);
+    for (std::uint8_t& sample : samples) sample = static_cast<std::uint8_t>(16 + std::rand() % 220);
+    source_ = Upload(device, samples.data(), samples.size());
+    Surface surface;
+    surface.width = o.stored_width;
+    surface.height = o.stored_height;
+    surface.semi_planar = true;
+    surface.data[0] = static_cast<const std::uint8_t*>(source_.get());
+    surface.data[1] = surface.data[0] + std::ptrdiff_t{o.stored_width} * o.stored_height;
+    surface.stride[0] = surface.stride[1] = o.stored_width;
+    plan_.Process(surface, 0, true, stream);
+    plan_.Complete(0, stream);
+    plan_.Finish(pool_->Target(out_->data[0]), 0, stream);
+    device->WaitForStream(stream);
+  }
+  const std::vector<KernelCall>& calls() const { return recorder_->calls; }
+  const AVFrame& out() const { return *out_; }
+
+ private:
+  std::shared_ptr<Recorder> recorder_;
+  StagePlan plan_;
+  std::shared_ptr<FramePool> pool_;
+  media::UniqueFrame out_;
+  DeviceMemory source_;
+};
+
+/// Copies of a frame, together larger than a GPU's cache: as many as that takes, or as half of the free memory holds.
+class RotatingFrames {
+ public:
+  static constexpr std::size_t kBeyondCaches = std::size_t{192} << 20;
+  static constexpr int kMostCopies = 64;
+
+  /// Wanted for frames of that size, by their 16-bit pictures.
+  static int CopiesOf(int width, int height) {
+    const std::size_t picture = static_cast<std::size_t>(width) * height * 3;
+    return static_cast<int>(std::clamp<std::size_t>((kBeyondCaches + picture - 1) / picture, 2, kMostCopies));
+  }
+
+  /// Throws OutOfDeviceMemory if not even two copies fit.
+  RotatingFrames(std::shared_ptr<Device> device, const StageOptions& options, StreamHandle stream) : device_(std::move(device)) {
+    const std::size_t least_free = device_->FreeBytes() / 2;
+    const int wanted = CopiesOf(options.stored_width, options.stored_height);
+    while (count() < 2 || (count() < wanted && device_->FreeBytes() > least_free)) {
+      frames_.push_back(std::make_unique<RecordedFrame>(device_, options, stream));
+    }
+  }
+
+  int count() const { return static_cast<int>(frames_.size()); }
+  const std::vector<KernelCall>& calls(int copy) const { return frames_[static_cast<std::size_t>(copy)]->calls(); }
+  const AVFrame& out(int copy) const { return frames_[static_cast<std::size_t>(copy)]->out(); }
+
+  struct Rotation {
+    Graph graph;
+    int launches = 0;  ///< of the kernel, in one launch of the graph
+  };
+  /// Call number `index` of each copy in turn, some sixty times in all.
+  Rotation Capture(std::size_t index, StreamHandle stream) const {
+    constexpr int kLeastLaunches = 60;
+    Rotation rotation;
+    device_->BeginCapture(stream);
+    while (rotation.launches < kLeastLaunches) {
+      for (const auto& frame : frames_) device_->Launch(frame->calls()[index], stream);
+      rotation.launches += count();
+    }
+    rotation.graph = Graph(device_, device_->EndCapture(stream));
+    return rotation;
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::vector<std::unique_ptr<RecordedFrame>> frames_;
+};
+
+}  // namespace reelmend::cuda

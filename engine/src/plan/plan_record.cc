@@ -1,0 +1,243 @@
+#include "plan/plan_record.h"
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <map>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "reelmend/device.h"
+#include "reelmend/error.h"
+
+namespace reelmend::plan {
+namespace {
+
+/// Raise it when a change of the engine changes pictures, their encoding or this text: pieces of before and after must not be
+/// joined.
+constexpr int kFormat = 1;
+
+/// Bits of a number survive: hexadecimal for fractions.
+template <typename Number>
+std::string Text(Number value) {
+  std::array<char, 64> text = {};
+  std::to_chars_result result = {};
+  if constexpr (std::floating_point<Number>) {
+    result = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::hex);
+  } else {
+    result = std::to_chars(text.data(), text.data() + text.size(), value);
+  }
+  return {text.data(), result.ptr};
+}
+
+template <typename Number>
+bool Parse(std::string_view text, Number& value) {
+  std::from_chars_result result = {};
+  if constexpr (std::floating_point<Number>) {
+    result = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::hex);
+  } else {
+    result = std::from_chars(text.data(), text.data() + text.size(), value);
+  }
+  return result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+[[noreturn]] void ThrowNoPlan() { throw Error(ErrorCode::kInvalidArgument, "The segment plan is not one that this engine wrote."); }
+
+/// The words of a line.
+class Words {
+ public:
+  explicit Words(const std::string& line) : stream_(line) {}
+
+  std::string Word() {
+    std::string word;
+    if (!(stream_ >> word)) ThrowNoPlan();
+    return word;
+  }
+  template <typename Number>
+  Number Next() {
+    Number value = {};
+    if (!Parse(Word(), value)) ThrowNoPlan();
+    return value;
+  }
+  template <typename Number>
+  void Read(Number& value) {
+    value = Next<Number>();
+  }
+  void Read(bool& value) { value = Next<int>() != 0; }
+  /// "-" stands for nothing.
+  void Read(std::optional<std::int64_t>& value) {
+    const std::string word = Word();
+    std::int64_t number = 0;
+    if (word != "-" && !Parse(word, number)) ThrowNoPlan();
+    value = word == "-" ? std::nullopt : std::optional(number);
+  }
+  void Read(AVRational& value) { value = {Next<int>(), Next<int>()}; }
+  std::string Rest() {
+    std::string rest;
+    std::getline(stream_ >> std::ws, rest);
+    return rest;
+  }
+
+ private:
+  std::istringstream stream_;
+};
+
+std::string Text(bool value) { return value ? "1" : "0"; }
+std::string Text(const std::optional<std::int64_t>& value) { return value ? Text(*value) : "-"; }
+std::string Text(AVRational value) { return Text(value.num).append(" ").append(Text(value.den)); }
+
+/// Name and checksums of the networks of that name: what is installed elsewhere may be another version.
+std::string Identity(const std::vector<ModelFile>& models, const std::string& name) {
+  std::string identity = name;
+  for (const ModelFile& model : models) {
+    if (model.name == name) identity.append(" ").append(model.sha256.empty() ? "-" : model.sha256);
+  }
+  return identity;
+}
+
+std::string FaceIdentity(const Plan& plan) {
+  if (!plan.face_model) return "none";
+  return Identity({*plan.face_model}, plan.face_model->name);
+}
+
+/// One line for each of the numbers that Write and Read have in common.
+template <typename PlanType, typename Visit>
+void VisitNumbers(PlanType& plan, Visit visit) {
+  visit("output", plan.output.width, plan.output.height);
+  visit("duration", plan.source.duration_s);
+  visit("times", plan.time_base, plan.frame_rate, plan.first_timestamp);
+  visit("noise", plan.traits.noise_sigma);
+  visit("working_share", plan.working_share);
+  visit("strengths", plan.strengths.denoise, plan.strengths.sharpen, plan.strengths.adaptive_contrast, plan.strengths.face_restoration);
+  visit("lift", plan.level_lift.amount, plan.level_lift.video.black, plan.level_lift.video.white, plan.level_lift.bars,
+        plan.level_lift.leads_local);
+  visit("peak", plan.peak_nits);
+  visit("network", plan.network_strength, plan.is_blind, plan.restores_luma);
+}
+
+/// A line of a name and its values.
+template <typename... Values>
+void AddLine(std::string& text, const char* name, const Values&... values) {
+  text.append(name);
+  (text.append(" ").append(values), ...);
+  text.append("\n");
+}
+
+using Lines = std::multimap<std::string, std::string>;
+
+Words LineOf(const Lines& lines, const std::string& name) {
+  const auto found = lines.find(name);
+  if (found == lines.end()) ThrowNoPlan();
+  return Words(found->second);
+}
+
+Lines Split(const std::string& text) {
+  Lines lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t space = line.find(' ');
+    if (space == std::string::npos) ThrowNoPlan();
+    lines.emplace(line.substr(0, space), line.substr(space + 1));
+  }
+  return lines;
+}
+
+/// `models` and `face_model` of a record hold what their lines tell, to be compared.
+void ReadNetwork(Words words, std::string& name, std::vector<ModelFile>& files) {
+  name = words.Word();
+  std::istringstream rest(words.Rest());
+  for (std::string sha256; rest >> sha256;) {
+    ModelFile file;
+    file.name = name;
+    file.sha256 = sha256 == "-" ? "" : sha256;
+    files.push_back(file);
+  }
+}
+
+}  // namespace
+
+std::string WriteRecord(const PlanRecord& record) {
+  const Plan& plan = record.plan;
+  std::string text;
+  AddLine(text, "format", Text(kFormat));
+  AddLine(text, "engine", EngineVersion());
+  AddLine(text, "device", record.device == NetworkDevice::kGpu ? "gpu" : "cpu");
+  VisitNumbers(plan, [&](const char* name, const auto&... values) { AddLine(text, name, Text(values)...); });
+  AddLine(text, "model", Identity(plan.models, plan.model));
+  AddLine(text, "faces", FaceIdentity(plan));
+  AddLine(text, "condition", plan.condition);
+  for (const PlannedStage& s : plan.stages) AddLine(text, "stage", s.name, Text(s.strength), s.why);
+  for (const SegmentCut& c : record.cuts) {
+    AddLine(text, "segment", Text(c.seek), Text(c.warm_up), Text(c.start), Text(c.end), Text(c.warm_up_frames), Text(c.frames));
+  }
+  return text;
+}
+
+PlanRecord ReadRecord(const std::string& text) {
+  const Lines lines = Split(text);
+  if (LineOf(lines, "format").Next<int>() != kFormat || LineOf(lines, "engine").Rest() != EngineVersion()) {
+    throw Error(ErrorCode::kSegmentMismatch, "The segments were planned by another version of the engine.");
+  }
+  PlanRecord record;
+  record.device = LineOf(lines, "device").Word() == "gpu" ? NetworkDevice::kGpu : NetworkDevice::kCpu;
+  VisitNumbers(record.plan, [&](const char* name, auto&... values) {
+    Words words = LineOf(lines, name);
+    (words.Read(values), ...);
+  });
+  ReadNetwork(LineOf(lines, "model"), record.plan.model, record.plan.models);
+  std::string face;
+  std::vector<ModelFile> faces;
+  ReadNetwork(LineOf(lines, "faces"), face, faces);
+  if (face != "none") {
+    record.plan.face_model = faces.empty() ? ModelFile() : faces.front();
+    record.plan.face_model->name = face;
+  }
+  record.plan.condition = LineOf(lines, "condition").Rest();
+  for (auto [line, end] = lines.equal_range("stage"); line != end; ++line) {
+    Words words(line->second);
+    std::string name = words.Word();
+    const auto strength = words.Next<float>();
+    record.plan.stages.push_back({std::move(name), strength, words.Rest()});
+  }
+  for (auto [line, end] = lines.equal_range("segment"); line != end; ++line) {
+    Words words(line->second);
+    SegmentCut& c = record.cuts.emplace_back();
+    words.Read(c.seek), words.Read(c.warm_up), words.Read(c.start), words.Read(c.end);
+    words.Read(c.warm_up_frames), words.Read(c.frames);
+  }
+  if (record.cuts.empty()) ThrowNoPlan();
+  return record;
+}
+
+void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevice device, Plan& plan) {
+  const Plan& decided = record.plan;
+  if (record.device != device) throw Error(ErrorCode::kSegmentMismatch, "The segments were planned for another kind of device.");
+  const bool is_same = plan.output.width == decided.output.width && plan.output.height == decided.output.height &&
+                       plan.first_timestamp == decided.first_timestamp && av_cmp_q(plan.time_base, decided.time_base) == 0 &&
+                       av_cmp_q(plan.frame_rate, decided.frame_rate) == 0;
+  if (!is_same) throw Error(ErrorCode::kSegmentMismatch, "The segments were planned for another video or target.");
+  plan.source.duration_s = decided.source.duration_s;
+  plan.traits.noise_sigma = decided.traits.noise_sigma;
+  plan.working_share = decided.working_share;
+  plan.strengths = decided.strengths;
+  plan.level_lift = decided.level_lift;
+  plan.peak_nits = decided.peak_nits;
+  plan.network_strength = decided.network_strength;
+  plan.is_blind = decided.is_blind;
+  plan.restores_luma = decided.restores_luma;
+  plan.model = decided.model;
+  plan.stages = decided.stages;
+  plan.condition = decided.condition;
+  if (plan.model != "none") {
+    plan.models = options.models;
+    plan.engine_folder = options.engine_folder;
+    plan.may_write_engines = options.may_write_engines;
+  }
+  if (decided.face_model) plan.face_model = FindFaceModel(options.models);
+  if (Identity(plan.models, plan.model) != Identity(decided.models, decided.model) || FaceIdentity(plan) != FaceIdentity(decided)) {
+    throw Error(ErrorCode::kSegmentMismatch, "Other networks are installed here than where the segments were planned.");
+  }
+}
+
+}  // namespace reelmend::plan

@@ -1,0 +1,24 @@
+/** Where data and settings lie that nobody has named a folder for. */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+
+type Environment = Record<string, string | undefined>;
+
+/** What only a checkout, or an installation by scripts/package, has. */
+const isCheckout = (folder: string) => existsSync(join(folder, 'scripts', 'reelmend'));
+
+/** `.data` in a checkout, and wherever it lies already; elsewhere the user's folder for data (XDG Base Directory). */
+export function defaultDataDir(env: Environment, folder: string = process.cwd()): string {
+  const local = resolve(folder, '.data');
+  return isCheckout(folder) || existsSync(local) ? local : userFolder(env, 'XDG_DATA_HOME', '.local/share');
+}
+
+/** The user's folder for settings (XDG Base Directory). */
+export const configDir = (env: Environment): string => userFolder(env, 'XDG_CONFIG_HOME', '.config');
+
+/** The specification has relative paths ignored. */
+function userFolder(env: Environment, variable: string, fallback: string): string {
+  const base = env[variable];
+  return join(base !== undefined && isAbsolute(base) ? base : join(env['HOME'] || homedir(), fallback), 'reelmend');
+}

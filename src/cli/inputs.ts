@@ -1,0 +1,130 @@
+/** What `reelmend enhance` is to work on: files, folders, patterns, lists, URLs, standard input; and where results go. */
+import { createWriteStream } from 'node:fs';
+import { glob, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve, sep } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { text as textOf } from 'node:stream/consumers';
+import { terminal } from './terminal.ts';
+
+/** How files of a folder are known to be videos. Files that are named one by one may have any name. */
+const videoExtensions: ReadonlySet<string> = new Set([
+  ...['.3gp', '.avi', '.flv', '.m2ts', '.m4v', '.mkv', '.mov', '.mp4', '.mpeg', '.mpg', '.mts', '.mxf', '.ogv', '.ts', '.vob', '.webm', '.wmv'],
+]);
+
+export interface Input {
+  /** as it was given: a path, a URL, or `-` */
+  given: string;
+  kind: 'file' | 'url' | 'stdin';
+  /** file name without folders and extension */
+  stem: string;
+}
+
+const urlPattern = /^https?:\/\//i;
+const isPattern = (text: string) => /[*?[{]/.test(text);
+const isFolder = async (path: string) => (await stat(path).catch(() => null))?.isDirectory() === true;
+const isFile = async (path: string) => (await stat(path).catch(() => null))?.isFile() === true;
+
+const stemOf = (name: string) => basename(name, extname(name)) || 'video';
+
+function input(given: string): Input {
+  if (given === '-') return { given, kind: 'stdin', stem: 'video' };
+  if (!urlPattern.test(given)) return { given, kind: 'file', stem: stemOf(given) };
+  return { given, kind: 'url', stem: stemOf(decodeURIComponent(new URL(given).pathname)) };
+}
+
+/** The videos that the arguments name, each once, in the order of the arguments. Throws when one names none. */
+export async function expandInputs(given: readonly string[]): Promise<Input[]> {
+  const found = new Map<string, Input>();
+  for (const one of given) {
+    for (const path of await expand(one)) found.set(urlPattern.test(path) || path === '-' ? path : resolve(path), input(path));
+  }
+  return [...found.values()];
+}
+
+async function expand(given: string): Promise<string[]> {
+  if (given === '-' || urlPattern.test(given) || (await isFile(given))) return [given];
+  const folder = await isFolder(given);
+  if (!folder && !isPattern(given)) throw new Error(`There is no file ${given}.`);
+  const videos: string[] = [];
+  for await (const path of folder ? await pathsIn(given) : glob(given)) {
+    if (videoExtensions.has(extname(path).toLowerCase()) && (await isFile(path))) videos.push(path);
+  }
+  if (videos.length === 0) throw new Error(folder ? `There are no videos in the folder ${given}.` : `No video matches ${given}.`);
+  return videos.toSorted();
+}
+
+const pathsIn = async (folder: string) => (await readdir(folder)).map((name) => join(folder, name));
+
+/** The lines of a list; `-` reads it from standard input. Empty lines and lines that start with `#` are left out. */
+export async function readList(path: string): Promise<string[]> {
+  const text = path === '-' ? await textOf(terminal().stdin) : await readFile(path, 'utf8').catch(() => null);
+  if (text === null) throw new Error(`There is no list ${path}.`);
+  return text.split('\n').map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+export type Targets =
+  /** one video to a file, or to standard output (`-`) */
+  | { kind: 'one'; input: Input; output: string }
+  /** videos to a folder */
+  | { kind: 'many'; inputs: Input[]; folder: string };
+
+export interface Arguments {
+  /** as typed: videos, then the output */
+  paths: readonly string[];
+  list?: string | undefined;
+  /** makes the names of results in folders */
+  resolution: string;
+}
+
+/** Tells videos and output apart. The last argument is the output, unless there is only one. */
+export async function targetsOf({ paths, list, resolution }: Arguments): Promise<Targets> {
+  const listed = list === undefined ? [] : await readList(list);
+  const alone = paths.length === 1 && list === undefined;
+  const given = [...(alone ? paths : paths.slice(0, -1)), ...listed];
+  const inputs = await expandInputs(given);
+  const [first] = inputs;
+  if (first === undefined) throw new Error('There is no video to enhance.');
+  const single = given.length === 1 && inputs.length === 1 && list === undefined && !(await isFolder(given[0]!));
+  if (alone) {
+    if (!single || first.kind === 'stdin') throw new Error(`Name the output, too: a ${single ? 'file' : 'folder'} for the result${single ? '' : 's'}.`);
+    return { kind: 'one', input: first, output: join(first.kind === 'file' ? dirname(first.given) : '.', resultName(first, resolution)) };
+  }
+  const output = paths.at(-1)!;
+  const toFolder = output.endsWith(sep) || (await isFolder(output));
+  if (single && !toFolder) return { kind: 'one', input: first, output: checkedName(output) };
+  if (output === '-') throw new Error('Standard output takes one result; name a folder for several.');
+  if (await isFile(output)) throw new Error(`${output} is a file: name a folder for the results.`);
+  // A pattern may reach into the folder of earlier results.
+  const folder = resolve(output);
+  return { kind: 'many', inputs: inputs.filter(({ kind, given: path }) => kind !== 'file' || dirname(resolve(path)) !== folder), folder: output };
+}
+
+/** `holiday-1080p.mp4` */
+export const resultName = ({ stem }: Input, resolution: string) => `${stem}${resolution === 'source' ? '-enhanced' : `-${resolution}`}.mp4`;
+
+const mp4Extensions: ReadonlySet<string> = new Set(['.mp4', '.m4v']);
+
+/** Throws for a name that promises another container than MP4. */
+function checkedName(output: string): string {
+  const extension = extname(output).toLowerCase();
+  if (!videoExtensions.has(extension) || mp4Extensions.has(extension)) return output;
+  const better = join(dirname(output), `${stemOf(output)}.mp4`);
+  throw new Error(`${output}: the result is an MP4 file; name it ${better}.`);
+}
+
+/** Writes a URL or standard input into a file: the engine needs to go back and forth in a video. */
+export async function fetchInput({ given, kind }: Input, path: string, signal: AbortSignal): Promise<void> {
+  const source = kind === 'stdin' ? terminal().stdin : await open(given, signal);
+  await pipeline(source, createWriteStream(path), { signal });
+  if ((await stat(path)).size === 0) throw new Error(kind === 'stdin' ? 'Standard input is empty.' : `${given} is empty.`);
+}
+
+async function open(url: string, signal: AbortSignal): Promise<Readable> {
+  const response = await fetch(url, { signal }).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new Error(`${url} cannot be reached.`, { cause });
+  });
+  if (!response.ok || response.body === null) throw new Error(`${url} cannot be downloaded (status ${response.status}).`);
+  return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+}

@@ -1,0 +1,116 @@
+/**
+ * `reelmend listen`: brings the webhooks of an account to a receiver on this machine, which the service cannot reach. It
+ * follows the jobs by the API and sends what the service would send, signed alike.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command, InvalidArgumentError } from 'commander';
+import { newWebhookSecret, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
+import type { Job, Reelmend } from '../sdk/index.ts';
+import { connect, type RemoteOptions, withService } from './connect.ts';
+import { interruptible } from './interruptible.ts';
+import { say, terminal, warn } from './terminal.ts';
+import { positiveWhole } from './with-store.ts';
+
+/** ms between two looks at the jobs; 600 reads a minute are allowed */
+const pollMs = 1000;
+/** as the service waits for receivers */
+const receiverTimeoutMs = 10_000;
+const pageSize = 100;
+
+interface ListenOptions extends RemoteOptions {
+  forward: string;
+  events?: number;
+}
+
+/** `3000`, `3000/hooks`, `localhost:3000/hooks` or a URL. */
+function receiver(text: string): string {
+  const url = /^\d{1,5}(\/|$)/.test(text) ? `http://127.0.0.1:${text}` : /^https?:\/\//.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url)) throw new InvalidArgumentError('Expected a port such as 3000, a port and a path such as 3000/hooks, or a URL.');
+  return url;
+}
+
+export function listenCommand(): Command {
+  const command = new Command('listen').description("forward the webhooks of the key's account to a receiver on this machine");
+  return withService(command)
+    .requiredOption('--forward <target>', 'the receiver: a port, a port and a path such as 3000/hooks, or a URL', receiver)
+    .option('--events <count>', 'stop after this many events', positiveWhole)
+    .action(listen);
+}
+
+async function listen({ forward, events = Infinity, ...options }: ListenOptions): Promise<void> {
+  const reelmend = await connect(options);
+  const secret = terminal().env['REELMEND_WEBHOOK_SECRET'] || newWebhookSecret();
+  const ended = await endedJobs(reelmend);
+  say(`Forwarding the events of new jobs to ${forward}. The signing secret is ${secret}`);
+  let sent = 0;
+  await interruptible(async (signal) => {
+    for (; sent < events; await sleep(pollMs, undefined, { signal })) {
+      for (const job of await ended.next(signal).catch(whileAway)) {
+        await deliver(job, { forward, secret });
+        sent += 1;
+      }
+    }
+  }).catch((error: unknown) => {
+    // Ctrl-C is how this command ends.
+    if (!isInterrupt(error)) throw error;
+  });
+}
+
+/** A service that is away is looked at again. */
+async function whileAway(error: unknown): Promise<Job[]> {
+  const { isTransient } = await import('../sdk/call.ts');
+  if (!isTransient(error)) throw error;
+  warn('reelmend: The service does not answer; trying again.');
+  return [];
+}
+
+const isInterrupt = (error: unknown) => error instanceof Error && (error.message === 'Interrupted.' || error.name === 'AbortError');
+
+/** Finds jobs that have ended since the last look, oldest first. Jobs that had ended before the first look are left out. */
+async function endedJobs(reelmend: Reelmend) {
+  const hasEnded = ({ status }: Job) => status === 'done' || status === 'error';
+  const known = new Set<string>();
+  const running = new Set<string>();
+  const note = (jobs: Job[]) => {
+    const fresh = jobs.filter((job) => hasEnded(job) && !known.has(job.id));
+    for (const job of jobs) {
+      if (hasEnded(job)) running.delete(job.id);
+      else running.add(job.id);
+      if (hasEnded(job)) known.add(job.id);
+    }
+    return fresh;
+  };
+  note((await reelmend.jobs.list({ limit: pageSize })).data);
+  for (const status of ['queued', 'running'] as const) for await (const job of reelmend.jobs.list({ status, limit: pageSize })) note([job]);
+  return {
+    async next(signal: AbortSignal): Promise<Job[]> {
+      const { data } = await reelmend.jobs.list({ limit: pageSize }, { signal });
+      const listed = new Set(data.map(({ id }) => id));
+      const fresh = note(data);
+      // Old jobs that are not on the first page any more.
+      for (const id of [...running].filter((one) => !listed.has(one))) {
+        const job = await reelmend.jobs.get(id, { signal }).catch(unlessDeleted);
+        if (job === undefined) running.delete(id);
+        else fresh.push(...note([job]));
+      }
+      return fresh.toSorted((a, b) => (a.finished_at ?? '').localeCompare(b.finished_at ?? ''));
+    },
+  };
+}
+
+async function unlessDeleted(error: unknown): Promise<undefined> {
+  const { NotFoundError } = await import('../sdk/errors.ts');
+  if (!(error instanceof NotFoundError)) throw error;
+}
+
+async function deliver(job: Job, { forward, secret }: { forward: string; secret: string }): Promise<void> {
+  const event = job.status === 'done' ? 'job.completed' : 'job.failed';
+  const body = webhookBody(event, job.id);
+  const id = `evt_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
+  const headers = webhookHeaders({ id, at: new Date(), body, secrets: [secret], serviceSecret: secret });
+  const answer = await fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(receiverTimeoutMs) })
+    .then(({ status }) => String(status))
+    .catch(() => 'no answer');
+  say(`${event}  ${job.id}  ${answer}`);
+}

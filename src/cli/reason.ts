@@ -1,0 +1,23 @@
+/** One line that says why a command failed. */
+import { getSystemErrorMessage } from 'node:util';
+import { ReelmendError } from '../domain/errors.ts';
+
+/**
+ * Codes of the engine (native/index.d.ts) whose sentences are about this machine. Customers of a service get a general one
+ * instead, but at the command line the operator of the machine is the reader. The media child is not trusted: nothing that
+ * controls a terminal.
+ */
+const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io): ([^\p{Cc}]{1,300})$/u;
+
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // The database's message is more useful than the query.
+  if (error.message.startsWith('Failed query') && error.cause !== undefined) return reasonOf(error.cause);
+  if (error instanceof ReelmendError && error.cause instanceof Error) {
+    const [, sentence] = ofMachine.exec(error.cause.message) ?? [];
+    if (sentence !== undefined) return sentence;
+  }
+  const { path, errno } = error as NodeJS.ErrnoException;
+  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;
+  return error.message.split('\n')[0]!;
+}

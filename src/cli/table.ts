@@ -1,0 +1,56 @@
+/** What people read on a terminal: tables, and facts of one thing. Programs get JSON. */
+import Table from 'cli-table3';
+import { print, say, terminal } from './terminal.ts';
+
+/** Without lines: columns that are easy to read, and to cut with other programs. */
+const chars = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'].map((part) => [part, '']),
+);
+
+export function table(head: string[], rows: string[][]): string {
+  const made = new Table({ head, chars, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 } });
+  made.push(...rows);
+  return made.toString().split('\n').map((line) => line.trimEnd()).join('\n');
+}
+
+type Facts = Record<string, unknown>;
+
+/** Prints a list as a table and an object as lines of facts; as JSON for programs and with `--json`. */
+export function show(value: object): void {
+  const { isTerminal, json } = terminal();
+  if (!isTerminal || json) return print(value);
+  for (const part of Array.isArray(value) ? [listText(value)] : factsText(value as Facts)) say(part);
+}
+
+/** The columns of all rows together; what a row lacks stays empty. */
+function listText(rows: object[]): string {
+  if (rows.length === 0) return 'There are none.';
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return table(keys.map(words), rows.map((row) => keys.map((key) => cell((row as Facts)[key]))));
+}
+
+/** Lists of things in it follow as tables of their own. */
+function factsText(facts: Facts): string[] {
+  const isList = (value: unknown): value is object[] => Array.isArray(value) && value.some((item) => isThing(item));
+  const own = Object.entries(facts).filter(([, value]) => !isList(value));
+  const lists = Object.entries(facts).filter((entry): entry is [string, object[]] => isList(entry[1]));
+  const width = Math.max(0, ...own.map(([key]) => words(key).length));
+  const lines = own.map(([key, value]) => `${words(key).padEnd(width)}  ${cell(value)}`.trimEnd());
+  return [...(lines.length === 0 ? [] : [lines.join('\n')]), ...lists.map(([key, rows]) => `\n${words(key)}\n${listText(rows)}`)];
+}
+
+/** `createdAt` → `created at` */
+const words = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('_', ' ');
+
+const isThing = (value: unknown): value is object => typeof value === 'object' && value !== null && !(value instanceof Date);
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (value instanceof Date) return value.toISOString().slice(0, 19).replace('T', ' ');
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value) && !value.some(isThing)) return value.map(cell).join(', ');
+  if (Array.isArray(value)) return String(value.length);
+  const text = isThing(value) ? JSON.stringify(value) : String(value);
+  // Names come from whoever signs up: nothing in them may control the terminal.
+  return text.replaceAll(/\p{Cc}/gu, '�');
+}

@@ -1,0 +1,190 @@
+/** Fetches results: into a file, or into memory. */
+import { retryDelayMs, type CallOptions } from './call.ts';
+import { apiError, ReelmendConnectionError, ReelmendError, ReelmendTimeoutError } from './errors.ts';
+import { pause, withTimeLimit } from './pause.ts';
+import { nodeModule } from './runtime.ts';
+import type { Job, JobResult } from './types.gen.ts';
+
+export interface DownloadProgress {
+  receivedBytes: number;
+  totalBytes: number;
+}
+
+export interface DownloadOptions extends CallOptions {
+  /** Called at the start and with each piece that arrives. If it throws, the download ends with that error. */
+  onProgress?: ((progress: DownloadProgress) => void) | undefined;
+}
+
+/** A result that lies in a file. */
+export interface DownloadedFile {
+  path: string;
+  sizeBytes: number;
+  /** lower-case hex; equals `output.sha256` of the job */
+  sha256: string;
+}
+
+export interface ResultCalls {
+  get(id: string, options?: CallOptions): Promise<Job>;
+  result(id: string, options?: CallOptions): Promise<JobResult>;
+}
+
+export interface DownloadDefaults {
+  fetch: (request: Request) => Promise<Response>;
+  maxRetries: number;
+  timeoutMs: number;
+}
+
+/** Reconnects after this many ms without any byte. */
+const silenceMs = 60_000;
+
+/** What is used of `node:fs/promises` and `node:crypto`; the package is built without Node's types. */
+interface FileSystem {
+  open(path: string, flags: string): Promise<{ appendFile(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
+  rename(from: string, to: string): Promise<void>;
+  rm(path: string, options: { force: boolean }): Promise<void>;
+}
+interface Hashing {
+  createHash(name: 'sha256'): { update(bytes: Uint8Array): unknown; digest(encoding: 'hex'): string };
+}
+
+/** Writes the result into a file that appears under its name only when it is complete and its checksum is right. */
+export async function downloadFile(
+  calls: ResultCalls,
+  defaults: DownloadDefaults,
+  { id, path }: { id: string; path: string },
+  options: DownloadOptions = {},
+): Promise<DownloadedFile> {
+  const files = nodeModule<FileSystem>('node:fs/promises');
+  const hashing = nodeModule<Hashing>('node:crypto');
+  if (files === undefined || hashing === undefined) {
+    throw new TypeError('This runtime cannot write files (Node can from 20.16 on). Use jobs.downloadBlob, or open download_url of jobs.result.');
+  }
+  const draft = `${path}.${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}.part`;
+  const hash = hashing.createHash('sha256');
+  const { output, bytes } = await openResult(calls, defaults, id, options);
+  try {
+    const file = await files.open(draft, 'wx');
+    try {
+      for await (const chunk of bytes) {
+        hash.update(chunk);
+        await file.appendFile(chunk);
+      }
+    } finally {
+      await file.close();
+    }
+    const sha256 = hash.digest('hex');
+    if (sha256 !== output.sha256) throw new ReelmendError(`The result of ${id} does not have the checksum of the job.`);
+    await files.rename(draft, path);
+    return { path, sizeBytes: output.size_bytes, sha256 };
+  } finally {
+    await files.rm(draft, { force: true });
+  }
+}
+
+/** Resolves with the whole result in memory. */
+export async function downloadBlob(
+  calls: ResultCalls,
+  defaults: DownloadDefaults,
+  id: string,
+  options: DownloadOptions = {},
+): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  const { bytes } = await openResult(calls, defaults, id, options);
+  for await (const chunk of bytes) chunks.push(chunk);
+  return new Blob(chunks, { type: 'video/mp4' });
+}
+
+interface OpenResult {
+  output: NonNullable<Job['output']>;
+  bytes: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>;
+}
+
+/** Rejects with ConflictError if the job is not done. */
+async function openResult(calls: ResultCalls, defaults: DownloadDefaults, id: string, options: DownloadOptions): Promise<OpenResult> {
+  // The call for the link tells why there is no result: not done yet, failed, deleted.
+  const { download_url } = await calls.result(id, callOptions(options));
+  const { output } = await calls.get(id, callOptions(options));
+  if (output === null) throw new ReelmendError(`The job ${id} has no result.`);
+  const source = { url: download_url, totalBytes: output.size_bytes };
+  const freshUrl = async () => (await calls.result(id, callOptions(options))).download_url;
+  return { output, bytes: resultBytes({ source, freshUrl, defaults }, options) };
+}
+
+interface Receiving {
+  source: { url: string; totalBytes: number };
+  freshUrl(): Promise<string>;
+  defaults: DownloadDefaults;
+}
+
+/** Yields the bytes in order. After a broken connection it goes on where it was, with a fresh link. */
+async function* resultBytes({ source, freshUrl, defaults }: Receiving, options: DownloadOptions) {
+  const { signal, onProgress } = options;
+  const { totalBytes } = source;
+  let { url } = source;
+  let receivedBytes = 0;
+  onProgress?.({ receivedBytes, totalBytes });
+  for (let failures = 0; ; ) {
+    try {
+      for await (const chunk of receive(url, receivedBytes, defaults, options)) {
+        failures = 0;
+        receivedBytes += chunk.length;
+        yield chunk;
+        onProgress?.({ receivedBytes, totalBytes });
+      }
+      if (receivedBytes === totalBytes) return;
+      throw new ReelmendConnectionError(`The result ended after ${receivedBytes} of ${totalBytes} bytes.`);
+    } catch (failure) {
+      signal?.throwIfAborted();
+      if (receivedBytes === totalBytes) return;
+      failures += 1;
+      const delay = failures > (options.maxRetries ?? defaults.maxRetries) ? undefined : retryDelayMs(failure, failures);
+      if (delay === undefined) throw failure;
+      await pause(delay, signal);
+    }
+    url = await freshUrl();
+  }
+}
+
+/** Yields the bytes from `offset` on, from one connection. */
+async function* receive(url: string, offset: number, { fetch, timeoutMs }: DownloadDefaults, { signal, timeoutMs: ms = timeoutMs }: DownloadOptions) {
+  const headers: Record<string, string> = offset === 0 ? {} : { Range: `bytes=${offset}-` };
+  const late = () => new ReelmendTimeoutError(`The result did not arrive within ${ms} ms.`);
+  const response = await withTimeLimit({ ms, signal, error: late }, (inner) =>
+    connect(fetch, new Request(url, { headers, signal: inner })),
+  );
+  // A server that knows no ranges sends the file from its start.
+  let skipped = response.status === 206 ? 0 : offset;
+  const reader = response.body!.getReader();
+  const error = () => new ReelmendConnectionError('The result stopped arriving.');
+  try {
+    for (;;) {
+      const { done, value } = await withTimeLimit({ ms: silenceMs, signal, error }, () => broken(reader.read()));
+      if (done) return;
+      const fresh = value.subarray(Math.min(skipped, value.length));
+      skipped -= value.length - fresh.length;
+      if (fresh.length > 0) yield fresh as Uint8Array<ArrayBuffer>;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+async function connect(fetch: DownloadDefaults['fetch'], request: Request): Promise<Response> {
+  const response = await broken(fetch(request));
+  if (response.ok && response.body !== null) return response;
+  const error = apiError(response, await response.json().catch(() => undefined), { attempts: 1 });
+  // The link has expired meanwhile: a fresh one may succeed.
+  throw response.status === 403 ? new ReelmendConnectionError(error.message, { cause: error }) : error;
+}
+
+/** Whatever `fetch` rejects with says in its own words that the connection failed. */
+async function broken<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new ReelmendConnectionError('The connection broke while the result was received.', { cause });
+  }
+}
+
+/** Calls have their own time limit. */
+const callOptions = ({ signal, maxRetries }: CallOptions): CallOptions => ({ signal, maxRetries });

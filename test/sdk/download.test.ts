@@ -1,0 +1,147 @@
+/** Results as files and in memory: over a fake service that loses connections, and against the real HTTP app. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createReelmend, type DownloadProgress } from '../../src/sdk/index.ts';
+import { finished, makeApi, publicUrl } from '../helpers/http.ts';
+
+const video = randomBytes(300_000);
+const sha256 = createHash('sha256').update(video).digest('hex');
+const output = { width: 1920, height: 1080, size_bytes: video.length, sha256 };
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-download-'));
+});
+afterEach(async () => {
+  vi.unstubAllGlobals();
+  await rm(dir, { recursive: true });
+});
+
+type Serve = (request: Request, next: () => Promise<Response>) => Promise<Response>;
+
+/** A done job of the real app; `serve` may spoil what the link answers. */
+async function service(serve: Serve = (_request, next) => next()) {
+  const api = makeApi();
+  const links: { range: string | null; hasKey: boolean }[] = [];
+  const reelmend = createReelmend({
+    baseUrl: publicUrl,
+    apiKey: api.keys.live,
+    maxRetries: 2,
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url);
+      if (!pathname.startsWith('/v1/downloads/')) return api.app.request(request);
+      links.push({ range: request.headers.get('Range'), hasKey: request.headers.has('Authorization') });
+      return serve(request, async () => api.app.request(pathname + search, { headers: request.headers }));
+    },
+  });
+  const { id } = await reelmend.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '1080p' });
+  api.objects.set(`outputs/${id}.mp4`, video);
+  await api.store.changeJob(id, { ...finished(), output });
+  return { api, reelmend, id, links };
+}
+
+/** The response up to a byte, then a lost connection. */
+async function cut(response: Response, at: number): Promise<Response> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(bytes.subarray(0, at)),
+    pull: (controller) => controller.error(new TypeError('terminated')),
+  });
+  return new Response(body, response);
+}
+
+describe('jobs.download', () => {
+  it('writes the result, replaces what is there and reports progress', async () => {
+    const { reelmend, id, links } = await service();
+    const path = join(dir, 'out.mp4');
+    await writeFile(path, 'older');
+    const progress: DownloadProgress[] = [];
+    expect(await reelmend.jobs.download(id, path, { onProgress: (now) => progress.push(now) })).toEqual({
+      path,
+      sizeBytes: video.length,
+      sha256,
+    });
+    expect((await readFile(path)).equals(video)).toBe(true);
+    expect(await readdir(dir)).toEqual(['out.mp4']);
+    expect(progress[0]).toEqual({ receivedBytes: 0, totalBytes: video.length });
+    expect(progress.at(-1)).toEqual({ receivedBytes: video.length, totalBytes: video.length });
+    expect(links).toEqual([{ range: null, hasKey: false }]);
+  });
+
+  it('goes on after broken connections where it was', async () => {
+    let broken = 0;
+    const { reelmend, id, links } = await service(async (_request, next) => {
+      broken += 1;
+      return broken < 3 ? cut(await next(), 70_000) : next();
+    });
+    const path = join(dir, 'out.mp4');
+    await reelmend.jobs.download(id, path);
+    expect((await readFile(path)).equals(video)).toBe(true);
+    expect(links.map(({ range }) => range)).toEqual([null, 'bytes=70000-', 'bytes=140000-']);
+  });
+
+  it('starts over with a server that knows no ranges', async () => {
+    let broken = 0;
+    const { reelmend, id } = await service(async (request, next) => {
+      request.headers.delete('Range');
+      broken += 1;
+      return broken < 2 ? cut(await next(), 70_000) : next();
+    });
+    const path = join(dir, 'out.mp4');
+    await reelmend.jobs.download(id, path);
+    expect((await readFile(path)).equals(video)).toBe(true);
+  });
+
+  it('takes a fresh link when one has expired', async () => {
+    let refused = 0;
+    const { reelmend, id } = await service(async (_request, next) => {
+      refused += 1;
+      return refused < 2 ? Response.json({ error: { code: 'link_expired', message: 'Old.', type: 'permission_error' } }, { status: 403 }) : next();
+    });
+    expect((await reelmend.jobs.download(id, join(dir, 'out.mp4'))).sha256).toBe(sha256);
+  });
+
+  it.each([
+    ['a result that never arrives whole', async (_request: Request, next: () => Promise<Response>) => cut(await next(), 0), 'The connection broke'],
+    ['another file', async () => new Response(video.map((byte) => byte ^ 1)), 'does not have the checksum'],
+  ])('rejects %s, and leaves nothing behind', async (_name, serve, message) => {
+    const { reelmend, id } = await service(serve);
+    await expect(reelmend.jobs.download(id, join(dir, 'out.mp4'))).rejects.toThrow(message);
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  it('rejects as jobs.result while there is no result', async () => {
+    const { reelmend, links } = await service();
+    const { id } = await reelmend.jobs.create({ video_url: 'https://media.example.com/b.mp4', resolution: '1080p' });
+    await expect(reelmend.jobs.download(id, join(dir, 'out.mp4'))).rejects.toMatchObject({ code: 'job_not_done' });
+    expect({ links, files: await readdir(dir) }).toEqual({ links: [], files: [] });
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const { reelmend, id } = await service();
+    const aborter = new AbortController();
+    const onProgress = () => aborter.abort(new Error('enough'));
+    await expect(reelmend.jobs.download(id, join(dir, 'out.mp4'), { signal: aborter.signal, onProgress })).rejects.toThrow('enough');
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  it('says what to do where there is no file system', async () => {
+    const { reelmend, id } = await service();
+    vi.stubGlobal('process', undefined);
+    await expect(reelmend.jobs.download(id, 'out.mp4')).rejects.toThrow(/^This runtime cannot write files .*downloadBlob/);
+  });
+});
+
+describe('jobs.downloadBlob', () => {
+  it('resolves with the result, also after a broken connection', async () => {
+    let broken = 0;
+    const { reelmend, id } = await service(async (_request, next) => (++broken < 2 ? cut(await next(), 1000) : next()));
+    vi.stubGlobal('process', undefined);
+    const blob = await reelmend.jobs.downloadBlob(id);
+    expect(blob.type).toBe('video/mp4');
+    expect(Buffer.from(await blob.arrayBuffer()).equals(video)).toBe(true);
+  });
+});

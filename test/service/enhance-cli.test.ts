@@ -1,0 +1,127 @@
+/** `reelmend enhance` with folders, patterns, lists, URLs and pipes. */
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
+import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { startFileServer } from '../helpers/fileserver.ts';
+
+let dir: string;
+const startedIn = process.cwd();
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-enhance-'));
+  process.chdir(dir);
+  await mkdir('clips');
+  await makeClip('clips/a.mp4', { video: 'testsrc2=size=64x36:rate=10', seconds: 0.4, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+  await copyFile('clips/a.mp4', 'clips/b.mov');
+  await writeFile('clips/notes.txt', 'no video');
+  await writeFile('text.mp4', 'no video');
+});
+afterEach(() => rm('out', { recursive: true, force: true }));
+afterAll(async () => {
+  process.chdir(startedIn);
+  await rm(dir, { recursive: true, force: true });
+});
+
+const env = () => ({ PATH: process.env['PATH']!, HOME: dir, REELMEND_ENCODER_PRESET: 'ultrafast' });
+const quick = ['--resolution', 'source', '--model', 'none', '--device', 'cpu'];
+const enhance = (...args: string[]) => runCommand(['enhance', ...args, ...quick], { env: env() });
+const states = (stdout: string) => stdout.trim().split('\n').slice(1).map((line) => line.split(/\s+/).slice(0, 2).join(' '));
+const oneLine = (message: string) => ({ status: 1, stdout: '', stderr: `reelmend: ${message}\n` });
+
+describe('several videos', () => {
+  it('of a folder become a folder of results, with a table, and those that are finished are skipped', async () => {
+    const first = await enhance('clips', 'out', '--jobs', '2');
+    expect({ status: first.status, stderr: first.stderr }).toEqual({ status: 0, stderr: '' });
+    expect(first.stdout).toMatch(/^result +state +size +frames +fps +file\na-enhanced\.mp4 +done +64×36 → 64×36 +4 +[\d.]+ +\d+ kB\nb-enhanced\.mp4 +done .*\n$/);
+    expect(await readdir('out')).toEqual(['a-enhanced.mp4', 'b-enhanced.mp4']);
+    const made = await stat('out/a-enhanced.mp4');
+    // b.mov has changed since.
+    await utimes('clips/b.mov', new Date(), new Date(Date.now() + 60_000));
+    expect(states((await enhance('clips', 'out')).stdout)).toEqual(['a-enhanced.mp4 skipped', 'b-enhanced.mp4 done']);
+    expect((await stat('out/a-enhanced.mp4')).mtimeMs).toBe(made.mtimeMs);
+    expect(states((await enhance('clips/a.mp4', 'out', '--force')).stdout)).toEqual(['a-enhanced.mp4 done']);
+    expect((await stat('out/a-enhanced.mp4')).mtimeMs).toBeGreaterThan(made.mtimeMs);
+  });
+
+  it('of a pattern and a list are taken once each; one that fails does not keep the others', async () => {
+    await writeFile('list.txt', '# mine\nclips/b.mov\n\ntext.mp4\nclips/a.mp4\n');
+    const { status, stdout, stderr } = await enhance('clips/*.mp4', 'out', '--list', 'list.txt');
+    expect(states(stdout)).toEqual(['a-enhanced.mp4 done', 'b-enhanced.mp4 done', 'text-enhanced.mp4 failed']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^reelmend: text\.mp4: [A-Z][^\n]+\.\n$/);
+    expect((await readdir('out')).toSorted()).toEqual(['a-enhanced.mp4', 'b-enhanced.mp4']);
+  });
+
+  it.each([
+    [['absent.mp4', 'out/'], 'There is no file absent.mp4.'],
+    [['*.avi', 'out/'], 'No video matches *.avi.'],
+    [['clips'], 'Name the output, too: a folder for the results.'],
+    [['clips', 'text.mp4'], 'text.mp4 is a file: name a folder for the results.'],
+    [['clips', '-'], 'Standard output takes one result; name a folder for several.'],
+    [['clips/a.mp4', 'clips/a.mp4', '../a.mp4', 'out'], 'There is no file ../a.mp4.'],
+  ])('is refused in one line: %j', async (args, message) => {
+    expect(await enhance(...args)).toEqual(oneLine(message));
+  });
+
+  it('that would have one name are refused', async () => {
+    await copyFile('clips/a.mp4', 'a.mov');
+    expect((await enhance('clips/a.mp4', 'a.mov', 'out')).stderr).toMatch(/^reelmend: Two of the videos would both become out\/a-enhanced\.mp4;/);
+  });
+});
+
+describe('one video', () => {
+  it('without an output becomes a file beside it, 1080p unless asked', async () => {
+    const { status, stdout } = await runCommand(['enhance', 'clips/a.mp4', '--model', 'none', '--device', 'cpu'], { env: env() });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^a-1080p\.mp4: 64×36 → 1920×1080, 4 frames /);
+    await rm('clips/a-1080p.mp4');
+  });
+
+  it('of a URL is downloaded first', async () => {
+    const files = await startFileServer({ dir: join(dir, 'clips') });
+    try {
+      const { stdout } = await enhance(`${files.url}/a.mp4`, 'url.mp4');
+      expect(stdout).toMatch(/^url\.mp4: 64×36 → 64×36/);
+      expect(await enhance(`${files.url}/absent.mp4`, 'url.mp4')).toEqual(oneLine(`${files.url}/absent.mp4 cannot be downloaded (status 404).`));
+    } finally {
+      await files.close();
+    }
+    expect((await enhance('http://127.0.0.1:9/a.mp4', 'url.mp4')).stderr).toBe('reelmend: http://127.0.0.1:9/a.mp4 cannot be reached.\n');
+  });
+
+  it('goes through pipes', async () => {
+    const stdin = await readFile('clips/a.mp4');
+    const { status, stdout, stderr } = await runCommand(['enhance', '-', '-', ...quick], { env: env(), stdin });
+    expect(status).toBe(0);
+    await writeFile('piped.mp4', Buffer.from(stdout, 'latin1'));
+    expect((await ffprobe('piped.mp4')).streams).toMatchObject([{ codec_name: 'h264', nb_read_frames: '4' }]);
+    expect(stderr).toMatch(/^standard output: 64×36 → 64×36/);
+    const shown = await runCommand(['enhance', '-', '-', ...quick], { env: env(), stdin, isTerminal: true });
+    expect(shown).toEqual(oneLine('A terminal cannot show a video: send it to a program or a file.'));
+    expect((await runCommand(['enhance', '-', 'x.mp4', ...quick], { env: env() })).stderr).toBe('reelmend: Standard input is empty.\n');
+  });
+
+  it('says the container of the result where the name promises another', async () => {
+    expect(await enhance('clips/a.mp4', 'x.mkv')).toEqual(oneLine('x.mkv: the result is an MP4 file; name it x.mp4.'));
+  });
+});
+
+describe('what this machine lacks', () => {
+  it('is said as it is: a network', async () => {
+    const says = /^reelmend: There is no model “unknown”; there are auto, none, .*fast, .*\.\n$/;
+    for (const command of ['enhance', 'plan']) {
+      const { status, stderr } = await runCommand([command, 'clips/a.mp4', '--model', 'unknown'], { env: env() });
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(says) as string });
+    }
+  });
+
+  it('is said as it is: a GPU', async () => {
+    // Index 99 is on no machine.
+    const { status, stderr } = await spawnCommand(['enhance', 'clips/a.mp4', 'x.mp4', '--device', 'cuda:99'], { env: env() });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^reelmend: [A-Z][^\n]*(CUDA|NVIDIA|GPU|cuda:99)[^\n]*\.\n$/);
+    expect(stderr).not.toContain('could not be processed');
+  });
+});

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { failureFromChild } from '../../src/media/failures.ts';
+import { reasonOf } from '../../src/cli/reason.ts';
+
+describe('the reason of a failure, at the command line', () => {
+  it('is the engine’s own sentence where it is about the machine, also with a path in it', () => {
+    const message = 'This build has no CUDA stages (run scripts/setup-gpu and build again).';
+    const failure = failureFromChild({ code: 'unavailable', message });
+    expect(failure.message).toBe('The video could not be processed.');
+    expect(reasonOf(failure)).toBe(message);
+    expect(reasonOf(failureFromChild({ code: 'io', message: 'The disk is full: /tmp/x.' }))).toBe('The disk is full: /tmp/x.');
+  });
+
+  it('is the public sentence for what an untrusted video makes the child say', () => {
+    const failure = failureFromChild({ code: 'unreadable_video', message: 'evil\u001b[2J' });
+    expect(reasonOf(failure)).toBe('The video could not be processed.');
+    expect(reasonOf(failureFromChild({ code: 'unavailable', message: 'evil\u001b[2J' }))).toBe('The video could not be processed.');
+    expect(reasonOf(new Error('first\nsecond'))).toBe('first');
+  });
+
+  it('names the path of a failed system call', () => {
+    expect(reasonOf(Object.assign(new Error('ENOENT'), { path: 'a/b', errno: -2 }))).toBe('a/b: no such file or directory.');
+  });
+});

@@ -1,0 +1,103 @@
+/** What operators read at a terminal, and what programs get. And where data lies that nobody has named a folder for. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultDataDir } from '../../src/app/folders.ts';
+import { show } from '../../src/cli/table.ts';
+import { atTerminal } from '../../src/cli/terminal.ts';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
+import { createSite, type Site } from '../helpers/service.ts';
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-tables-'));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+async function shown(value: object, { isTerminal = true, json = false } = {}): Promise<string> {
+  let text = '';
+  const unused = async () => {};
+  const terminal = { env: {}, stdin: process.stdin, stdout: (part: string) => void (text += part), stdoutBytes: unused, stderr: () => {}, isTerminal, json, status: 0 };
+  await atTerminal(terminal, async () => show(value));
+  return text;
+}
+
+describe('at a terminal', () => {
+  const rows = [
+    { id: 'acct_1', name: 'Ada', createdAt: new Date('2026-11-23T09:41:07.120Z'), closedAt: null, tags: ['a', 'b'] },
+    { id: 'acct_22', name: 'evil\u001b[2J', createdAt: null, closed: true, tags: [] },
+  ];
+
+  it('a list is a table, in which nothing controls the terminal', async () => {
+    expect(await shown(rows)).toBe(
+      [
+        'id       name      created at           closed at  tags  closed',
+        'acct_1   Ada       2026-11-23 09:41:07             a, b',
+        'acct_22  evil�[2J                                        yes',
+        '',
+      ].join('\n'),
+    );
+    expect(await shown([])).toBe('There are none.\n');
+  });
+
+  it('a thing is a line for each fact, and its lists follow as tables', async () => {
+    expect(await shown({ keyId: 'k1', ok: false, sums: { live: 3 }, violations: [{ rule: 'r', row: 7 }] })).toBe(
+      'key id  k1\nok      no\nsums    {"live":3}\n\nviolations\nrule  row\nr     7\n',
+    );
+  });
+
+  it('programs, and people with --json, get JSON', async () => {
+    const json = `${JSON.stringify(rows, null, 2)}\n`;
+    expect(await shown(rows, { isTerminal: false })).toBe(json);
+    expect(await shown(rows, { json: true })).toBe(json);
+  });
+});
+
+describe('a command of operators', () => {
+  let site: Site;
+  beforeAll(async () => {
+    site = await createSite();
+  });
+  afterAll(() => site?.close());
+
+  it('prints a table at a terminal, JSON with --json and to programs', async () => {
+    const created = await runCommand(['accounts', 'create', 'Ada'], { env: site.env, isTerminal: true });
+    expect(created.stdout).toMatch(/^id +acct_\w+\nname +Ada\n/);
+    const table = await runCommand(['accounts', 'list'], { env: site.env, isTerminal: true });
+    expect(table.stdout).toMatch(/^id +name +plan +approval status +.*\nacct_\w+ +Ada /);
+    for (const [args, isTerminal] of [[['--json'], true], [[], false], [['--json'], false]] as const) {
+      const { stdout } = await runCommand(['accounts', 'list', ...args], { env: site.env, isTerminal });
+      expect(JSON.parse(stdout)).toMatchObject([{ name: 'Ada' }]);
+    }
+  });
+});
+
+describe('the folder for data', () => {
+  it('is .data in a checkout and where it is already, else that of the user', async () => {
+    const [plain, checkout, used] = ['plain', 'checkout', 'used'].map((name) => join(dir, name));
+    await mkdir(join(checkout!, 'scripts'), { recursive: true });
+    await writeFile(join(checkout!, 'scripts', 'reelmend'), '');
+    await mkdir(join(used!, '.data'), { recursive: true });
+    expect(defaultDataDir({}, checkout)).toBe(join(checkout!, '.data'));
+    expect(defaultDataDir({}, used)).toBe(join(used!, '.data'));
+    expect(defaultDataDir({ HOME: '/home/ada' }, plain)).toBe('/home/ada/.local/share/reelmend');
+    expect(defaultDataDir({ HOME: '/home/ada', XDG_DATA_HOME: '/data' }, plain)).toBe('/data/reelmend');
+    expect(defaultDataDir({ HOME: '/home/ada', XDG_DATA_HOME: 'relative' }, plain)).toBe('/home/ada/.local/share/reelmend');
+  });
+
+  it('is not made by a command that only looks for a service', async () => {
+    const cwd = process.cwd();
+    const empty = await mkdtemp(join(dir, 'empty-'));
+    process.chdir(empty);
+    try {
+      const { status, stderr } = await spawnCommand(['accounts', 'list'], { env: { PATH: process.env['PATH']!, HOME: empty } });
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/^reelmend: There is no service here: the folder \S+\.local\/share\/reelmend does not exist\. [^\n]+\n$/);
+      expect(existsSync(join(empty, '.local'))).toBe(false);
+    } finally {
+      process.chdir(cwd);
+    }
+  });
+});
