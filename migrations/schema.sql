@@ -425,10 +425,11 @@ CREATE TABLE webhook_deliveries (
   account_id text NOT NULL,
   busy_until timestamp with time zone,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  endpoint_id text,
   event text NOT NULL,
   failed_attempts integer NOT NULL DEFAULT 0,
   id text COLLATE "C" NOT NULL,
-  job_id text NOT NULL,
+  job_id text,
   next_at timestamp with time zone,
   settled_at timestamp with time zone,
   state text NOT NULL DEFAULT 'pending'::text,
@@ -440,8 +441,8 @@ CREATE TABLE webhook_deliveries (
   CONSTRAINT webhook_deliveries_event_check CHECK ((event = ANY (ARRAY['job.completed'::text, 'job.failed'::text]))),
   CONSTRAINT webhook_deliveries_failed_attempts_check CHECK ((failed_attempts >= 0)),
   CONSTRAINT webhook_deliveries_id_check CHECK ((id ~ '^evt_[0-9a-hjkmnp-tv-z]{26}$'::text)),
-  CONSTRAINT webhook_deliveries_job_id_event_key UNIQUE (job_id, event),
   CONSTRAINT webhook_deliveries_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT webhook_deliveries_of_something CHECK (((job_id IS NOT NULL) OR (endpoint_id IS NOT NULL))),
   CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
   CONSTRAINT webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text, 'stopped'::text])))
 );
@@ -449,19 +450,42 @@ CREATE INDEX webhook_deliveries_account ON public.webhook_deliveries USING btree
 CREATE INDEX webhook_deliveries_busy ON public.webhook_deliveries USING btree (account_id) WHERE (busy_until IS NOT NULL);
 CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (next_at) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_deliveries_settled ON public.webhook_deliveries USING btree (settled_at) WHERE (settled_at IS NOT NULL);
+CREATE UNIQUE INDEX webhook_deliveries_of_endpoint ON public.webhook_deliveries USING btree (endpoint_id, job_id, event) WHERE (endpoint_id IS NOT NULL);
+CREATE UNIQUE INDEX webhook_deliveries_of_job ON public.webhook_deliveries USING btree (job_id, event) WHERE (endpoint_id IS NULL);
+
+CREATE TABLE webhook_endpoints (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  description text NOT NULL DEFAULT ''::text,
+  enabled boolean NOT NULL DEFAULT true,
+  events text[] NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  mode text NOT NULL,
+  url text NOT NULL,
+  CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
+  CONSTRAINT webhook_endpoints_events_check CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['job.completed'::text, 'job.failed'::text]))),
+  CONSTRAINT webhook_endpoints_id_check CHECK ((id ~ '^hook_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT webhook_endpoints_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhook_endpoints_account ON public.webhook_endpoints USING btree (account_id, mode, id DESC);
 
 CREATE TABLE webhook_secrets (
   account_id text NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  endpoint_id text,
   expires_at timestamp with time zone,
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   secret bytea NOT NULL,
   switched_at timestamp with time zone,
   CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT webhook_secrets_check CHECK (((switched_at IS NULL) OR (expires_at IS NOT NULL))),
+  CONSTRAINT webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
   CONSTRAINT webhook_secrets_pkey PRIMARY KEY (id)
 );
-CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (expires_at IS NULL);
+CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE ((expires_at IS NULL) AND (endpoint_id IS NULL));
+CREATE UNIQUE INDEX webhook_secrets_of_endpoint ON public.webhook_secrets USING btree (endpoint_id) WHERE ((expires_at IS NULL) AND (endpoint_id IS NOT NULL));
 
 CREATE TABLE workers (
   concurrency integer,

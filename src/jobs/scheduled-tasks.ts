@@ -82,6 +82,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
     { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
+    { done: 'webhook endpoints of closed accounts deleted', next: (limit) => store.webhookEndpoints.deleteOfClosed(limit) },
     { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
     { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];

@@ -22,6 +22,7 @@ import { statementQueries } from './statements.ts';
 import { uploadQueries } from './uploads.ts';
 import { userQueries } from './users.ts';
 import { JobFeed, type JobFeedOptions } from './job-feed.ts';
+import { webhookEndpointQueries } from './webhook-endpoints.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
@@ -44,6 +45,7 @@ export type { CertificateRecord, LedgerLine } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
 export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
 export { sessionDays, sessionIdleHours } from './users.ts';
+export type { SigningSecrets } from './webhook-secrets.ts';
 export type { WorkerFacts } from './workers.ts';
 
 export interface StoreOptions {
@@ -72,6 +74,7 @@ export interface Store extends HttpStore {
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
   signingKeys: ReturnType<typeof signingKeyQueries>;
+  webhookEndpoints: ReturnType<typeof webhookEndpointQueries>;
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
   users: ReturnType<typeof userQueries>;
@@ -110,6 +113,7 @@ export function createStore(options: StoreOptions): Store {
     audit: auditQueries(db),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
+    webhookEndpoints: webhookEndpointQueries(db, options.cipher),
     webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
     users: userQueries(db, client, options.cipher),

@@ -8,7 +8,7 @@ import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFac
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
-import { createDelivery } from './deliveries.ts';
+import { createDeliveries } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
@@ -274,7 +274,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
   if (!isShared) await markStored(tx, stored);
   for (const { stored: file } of pictures) await markStored(tx, file);
   await enqueueLeftovers(tx, row);
-  await createDelivery(tx, row, 'job.completed');
+  await createDeliveries(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });
 }
 
@@ -296,7 +296,7 @@ export async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise
     .where(and(eq(jobs.id, row.id), allowsTransition('fail')));
   await dequeueSegments(tx, row.id);
   await enqueueDestroy(tx, row.id);
-  await createDelivery(tx, row, 'job.failed');
+  await createDeliveries(tx, row, 'job.failed');
   if (refund > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
   }

@@ -302,6 +302,11 @@ export type EventKind =
   | 'key.revoked'
   | 'webhook_secret.rotated'
   | 'webhook_secret.switched'
+  | 'webhook_endpoint.created'
+  | 'webhook_endpoint.changed'
+  | 'webhook_endpoint.deleted'
+  | 'webhook_endpoint.secret_rotated'
+  | 'webhook_endpoint.secret_switched'
   | 'user.created'
   | 'user.password_changed'
   | 'operator.added'
@@ -335,6 +340,17 @@ export const certificates = pgTable('certificates', {
   issuedAt: timestamptz('issued_at').notNull(),
 });
 
+export const webhookEndpoints = pgTable('webhook_endpoints', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
+  url: text('url').notNull(),
+  events: text('events').array().$type<WebhookEvent[]>().notNull(),
+  description: text('description').notNull().default(''),
+  enabled: boolean('enabled').notNull().default(true),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+});
+
 export const webhookSecrets = pgTable('webhook_secrets', {
   id: bigintNumber('id').generatedAlwaysAsIdentity().primaryKey(),
   accountId: text('account_id').notNull(),
@@ -342,6 +358,7 @@ export const webhookSecrets = pgTable('webhook_secrets', {
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   expiresAt: timestamptz('expires_at'),
   switchedAt: timestamptz('switched_at'),
+  endpointId: text('endpoint_id'),
 });
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
@@ -349,7 +366,7 @@ export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
 export const webhookDeliveries = pgTable('webhook_deliveries', {
   id: text('id').primaryKey(),
   accountId: text('account_id').notNull(),
-  jobId: text('job_id').notNull(),
+  jobId: text('job_id'),
   event: text('event').$type<WebhookEvent>().notNull(),
   url: text('url'),
   state: text('state').$type<DeliveryState>().notNull().default('pending'),
@@ -358,6 +375,7 @@ export const webhookDeliveries = pgTable('webhook_deliveries', {
   busyUntil: timestamptz('busy_until'),
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   settledAt: timestamptz('settled_at'),
+  endpointId: text('endpoint_id'),
 });
 
 export const webhookAttempts = pgTable(

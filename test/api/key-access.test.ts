@@ -12,7 +12,7 @@ const creating = ['createJob', 'createQuote', 'createUpload', 'getUpload', 'comp
 
 /** No operation gets a body: those that are allowed say 400 or 404, after the check of the key. */
 function send(api: Api, { method, path }: Operation, key: string) {
-  const address = path.replace('{id}', newId(path.startsWith('/v1/uploads/') ? 'upl' : 'job'));
+  const address = path.replace('{id}', newId(path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job'));
   return api.request(address, { method: method.toUpperCase(), key });
 }
 
