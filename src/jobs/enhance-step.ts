@@ -9,8 +9,8 @@ import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/typ
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
-import { storePictures } from './pictures.ts';
 import { planSegments } from './plan-segments.ts';
+import { storePictures } from './store-pictures.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';

@@ -13,8 +13,8 @@ import type { Piece } from '../store/index.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { encoding, mediaOptions, outputName } from './enhance-step.ts';
 import { assertSameSource } from './ingest-step.ts';
-import { storePictures } from './pictures.ts';
 import { runStep, type StepContext } from './step.ts';
+import { storePictures } from './store-pictures.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export const joinJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'join', jobId, joinReserved);

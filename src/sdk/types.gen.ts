@@ -315,10 +315,10 @@ export type OutputInput = {
     quality?: OutputQuality;
     /**
      * The most bits per second that the video stream may have. It is held with a buffer of half a second: a single
-     * second may have up to half more, the whole video half a second's worth more. Pictures that would need more lose
-     * quality; all others keep that of `quality`. Sound is not counted. Common are 8,000,000 to 16,000,000 at 1080p
-     * and 35,000,000 to 60,000,000 at 4k. A limit far below may be exceeded, because the coarsest picture still has
-     * some size.
+     * second may have up to half more, the whole video half a second's worth more (each of its parts, if several
+     * workers made it). Pictures that would need more lose quality; all others keep that of `quality`. Sound is not
+     * counted. Common are 8,000,000 to 16,000,000 at 1080p and 35,000,000 to 60,000,000 at 4k. A limit far below may
+     * be exceeded, because the coarsest picture still has some size.
      *
      */
     max_bitrate?: number;

@@ -5,21 +5,21 @@ import type { FinishedJob } from '../store/leases.ts';
 import type { StepContext } from './step.ts';
 
 /** ms; a few seconds of the video are decoded for each picture */
-const picturesTimeoutMs = 300_000;
+const timeoutMs = 300_000;
 
-/** Takes the pictures that the job asks for from its result, and stores them. They lie beside the result until then. */
-export async function storePictures({ worker, job, fence, signal }: StepContext, videoPath: string) {
+/** Takes the pictures that the job asks for, of its finished file, and stores them. */
+export async function storePictures({ worker, job, fence, signal }: StepContext, videoPath: string): Promise<NonNullable<FinishedJob['pictures']>> {
   const { poster = false, thumbnails = 0 } = job.outputSettings;
   if (!poster && thumbnails === 0) return [];
-  const outputDir = dirname(videoPath);
   await openToChild(videoPath);
-  const taken = await worker.media.takePictures({ videoPath, outputDir, poster, thumbnails, timeoutMs: picturesTimeoutMs, signal });
+  const outputDir = dirname(videoPath);
+  const taken = await worker.media.takePictures({ videoPath, outputDir, poster, thumbnails, timeoutMs, signal });
   const made: NonNullable<FinishedJob['pictures']> = [];
   for (const { file, isPoster, timeS, width, height } of taken) {
-    const number = made.filter(({ picture }) => picture.kind === 'thumbnail').length + 1;
-    const key = await worker.store.objects.registerPendingObject(fence, isPoster ? 'poster' : { thumbnail: number });
-    const stored = await worker.storage.putFile(key, join(outputDir, file), { contentType: 'image/jpeg', signal });
     const kind = isPoster ? ('poster' as const) : ('thumbnail' as const);
+    const number = made.filter(({ picture }) => picture.kind === 'thumbnail').length + 1;
+    const key = await worker.store.objects.registerPendingObject(fence, kind === 'poster' ? kind : { thumbnail: number });
+    const stored = await worker.storage.putFile(key, join(outputDir, file), { contentType: 'image/jpeg', signal });
     made.push({ stored, picture: { kind, key, time: timeS, width, height, size_bytes: stored.size } });
   }
   return made;
