@@ -258,13 +258,14 @@ class FakeBridge : public CodecBridge {
     ++sessions_asked_;
     UniqueBuffer frames(av_buffer_allocz(sizeof(AVHWFramesContext)));
     auto* context = reinterpret_cast<AVHWFramesContext*>(frames->data);
-    context->format = AV_PIX_FMT_CUDA;
+    context->format = format_;
     context->sw_format = AV_PIX_FMT_NV12;
     context->width = width;
     context->height = height;
     return frames;
   }
   static inline int sessions_asked_ = 0;
+  static inline AVPixelFormat format_ = AV_PIX_FMT_CUDA;
 
  private:
   StreamHandle stream_;
@@ -354,6 +355,21 @@ TEST(CudaSurfaces, AGpuThatCannotEncodeIsAskedOnceForEachSize) {
   EXPECT_EQ(open(8, 640), 1) << "the next job on the same GPU";
   EXPECT_EQ(open(8, 320), 2) << "another size may be encoded";
   EXPECT_EQ(open(9, 640), 3) << "another GPU may have an encoder";
+}
+
+TEST(CudaSurfaces, AnEncoderThatFailsForAnotherReasonIsAskedAgain) {
+  FakeBridge::format_ = AV_PIX_FMT_VAAPI;  // libav answers EINVAL, as it may where all sessions are taken
+  FakeBridge::sessions_asked_ = 0;
+  for (int job = 1; job <= 3; ++job) {
+    StandInOptions own;
+    own.index = 11;
+    const auto device = std::make_shared<StandInDevice>(own);
+    const Stream stream = MakeStream(device);
+    const auto encoder = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()))->MakeEncoder(EncoderOf(640, 360), 3);
+    EXPECT_STREQ(encoder->context().codec->name, "libx264");
+    EXPECT_EQ(FakeBridge::sessions_asked_, job);
+  }
+  FakeBridge::format_ = AV_PIX_FMT_CUDA;
 }
 
 TEST(Fault17_35, NoPictureIsMadeForAnEncoderThatRefuses) {

@@ -7,6 +7,7 @@
 
 int main(int count, char** arguments) {
   testing::InitGoogleTest(&count, arguments);
+  if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
   try {
     const auto device = reelmend::cuda::OpenCudaDevice(0);
     const reelmend::cuda::DeviceFacts& facts = device->facts();
