@@ -10,9 +10,11 @@
 #include "faces/face_stage.h"
 #include "faces_pictures.h"
 #include "helpers/clips.h"
+#include "helpers/encoded_frames.h"
 #include "helpers/onnx_file.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
+#include "reelmend/segments.h"
 
 namespace reelmend::faces {
 namespace {
@@ -178,6 +180,32 @@ TEST_F(FacesInVideos, SegmentsEqualTheWhole) {
   ASSERT_LT(part.size(), whole.size());
   const auto size = static_cast<std::ptrdiff_t>(part.size());
   EXPECT_GT(reelmend::testing::Psnr({whole.end() - size, whole.end()}, part), 52);
+}
+
+TEST_F(FacesInVideos, PlannedSegmentsHaveTheFramesOfTheWhole) {
+  NEEDS_DETECTOR();
+  const std::string in = folder_.File("in.mkv");
+  // The face moves, vanishes at a cut and comes back.
+  Ffmpeg("-loop 1 -framerate 25 -t 5 -i " + kPerson + " -vf \"crop=iw-40:ih-40:20+20*sin(t*3):20,eq=brightness='if(between(t,2.4,3),-1,0)':eval=frame,"
+         "noise=alls=6:allf=t\" -c:v libx264 -crf 24 -g 20 -pix_fmt yuv420p " + in);
+  EnhanceOptions options = PlainOptions();
+  options.models = {Shipped()};
+  options.face_restoration = {};
+  options.denoise = {};
+  const auto whole = reelmend::testing::EncodedFrames(in, folder_.File("whole.mp4"), options);
+  const SegmentPlan plan = PlanSegments(in, options, {.shortest_s = 1.3, .wanted_s = 1.6, .longest_s = 4});
+  ASSERT_GE(plan.segments.size(), 3U) << plan.why_whole;
+  std::vector<reelmend::testing::Encoded> joined;
+  for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+    options.segment_plan = plan.text;
+    options.segment_index = static_cast<int>(i);
+    const auto frames = reelmend::testing::EncodedFrames(in, folder_.File("piece.mp4"), options);
+    joined.insert(joined.end(), frames.begin(), frames.end());
+  }
+  EXPECT_TRUE(joined == whole);
+  EnhanceOptions without = options;
+  without.models.clear();
+  EXPECT_THROW(Enhance(in, folder_.File("other.mp4"), without), Error) << "another set of networks";
 }
 
 TEST(FacePlan, SaysWhatIsInTheWay) {

@@ -6,84 +6,24 @@
 #include <iterator>
 #include <numeric>
 
-#include "cpu/cpu_processor.h"
 #include "helpers/clips.h"
+#include "helpers/encoded_frames.h"
+#include "helpers/test_paths.h"
 #include "reelmend/error.h"
 #include "reelmend/segments.h"
-#include "run/enhance.h"
 
 namespace reelmend {
 namespace {
 
 using testing::DecodeLuma;
+using testing::Encoded;
+using testing::EncodedFrames;
 using testing::Ffmpeg;
 using testing::PlainOptions;
 using testing::RunCommand;
 using testing::StreamFacts;
 using testing::TemporaryFolder;
 using testing::ToneInput;
-
-/// A frame as the encoder got it.
-struct Encoded {
-  std::int64_t pts = 0;
-  std::int64_t duration = 0;
-  std::uint64_t hash = 0;
-  bool operator==(const Encoded&) const = default;
-};
-
-/// FNV-1a over the samples.
-std::uint64_t HashOf(const AVFrame& frame) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (int plane = 0; plane < 3; ++plane) {
-    const int shift = plane > 0 ? 1 : 0;
-    for (int y = 0; y < frame.height >> shift; ++y) {
-      const std::uint8_t* row = frame.data[plane] + std::ptrdiff_t{y} * frame.linesize[plane];
-      for (int x = 0; x < frame.width >> shift; ++x) hash = (hash ^ row[x]) * 1099511628211U;
-    }
-  }
-  return hash;
-}
-
-class WitnessEncoder : public device::FrameEncoder {
- public:
-  WitnessEncoder(std::unique_ptr<device::FrameEncoder> encoder, std::vector<Encoded>& seen) : encoder_(std::move(encoder)), seen_(seen) {}
-  const AVCodecContext& context() const override { return encoder_->context(); }
-  media::UniqueFrame TakeFrame() override { return encoder_->TakeFrame(); }
-  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet) override {
-    seen_.push_back({pts, duration, HashOf(frame)});
-    encoder_->Encode(frame, pts, duration, on_packet);
-  }
-  void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_->Drain(on_packet); }
-
- private:
-  std::unique_ptr<device::FrameEncoder> encoder_;
-  std::vector<Encoded>& seen_;
-};
-
-/// The CPU, with a witness before its encoder.
-class WitnessProcessor : public device::Processor {
- public:
-  explicit WitnessProcessor(std::vector<Encoded>& seen) : seen_(seen) {}
-  std::string name() const override { return cpu_->name(); }
-  bool runs_networks() const override { return cpu_->runs_networks(); }
-  bool restores_faces() const override { return cpu_->restores_faces(); }
-  AVBufferRef* decoder_device() const override { return nullptr; }
-  std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
-    return std::make_unique<WitnessEncoder>(cpu_->MakeEncoder(options, queued), seen_);
-  }
-  std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& options) override { return cpu_->MakeChain(options); }
-  void Prepare(const EnhanceOptions& options, const Expectation& expectation) override { cpu_->Prepare(options, expectation); }
-
- private:
-  std::unique_ptr<device::Processor> cpu_ = cpu::OpenCpu();
-  std::vector<Encoded>& seen_;
-};
-
-std::vector<Encoded> EncodedFrames(const std::string& in, const std::string& out, const EnhanceOptions& options) {
-  std::vector<Encoded> seen;
-  run::EnhanceOn(std::make_unique<WitnessProcessor>(seen), in, out, options);
-  return seen;
-}
 
 std::string BytesOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -139,11 +79,11 @@ const char* const kFilm =
 class Segments : public ::testing::Test {
  protected:
   /// What the test compares: a run in one piece, and the plan.
-  void Prepare(const std::string& source, const EnhanceOptions& options) {
+  void Prepare(const std::string& source, const EnhanceOptions& options, const SegmentLengths& lengths = kShort) {
     source_ = source;
     options_ = options;
     whole_ = EncodedFrames(source_, File("whole.mp4"), options_);
-    plan_ = PlanSegments(source_, options_, kShort);
+    plan_ = PlanSegments(source_, options_, lengths);
   }
 
   std::string File(const std::string& name) const { return folder_.File(name); }
@@ -294,6 +234,62 @@ TEST_F(Segments, KeepSoundSubtitlesChaptersAndTags) {
   EXPECT_EQ(PacketTimes(File("joined.mp4"), "s:0"), PacketTimes(File("whole.mp4"), "s:0"));
 }
 
+/// Sample files of cameras, phones and programs; short and not huge, so that each takes seconds.
+std::vector<std::string> RealFiles() {
+  constexpr std::uintmax_t kLargest = 3'000'000;
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(test_paths::SharedMediaDir(), missing)) {
+    const std::string name = entry.path().filename();
+    if (entry.is_regular_file() && entry.file_size() < kLargest && name.find("8k") == std::string::npos && name.find("6min") == std::string::npos) {
+      names.push_back(name);
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Some of those that are long enough to be cut, so that the test compares something.
+const char* const kAreCut[] = {"1080p60-aac51.mp4", "edts.mp4", "first-pts-10s.mp4", "hevc-1080p.ts", "mpeg4-mp3.avi", "sample.3gp", "vp9-alpha.webm"};
+
+class SegmentsOfRealFiles_Long : public Segments, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(SegmentsOfRealFiles_Long, JoinToWhatOneRunMakes) {
+  constexpr SegmentLengths kTiny{.shortest_s = 0.5, .wanted_s = 0.8, .longest_s = 3};
+  EnhanceOptions options = TemporalOptions();
+  options.encoder.preset = "ultrafast";
+  try {
+    Prepare(test_paths::SharedMediaDir() + "/" + GetParam(), options, kTiny);
+  } catch (const Error&) {
+    return;  // RealMatrix says which files are refused
+  }
+  if (plan_.segments.size() == 1) {
+    EXPECT_FALSE(plan_.why_whole.empty());
+    EXPECT_EQ(std::ranges::count(kAreCut, GetParam()), 0);
+    std::printf("%s stays whole: %s\n", GetParam().c_str(), plan_.why_whole.c_str());
+    return;
+  }
+  try {
+    MakePieces();
+  } catch (const Error& error) {
+    // The service falls back to one piece.
+    ASSERT_EQ(error.code(), ErrorCode::kSegmentMismatch) << error.what();
+    EXPECT_EQ(std::ranges::count(kAreCut, GetParam()), 0);
+    std::printf("%s is given up: %s\n", GetParam().c_str(), error.what());
+    return;
+  }
+  if (HasFatalFailure()) return;
+  Join("joined.mp4");
+  ExpectSameFile(File("joined.mp4"), File("whole.mp4"));
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SegmentsOfRealFiles_Long);
+INSTANTIATE_TEST_SUITE_P(Files, SegmentsOfRealFiles_Long, ::testing::ValuesIn(RealFiles()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  return name;
+});
+
 class PlannedSegments : public Segments {
  protected:
   void SetUp() override {
@@ -406,6 +402,11 @@ TEST_F(PlannedSegments, AreJoinedOnlyWhenEachPieceIsThePlannedOne) {
   other.segment_plan = plan_.text;
   other.segment_index = 1;
   other.encoder.preset = "ultrafast";
+  Enhance(source_, right[1], other);
+  EXPECT_NO_THROW(Join("joined.mp4")) << "the plan's encoder counts";
+  std::filesystem::remove(File("joined.mp4"));
+  const std::size_t at = other.segment_plan.find("encoder veryfast");
+  other.segment_plan.replace(at, 16, "encoder ultrafast");
   Enhance(source_, right[1], other);
   EXPECT_EQ(CodeOf([&] { Join("joined.mp4"); }), ErrorCode::kSegmentMismatch);
   std::filesystem::resize_file(right[1], std::filesystem::file_size(right[1]) / 2);

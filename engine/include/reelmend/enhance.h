@@ -67,7 +67,7 @@ struct EnhanceOptions {
   SourceLimits limits;
   std::optional<Segment> segment;
   /// SegmentPlan::text (reelmend/segments.h) and the place of a segment in it: makes the piece of that segment. Not together
-  /// with `segment`.
+  /// with `segment`. The plan's `encoder` counts.
   std::string segment_plan;
   int segment_index = 0;
 };

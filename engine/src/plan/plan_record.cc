@@ -163,6 +163,7 @@ std::string WriteRecord(const PlanRecord& record) {
   AddLine(text, "format", Text(kFormat));
   AddLine(text, "engine", EngineVersion());
   AddLine(text, "device", record.device == NetworkDevice::kGpu ? "gpu" : "cpu");
+  AddLine(text, "encoder", record.encoder.preset, Text(record.encoder.crf));
   VisitNumbers(plan, [&](const char* name, const auto&... values) { AddLine(text, name, Text(values)...); });
   AddLine(text, "model", Identity(plan.models, plan.model));
   AddLine(text, "faces", FaceIdentity(plan));
@@ -181,6 +182,9 @@ PlanRecord ReadRecord(const std::string& text) {
   }
   PlanRecord record;
   record.device = LineOf(lines, "device").Word() == "gpu" ? NetworkDevice::kGpu : NetworkDevice::kCpu;
+  Words encoder = LineOf(lines, "encoder");
+  record.encoder.preset = encoder.Word();
+  encoder.Read(record.encoder.crf);
   VisitNumbers(record.plan, [&](const char* name, auto&... values) {
     Words words = LineOf(lines, name);
     (words.Read(values), ...);

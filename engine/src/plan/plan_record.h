@@ -12,6 +12,7 @@ namespace reelmend::plan {
 /// What is decided once for a whole video, and cannot be told again from the file with certainty.
 struct PlanRecord {
   NetworkDevice device = NetworkDevice::kCpu;
+  EncoderOptions encoder;
   Plan plan;  ///< the fields that Decide copies; and the source's duration, output and times
   std::vector<SegmentCut> cuts;
 };

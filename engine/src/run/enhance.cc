@@ -205,6 +205,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       throw Error(ErrorCode::kInvalidArgument, "The plan has no segment of that number.");
     }
     plan_.cut = record->cuts[static_cast<std::size_t>(options_.segment_index)];
+    options_.encoder = record->encoder;
     // From here on the run is one of a segment with these times.
     const PlannedSegment span = plan::SpanOf(*plan_.cut, plan_.time_base, plan_.source.duration_s);
     options_.segment = Segment{span.start_s, span.end_s};

@@ -44,6 +44,7 @@ SegmentPlan PlanSegments(const std::string& input_path, const EnhanceOptions& op
   const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
   plan::PlanRecord record;
   record.device = processor->network_device();
+  record.encoder = options.encoder;
   record.plan = plan::MakePlan(input_path, supported, threads, callbacks.is_cancelled, processor->restores_faces(), record.device);
   Cutting cutting = Cut(input_path, record.plan, options, lengths, callbacks);
   record.cuts = std::move(cutting.cuts);
