@@ -1,5 +1,5 @@
 /** One line that says why a command failed. */
-import { getSystemErrorMessage } from 'node:util';
+import { getSystemErrorMap } from 'node:util';
 import { ReelmendError } from '../domain/errors.ts';
 
 /**
@@ -18,6 +18,6 @@ export function reasonOf(error: unknown): string {
     if (sentence !== undefined) return sentence;
   }
   const { path, errno } = error as NodeJS.ErrnoException;
-  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;
+  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMap().get(errno)?.[1] ?? `error ${errno}`}.`;
   return error.message.split('\n')[0]!;
 }
