@@ -168,6 +168,7 @@ CREATE TABLE jobs (
   file_name text,
   finished_at timestamp with time zone,
   id text COLLATE "C" NOT NULL,
+  in_one_piece boolean NOT NULL DEFAULT false,
   insufficient_disk_since timestamp with time zone,
   lease_expires_at timestamp with time zone,
   lease_owner text,
@@ -181,6 +182,7 @@ CREATE TABLE jobs (
   pictures jsonb,
   progress double precision NOT NULL DEFAULT 0,
   resolution text NOT NULL,
+  segment_plan text,
   source jsonb,
   started_at timestamp with time zone,
   status text NOT NULL DEFAULT 'queued'::text,
@@ -212,7 +214,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
   CONSTRAINT jobs_resolution_check CHECK ((resolution = ANY (ARRAY['1080p'::text, '4k'::text]))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'error'::text]))),
-  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'test_mode'::text]))),
+  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'segments'::text, 'join'::text, 'test_mode'::text]))),
   CONSTRAINT jobs_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text]))),
   CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128)),
   CONSTRAINT jobs_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES uploads(id)
@@ -222,7 +224,7 @@ CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) 
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
 CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
-CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = 'enhance'::text) AND (status = 'running'::text) AND (deleted_at IS NULL));
+CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = ANY (ARRAY['enhance'::text, 'segments'::text, 'join'::text])) AND (status = 'running'::text) AND (deleted_at IS NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION jobs_changed();
@@ -296,7 +298,7 @@ CREATE TABLE objects (
   CONSTRAINT objects_check1 CHECK (((state = 'destroyed'::text) = (destroyed_at IS NOT NULL))),
   CONSTRAINT objects_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
   CONSTRAINT objects_pkey PRIMARY KEY (key),
-  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text]))),
+  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text, 'segment'::text]))),
   CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
   CONSTRAINT objects_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'destroyed'::text])))
 );
@@ -310,6 +312,43 @@ CREATE UNLOGGED TABLE rate_limits (
   tat double precision NOT NULL,
   CONSTRAINT rate_limits_pkey PRIMARY KEY (subject, class)
 );
+
+CREATE TABLE segments (
+  attempt integer NOT NULL DEFAULT 0,
+  crashes integer NOT NULL DEFAULT 0,
+  device_class text NOT NULL,
+  disk_wait_since timestamp with time zone,
+  end_seconds double precision NOT NULL,
+  failures integer NOT NULL DEFAULT 0,
+  frames bigint NOT NULL,
+  job_id text NOT NULL,
+  lease_expires_at timestamp with time zone,
+  lease_owner text,
+  number integer NOT NULL,
+  object_key text,
+  progress double precision NOT NULL DEFAULT 0,
+  result jsonb,
+  sha256 text,
+  start_seconds double precision NOT NULL,
+  state text NOT NULL DEFAULT 'pending'::text,
+  CONSTRAINT segments_check CHECK ((end_seconds > start_seconds)),
+  CONSTRAINT segments_check1 CHECK (((state = 'running'::text) = (lease_owner IS NOT NULL))),
+  CONSTRAINT segments_check2 CHECK (((lease_owner IS NULL) = (lease_expires_at IS NULL))),
+  CONSTRAINT segments_check3 CHECK (((state <> 'done'::text) OR ((object_key IS NOT NULL) AND (sha256 IS NOT NULL) AND (result IS NOT NULL)))),
+  CONSTRAINT segments_device_class_check CHECK ((device_class = ANY (ARRAY['cpu'::text, 'cuda'::text]))),
+  CONSTRAINT segments_frames_check CHECK ((frames > 0)),
+  CONSTRAINT segments_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT segments_number_check CHECK ((number >= 0)),
+  CONSTRAINT segments_object_key_fkey FOREIGN KEY (object_key) REFERENCES objects(key),
+  CONSTRAINT segments_pkey PRIMARY KEY (job_id, number),
+  CONSTRAINT segments_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  CONSTRAINT segments_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT segments_start_seconds_check CHECK ((start_seconds >= (0)::double precision)),
+  CONSTRAINT segments_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'running'::text, 'done'::text])))
+);
+CREATE INDEX segments_leased ON public.segments USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
+CREATE INDEX segments_object ON public.segments USING btree (object_key) WHERE (object_key IS NOT NULL);
+CREATE INDEX segments_pending ON public.segments USING btree (job_id) WHERE (state = 'pending'::text);
 
 CREATE TABLE signing_keys (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
@@ -386,10 +425,11 @@ CREATE TABLE webhook_deliveries (
   account_id text NOT NULL,
   busy_until timestamp with time zone,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  endpoint_id text,
   event text NOT NULL,
   failed_attempts integer NOT NULL DEFAULT 0,
   id text COLLATE "C" NOT NULL,
-  job_id text NOT NULL,
+  job_id text,
   next_at timestamp with time zone,
   settled_at timestamp with time zone,
   state text NOT NULL DEFAULT 'pending'::text,
@@ -401,8 +441,8 @@ CREATE TABLE webhook_deliveries (
   CONSTRAINT webhook_deliveries_event_check CHECK ((event = ANY (ARRAY['job.completed'::text, 'job.failed'::text]))),
   CONSTRAINT webhook_deliveries_failed_attempts_check CHECK ((failed_attempts >= 0)),
   CONSTRAINT webhook_deliveries_id_check CHECK ((id ~ '^evt_[0-9a-hjkmnp-tv-z]{26}$'::text)),
-  CONSTRAINT webhook_deliveries_job_id_event_key UNIQUE (job_id, event),
   CONSTRAINT webhook_deliveries_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT webhook_deliveries_of_something CHECK (((job_id IS NOT NULL) OR (endpoint_id IS NOT NULL))),
   CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
   CONSTRAINT webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text, 'stopped'::text])))
 );
@@ -410,19 +450,42 @@ CREATE INDEX webhook_deliveries_account ON public.webhook_deliveries USING btree
 CREATE INDEX webhook_deliveries_busy ON public.webhook_deliveries USING btree (account_id) WHERE (busy_until IS NOT NULL);
 CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (next_at) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_deliveries_settled ON public.webhook_deliveries USING btree (settled_at) WHERE (settled_at IS NOT NULL);
+CREATE UNIQUE INDEX webhook_deliveries_of_endpoint ON public.webhook_deliveries USING btree (endpoint_id, job_id, event) WHERE (endpoint_id IS NOT NULL);
+CREATE UNIQUE INDEX webhook_deliveries_of_job ON public.webhook_deliveries USING btree (job_id, event) WHERE (endpoint_id IS NULL);
+
+CREATE TABLE webhook_endpoints (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  description text NOT NULL DEFAULT ''::text,
+  enabled boolean NOT NULL DEFAULT true,
+  events text[] NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  mode text NOT NULL,
+  url text NOT NULL,
+  CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
+  CONSTRAINT webhook_endpoints_events_check CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['job.completed'::text, 'job.failed'::text]))),
+  CONSTRAINT webhook_endpoints_id_check CHECK ((id ~ '^hook_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT webhook_endpoints_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhook_endpoints_account ON public.webhook_endpoints USING btree (account_id, mode, id DESC);
 
 CREATE TABLE webhook_secrets (
   account_id text NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  endpoint_id text,
   expires_at timestamp with time zone,
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   secret bytea NOT NULL,
   switched_at timestamp with time zone,
   CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT webhook_secrets_check CHECK (((switched_at IS NULL) OR (expires_at IS NOT NULL))),
+  CONSTRAINT webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
   CONSTRAINT webhook_secrets_pkey PRIMARY KEY (id)
 );
-CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (expires_at IS NULL);
+CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE ((expires_at IS NULL) AND (endpoint_id IS NULL));
+CREATE UNIQUE INDEX webhook_secrets_of_endpoint ON public.webhook_secrets USING btree (endpoint_id) WHERE ((expires_at IS NULL) AND (endpoint_id IS NOT NULL));
 
 CREATE TABLE workers (
   concurrency integer,

@@ -71,6 +71,8 @@ export interface EnhanceOptions {
   encoder?: { preset?: string; crf?: number; maxBitrate?: number };
   limits?: SourceLimits;
   segment?: { startS: number; endS: number; warmUpFrames?: number };
+  /** makes the piece of one segment of a plan (planSegments); not together with `segment` */
+  piece?: { plan: string; index: number };
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
 }
@@ -223,6 +225,45 @@ export interface EnhancePlan {
   condition: string;
 }
 
+/** Lengths of segments in seconds; 10, 20 and 60 when absent. */
+export interface SegmentLengths {
+  shortestS?: number;
+  wantedS?: number;
+  longestS?: number;
+}
+
+export interface PlannedSegment {
+  /** seconds from the first displayed frame */
+  startS: number;
+  endS: number;
+  /** that its piece will have */
+  frames: number;
+}
+
+export interface SegmentPlan {
+  plan: EnhancePlan;
+  /** at least one */
+  segments: PlannedSegment[];
+  /** for `EnhanceOptions.piece` and `joinSegments`; empty for a single segment */
+  text: string;
+  /** why there is only one segment: one clause; else empty */
+  whyWhole: string;
+}
+
+export interface JoinOptions {
+  limits?: SourceLimits;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
+export interface JoinResult {
+  width: number;
+  height: number;
+  frames: number;
+  durationS: number;
+  sizeBytes: number;
+}
+
 export interface DeviceInfo {
   id: string;
   name: string;
@@ -236,7 +277,7 @@ export interface DeviceInfo {
 
 /**
  * Rejections are `Error` objects whose `code` is one of `invalid_argument`, `unreadable_video`,
- * `limit_exceeded`, `io`, `cancelled`, `unavailable`, `no_engine`, `internal`. A wrong argument throws a TypeError
+ * `limit_exceeded`, `io`, `cancelled`, `unavailable`, `no_engine`, `segment_mismatch`, `internal`. A wrong argument throws a TypeError
  * `Expected X for Y but received Z` at once.
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
@@ -250,6 +291,16 @@ export function prepare(options: EnhanceOptions, expectation: Expectation): Prom
 export function limitProcessorTime(seconds: number): void;
 /** The plan that `enhance` would make; decodes a few frames. */
 export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
+/** Decides everything that is decided for the whole video, and where it is cut. Reads all packets. */
+export function planSegments(inputPath: string, options: EnhanceOptions & { lengths?: SegmentLengths }): Promise<SegmentPlan>;
+/** Joins the pieces of all segments, in order, without encoding; everything but the video comes from the source. */
+export function joinSegments(
+  sourcePath: string,
+  plan: string,
+  pieces: string[],
+  outputPath: string,
+  options?: JoinOptions,
+): Promise<JoinResult>;
 /** Loads a model and runs it on a synthetic frame. */
 export function checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>;
 /** Builds engines of a model for GPUs, in this machine or not; one file each in the folder. */

@@ -1,6 +1,7 @@
 """The same ONNX networks under torch.compile, fp16, channels_last: the peer of bench_gpu_networks.
 
-python3 engine/bench/torch_peer.py engine/models/fast-x2.onnx …   prints one JSON array: frames a second by size.
+python3 engine/bench/torch_peer.py engine/models/fast-x2.onnx …   prints one JSON object a line: frames a second of a model
+at one size, as soon as it is measured. Compiling takes most of the time.
 Reads the operators that the shipped networks use (Conv, Relu, Add, DepthToSpace); anything else ends in one sentence.
 Needs torch with CUDA and onnx.
 """
@@ -17,6 +18,7 @@ from torch.nn import functional
 
 SIZES = [(960, 540), (1280, 720), (1920, 1080)]
 ROUNDS, FRAMES = 7, 60
+MODE = "compile max-autotune, fp16, channels_last"
 
 
 class Network(torch.nn.Module):
@@ -73,14 +75,13 @@ def main() -> None:
     if not torch.cuda.is_available():
         sys.exit("torch_peer: torch sees no GPU.")
     torch.backends.cudnn.benchmark = True
-    results = []
     for path in sys.argv[1:]:
         network = Network(path).half().cuda().to(memory_format=torch.channels_last).eval()
         planes = next(len(b[0]) for n, b in network.named_buffers() if b.dim() == 4)
         compiled = torch.compile(network, mode="max-autotune")
         for width, height in SIZES:
-            results.append({"model": path, "from": f"{width}x{height}", "fps": round(rate(compiled, planes, width, height), 1)})
-    print(json.dumps({"torch": torch.__version__, "mode": "compile max-autotune, fp16, channels_last", "rates": results}))
+            fps = round(rate(compiled, planes, width, height), 1)
+            print(json.dumps({"torch": torch.__version__, "mode": MODE, "model": path, "from": f"{width}x{height}", "fps": fps}), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "models.h"
 #include "probe.h"
 #include "processor_time.h"
+#include "segments.h"
 
 namespace {
 
@@ -15,6 +16,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("prepare", Napi::Function::New(env, reelmend::native::Prepare, "prepare"));
   exports.Set("limitProcessorTime", Napi::Function::New(env, reelmend::native::LimitProcessorTime, "limitProcessorTime"));
   exports.Set("plan", Napi::Function::New(env, reelmend::native::Plan, "plan"));
+  exports.Set("planSegments", Napi::Function::New(env, reelmend::native::PlanSegments, "planSegments"));
+  exports.Set("joinSegments", Napi::Function::New(env, reelmend::native::JoinSegments, "joinSegments"));
   exports.Set("checkModel", Napi::Function::New(env, reelmend::native::CheckModel, "checkModel"));
   exports.Set("compileModel", Napi::Function::New(env, reelmend::native::CompileModel, "compileModel"));
   exports.Set("devices", Napi::Function::New(env, reelmend::native::Devices, "devices"));

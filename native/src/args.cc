@@ -221,6 +221,28 @@ std::string PathArgument(Napi::Value value, const char* name) {
   return value.As<Napi::String>();
 }
 
+std::vector<std::string> PathArguments(Napi::Value value, const char* name) {
+  if (!value.IsArray()) throw WrongArgument("an array", name, value);
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::string> paths;
+  for (std::uint32_t i = 0; i < array.Length(); ++i) {
+    const std::string path = std::string(name) + "[" + std::to_string(i) + "]";
+    paths.push_back(PathArgument(array.Get(i), path.c_str()));
+  }
+  return paths;
+}
+
+SegmentLengths ToSegmentLengths(const Options& options) {
+  constexpr double kDay_s = 86'400;
+  SegmentLengths lengths;
+  const auto given = options.Nested("lengths");
+  if (!given) return lengths;
+  lengths.shortest_s = given->Number("shortestS", 0.1, kDay_s).value_or(lengths.shortest_s);
+  lengths.wanted_s = given->Number("wantedS", 0.1, kDay_s).value_or(lengths.wanted_s);
+  lengths.longest_s = given->Number("longestS", 0.1, kDay_s).value_or(lengths.longest_s);
+  return lengths;
+}
+
 ProbeOptions ToProbeOptions(const Options& options) {
   ProbeOptions result;
   ReadLimits(options, result.limits);
@@ -248,6 +270,12 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   }
   ReadLimits(options, result.limits);
   result.segment = ReadSegment(options);
+  if (const auto piece = options.Nested("piece")) {
+    const auto plan = piece->Text("plan");
+    if (!plan) throw WrongArgument("a text", piece->Path("plan"), piece->Member("plan"));
+    result.segment_plan = *plan;
+    result.segment_index = static_cast<int>(piece->Integer("index", 0, 1'000'000).value_or(0));
+  }
   return result;
 }
 

@@ -8,10 +8,12 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
 #include "reelmend/probe.h"
+#include "reelmend/segments.h"
 
 namespace reelmend::native {
 
@@ -47,9 +49,11 @@ class Options {
 
 /// A path of a local file: a string that is not empty and holds no NUL.
 std::string PathArgument(Napi::Value value, const char* name);
+std::vector<std::string> PathArguments(Napi::Value value, const char* name);
 
 ProbeOptions ToProbeOptions(const Options& options);
 EnhanceOptions ToEnhanceOptions(const Options& options);
+SegmentLengths ToSegmentLengths(const Options& options);
 ModelFile ToModelFile(const Options& options);
 CompileRequest ToCompileRequest(const Options& options);
 Expectation ToExpectation(const Options& options);

@@ -32,6 +32,14 @@ Napi::Object ToJs(Napi::Env env, const PlannedStage& stage) {
   return object;
 }
 
+Napi::Object ToJs(Napi::Env env, const PlannedSegment& segment) {
+  auto object = Napi::Object::New(env);
+  object.Set("startS", segment.start_s);
+  object.Set("endS", segment.end_s);
+  object.Set("frames", Count(segment.frames));
+  return object;
+}
+
 Napi::Value ToJs(Napi::Env env, const std::string& text) { return Napi::String::New(env, text); }
 
 template <typename T>
@@ -101,6 +109,25 @@ Napi::Object ToJs(Napi::Env env, const EnhancePlan& plan) {
   object.Set("model", plan.model);
   object.Set("stages", ToJsArray(env, plan.stages));
   object.Set("condition", plan.condition);
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const SegmentPlan& plan) {
+  auto object = Napi::Object::New(env);
+  object.Set("plan", ToJs(env, plan.plan));
+  object.Set("segments", ToJsArray(env, plan.segments));
+  object.Set("text", plan.text);
+  object.Set("whyWhole", plan.why_whole);
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const JoinResult& result) {
+  auto object = Napi::Object::New(env);
+  object.Set("width", result.width);
+  object.Set("height", result.height);
+  object.Set("frames", Count(result.frames));
+  object.Set("durationS", result.duration_s);
+  object.Set("sizeBytes", Count(result.size_bytes));
   return object;
 }
 

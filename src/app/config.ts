@@ -61,6 +61,7 @@ const environment = z.object({
     .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
     .default('auto'),
   REELMEND_WARM_CHILDREN: integer(1, 0, 64),
+  REELMEND_SEGMENTS_FROM_SECONDS: integer(0, 0, 21_600),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
   REELMEND_ENGINES_DIR: z.string().min(1).optional(),
   REELMEND_ENCODER_PRESET: z
@@ -120,6 +121,8 @@ export interface Config {
   device: string;
   /** size of a worker's warm pool of media children */
   warmChildren: number;
+  /** videos longer than this are enhanced in segments; 0: none is */
+  segmentsFromSeconds: number;
   /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
   /** absolute; engines for GPUs, built ahead of time */
@@ -209,6 +212,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / Math.max(1, e.REELMEND_WORKER_CONCURRENCY))),
     device: e.REELMEND_DEVICE,
     warmChildren: e.REELMEND_WARM_CHILDREN,
+    segmentsFromSeconds: e.REELMEND_SEGMENTS_FROM_SECONDS,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),
     modelsDir: e.REELMEND_MODELS_DIR === undefined ? undefined : resolve(e.REELMEND_MODELS_DIR),
     encoder: { preset: e.REELMEND_ENCODER_PRESET, crf: e.REELMEND_ENCODER_CRF },

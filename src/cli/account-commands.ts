@@ -35,6 +35,7 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
       deleted = await store.jobs.deleteOfClosed(deletedAtOnce);
       deletedJobs += deleted.length;
     }
+    await store.webhookEndpoints.deleteOfClosed(deletedAtOnce);
     show({ ...closed, deletedJobs });
   });
 }

@@ -1,11 +1,11 @@
-/** `reelmend webhooks …`: signing secrets and deliveries. */
+/** `reelmend webhooks …`: signing secrets, endpoints and deliveries. */
 import { Command } from 'commander';
 import { positiveWhole } from './options.ts';
 import { known, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 export function webhookCommands(): Command {
-  const webhooks = new Command('webhooks').description('manage webhook secrets and deliveries');
+  const webhooks = new Command('webhooks').description('manage webhook secrets, endpoints and deliveries');
   webhooks
     .command('secret')
     .description('print the signing secret of an account, and the one that it replaces')
@@ -35,6 +35,16 @@ export function webhookCommands(): Command {
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
         show({ account: id, switched: await store.webhookSecrets.switchNow(id) });
+      }),
+    );
+  webhooks
+    .command('endpoints')
+    .description('list the webhook endpoints of an account, newest first; their secrets are not shown')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async ({ store }) => {
+        known(await store.accounts.get(id), 'account', id);
+        show(await store.webhookEndpoints.list(id));
       }),
     );
   webhooks

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -773,6 +773,366 @@ export const updateAccountRoute = createRoute({
         },
         503: {
             description: 'updateAccount 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listWebhookEndpointsRoute = createRoute({
+    operationId: 'listWebhookEndpoints',
+    method: 'get',
+    path: '/v1/webhook-endpoints',
+    security: [{ apiKey: [] }],
+    responses: {
+        200: {
+            description: 'listWebhookEndpoints 200',
+            content: { 'application/json': { schema: zWebhookEndpointList } }
+        },
+        401: {
+            description: 'listWebhookEndpoints 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listWebhookEndpoints 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listWebhookEndpoints 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listWebhookEndpoints 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listWebhookEndpoints 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const createWebhookEndpointRoute = createRoute({
+    operationId: 'createWebhookEndpoint',
+    method: 'post',
+    path: '/v1/webhook-endpoints',
+    security: [{ apiKey: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zCreateWebhookEndpointBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'createWebhookEndpoint 201',
+            content: { 'application/json': { schema: zWebhookEndpointSecret } }
+        },
+        400: {
+            description: 'createWebhookEndpoint 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'createWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'createWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'createWebhookEndpoint 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'createWebhookEndpoint 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'createWebhookEndpoint 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'createWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'createWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'createWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const deleteWebhookEndpointRoute = createRoute({
+    operationId: 'deleteWebhookEndpoint',
+    method: 'delete',
+    path: '/v1/webhook-endpoints/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zDeleteWebhookEndpointPath
+    },
+    responses: {
+        200: {
+            description: 'deleteWebhookEndpoint 200',
+            content: { 'application/json': { schema: zWebhookEndpointDeletion } }
+        },
+        401: {
+            description: 'deleteWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'deleteWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'deleteWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'deleteWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'deleteWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'deleteWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getWebhookEndpointRoute = createRoute({
+    operationId: 'getWebhookEndpoint',
+    method: 'get',
+    path: '/v1/webhook-endpoints/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zGetWebhookEndpointPath
+    },
+    responses: {
+        200: {
+            description: 'getWebhookEndpoint 200',
+            content: { 'application/json': { schema: zWebhookEndpoint } }
+        },
+        401: {
+            description: 'getWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'getWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'getWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'getWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'getWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'getWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const updateWebhookEndpointRoute = createRoute({
+    operationId: 'updateWebhookEndpoint',
+    method: 'patch',
+    path: '/v1/webhook-endpoints/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zUpdateWebhookEndpointPath,
+        body: {
+            content: { 'application/json': { schema: zUpdateWebhookEndpointBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'updateWebhookEndpoint 200',
+            content: { 'application/json': { schema: zWebhookEndpoint } }
+        },
+        400: {
+            description: 'updateWebhookEndpoint 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'updateWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'updateWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'updateWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'updateWebhookEndpoint 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'updateWebhookEndpoint 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'updateWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'updateWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'updateWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const rotateWebhookEndpointSecretRoute = createRoute({
+    operationId: 'rotateWebhookEndpointSecret',
+    method: 'post',
+    path: '/v1/webhook-endpoints/{id}/secret/rotation',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zRotateWebhookEndpointSecretPath
+    },
+    responses: {
+        201: {
+            description: 'rotateWebhookEndpointSecret 201',
+            content: { 'application/json': { schema: zWebhookEndpointSecret } }
+        },
+        401: {
+            description: 'rotateWebhookEndpointSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'rotateWebhookEndpointSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'rotateWebhookEndpointSecret 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'rotateWebhookEndpointSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'rotateWebhookEndpointSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'rotateWebhookEndpointSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const switchWebhookEndpointSecretRoute = createRoute({
+    operationId: 'switchWebhookEndpointSecret',
+    method: 'post',
+    path: '/v1/webhook-endpoints/{id}/secret/switch',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zSwitchWebhookEndpointSecretPath
+    },
+    responses: {
+        200: {
+            description: 'switchWebhookEndpointSecret 200',
+            content: { 'application/json': { schema: zWebhookEndpoint } }
+        },
+        401: {
+            description: 'switchWebhookEndpointSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'switchWebhookEndpointSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'switchWebhookEndpointSecret 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'switchWebhookEndpointSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'switchWebhookEndpointSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'switchWebhookEndpointSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const testWebhookEndpointRoute = createRoute({
+    operationId: 'testWebhookEndpoint',
+    method: 'post',
+    path: '/v1/webhook-endpoints/{id}/test',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zTestWebhookEndpointPath,
+        body: {
+            content: { 'application/json': { schema: zTestWebhookEndpointBody } },
+            required: true
+        }
+    },
+    responses: {
+        202: {
+            description: 'testWebhookEndpoint 202',
+            content: { 'application/json': { schema: zWebhookEndpointTestResult } }
+        },
+        400: {
+            description: 'testWebhookEndpoint 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'testWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'testWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'testWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'testWebhookEndpoint 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'testWebhookEndpoint 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'testWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'testWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'testWebhookEndpoint 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -2360,6 +2720,322 @@ export const consoleTestWebhookRoute = createRoute({
     }
 });
 
+export const consoleListWebhookEndpointsRoute = createRoute({
+    operationId: 'consoleListWebhookEndpoints',
+    method: 'get',
+    path: '/console/api/webhook-endpoints',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleListWebhookEndpoints 200',
+            content: { 'application/json': { schema: zWebhookEndpointList } }
+        },
+        401: {
+            description: 'consoleListWebhookEndpoints 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListWebhookEndpoints 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListWebhookEndpoints 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListWebhookEndpoints 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleCreateWebhookEndpointRoute = createRoute({
+    operationId: 'consoleCreateWebhookEndpoint',
+    method: 'post',
+    path: '/console/api/webhook-endpoints',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleCreateWebhookEndpointBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleCreateWebhookEndpoint 201',
+            content: { 'application/json': { schema: zWebhookEndpointSecret } }
+        },
+        400: {
+            description: 'consoleCreateWebhookEndpoint 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleCreateWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleCreateWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleCreateWebhookEndpoint 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleCreateWebhookEndpoint 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleCreateWebhookEndpoint 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleCreateWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleCreateWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleCreateWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleDeleteWebhookEndpointRoute = createRoute({
+    operationId: 'consoleDeleteWebhookEndpoint',
+    method: 'delete',
+    path: '/console/api/webhook-endpoints/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleDeleteWebhookEndpointPath
+    },
+    responses: {
+        200: {
+            description: 'consoleDeleteWebhookEndpoint 200',
+            content: { 'application/json': { schema: zWebhookEndpointDeletion } }
+        },
+        401: {
+            description: 'consoleDeleteWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleDeleteWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleDeleteWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleDeleteWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleDeleteWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleDeleteWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleUpdateWebhookEndpointRoute = createRoute({
+    operationId: 'consoleUpdateWebhookEndpoint',
+    method: 'patch',
+    path: '/console/api/webhook-endpoints/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleUpdateWebhookEndpointPath,
+        body: {
+            content: { 'application/json': { schema: zConsoleUpdateWebhookEndpointBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleUpdateWebhookEndpoint 200',
+            content: { 'application/json': { schema: zWebhookEndpoint } }
+        },
+        400: {
+            description: 'consoleUpdateWebhookEndpoint 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleUpdateWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleUpdateWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleUpdateWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleUpdateWebhookEndpoint 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleUpdateWebhookEndpoint 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleUpdateWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleUpdateWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleUpdateWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRotateWebhookEndpointSecretRoute = createRoute({
+    operationId: 'consoleRotateWebhookEndpointSecret',
+    method: 'post',
+    path: '/console/api/webhook-endpoints/{id}/secret/rotation',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRotateWebhookEndpointSecretPath
+    },
+    responses: {
+        201: {
+            description: 'consoleRotateWebhookEndpointSecret 201',
+            content: { 'application/json': { schema: zWebhookEndpointSecret } }
+        },
+        401: {
+            description: 'consoleRotateWebhookEndpointSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRotateWebhookEndpointSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRotateWebhookEndpointSecret 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRotateWebhookEndpointSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRotateWebhookEndpointSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRotateWebhookEndpointSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleSwitchWebhookEndpointSecretRoute = createRoute({
+    operationId: 'consoleSwitchWebhookEndpointSecret',
+    method: 'post',
+    path: '/console/api/webhook-endpoints/{id}/secret/switch',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleSwitchWebhookEndpointSecretPath
+    },
+    responses: {
+        200: {
+            description: 'consoleSwitchWebhookEndpointSecret 200',
+            content: { 'application/json': { schema: zWebhookEndpoint } }
+        },
+        401: {
+            description: 'consoleSwitchWebhookEndpointSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleSwitchWebhookEndpointSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleSwitchWebhookEndpointSecret 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleSwitchWebhookEndpointSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleSwitchWebhookEndpointSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleSwitchWebhookEndpointSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleTestWebhookEndpointRoute = createRoute({
+    operationId: 'consoleTestWebhookEndpoint',
+    method: 'post',
+    path: '/console/api/webhook-endpoints/{id}/test',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleTestWebhookEndpointPath,
+        body: {
+            content: { 'application/json': { schema: zConsoleTestWebhookEndpointBody } },
+            required: true
+        }
+    },
+    responses: {
+        202: {
+            description: 'consoleTestWebhookEndpoint 202',
+            content: { 'application/json': { schema: zWebhookEndpointTestResult } }
+        },
+        400: {
+            description: 'consoleTestWebhookEndpoint 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleTestWebhookEndpoint 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleTestWebhookEndpoint 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleTestWebhookEndpoint 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleTestWebhookEndpoint 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleTestWebhookEndpoint 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleTestWebhookEndpoint 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleTestWebhookEndpoint 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleTestWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const consoleListLedgerRoute = createRoute({
     operationId: 'consoleListLedger',
     method: 'get',
@@ -2816,6 +3492,14 @@ export const routes = {
     listModels: listModelsRoute,
     getAccount: getAccountRoute,
     updateAccount: updateAccountRoute,
+    listWebhookEndpoints: listWebhookEndpointsRoute,
+    createWebhookEndpoint: createWebhookEndpointRoute,
+    deleteWebhookEndpoint: deleteWebhookEndpointRoute,
+    getWebhookEndpoint: getWebhookEndpointRoute,
+    updateWebhookEndpoint: updateWebhookEndpointRoute,
+    rotateWebhookEndpointSecret: rotateWebhookEndpointSecretRoute,
+    switchWebhookEndpointSecret: switchWebhookEndpointSecretRoute,
+    testWebhookEndpoint: testWebhookEndpointRoute,
     listAuditLog: listAuditLogRoute,
     getJwks: getJwksRoute,
     getOpenApiJson: getOpenApiJsonRoute,
@@ -2857,6 +3541,13 @@ export const routes = {
     consoleGetDelivery: consoleGetDeliveryRoute,
     consoleResendDelivery: consoleResendDeliveryRoute,
     consoleTestWebhook: consoleTestWebhookRoute,
+    consoleListWebhookEndpoints: consoleListWebhookEndpointsRoute,
+    consoleCreateWebhookEndpoint: consoleCreateWebhookEndpointRoute,
+    consoleDeleteWebhookEndpoint: consoleDeleteWebhookEndpointRoute,
+    consoleUpdateWebhookEndpoint: consoleUpdateWebhookEndpointRoute,
+    consoleRotateWebhookEndpointSecret: consoleRotateWebhookEndpointSecretRoute,
+    consoleSwitchWebhookEndpointSecret: consoleSwitchWebhookEndpointSecretRoute,
+    consoleTestWebhookEndpoint: consoleTestWebhookEndpointRoute,
     consoleListLedger: consoleListLedgerRoute,
     consoleGetUsage: consoleGetUsageRoute,
     consoleListAuditLog: consoleListAuditLogRoute,

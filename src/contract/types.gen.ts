@@ -189,6 +189,104 @@ export type ReceivedPart = {
 export type PublicUrl = string;
 
 /**
+ * Id of a webhook endpoint, assigned by the service.
+ */
+export type WebhookEndpointId = string;
+
+export type WebhookEvent = 'job.completed' | 'job.failed';
+
+/**
+ * The events that are sent. One that is named twice counts once.
+ */
+export type WebhookEvents = Array<WebhookEvent>;
+
+/**
+ * A note for people.
+ */
+export type WebhookEndpointDescription = string;
+
+export type WebhookEndpointInput = {
+    /**
+     * Where events are sent. The URL is checked again at every attempt.
+     */
+    url: PublicUrl;
+    /**
+     * All events if it is omitted.
+     */
+    events?: WebhookEvents;
+    description?: WebhookEndpointDescription;
+};
+
+export type WebhookEndpointUpdate = {
+    url?: PublicUrl;
+    events?: WebhookEvents;
+    description?: WebhookEndpointDescription;
+    enabled?: boolean;
+};
+
+/**
+ * A URL of the account that gets the events of its jobs.
+ */
+export type WebhookEndpoint = {
+    id: WebhookEndpointId;
+    url: string;
+    events: WebhookEvents;
+    description: string;
+    /**
+     * Whether new events are sent.
+     */
+    enabled: boolean;
+    /**
+     * Whether it gets the events of test jobs; otherwise those of live jobs.
+     */
+    sandbox: boolean;
+    created_at: Timestamp;
+};
+
+export type WebhookEndpointList = {
+    /**
+     * All endpoints, newest first. There are at most 10 in each mode.
+     */
+    data: Array<WebhookEndpoint>;
+};
+
+export type WebhookEndpointSecret = {
+    endpoint: WebhookEndpoint;
+    /**
+     * The newest secret: `whsec_` and base64. It is not shown again.
+     */
+    secret: string;
+    service_signature: {
+        /**
+         * When `X-Service-Signature` switches to this secret by itself; null if this secret signs it already.
+         *
+         */
+        switches_at: Timestamp | null;
+    };
+};
+
+export type WebhookEndpointDeletion = {
+    id: WebhookEndpointId;
+    deleted: true;
+};
+
+export type WebhookEndpointTest = {
+    event: WebhookEvent;
+};
+
+export type WebhookEndpointTestResult = {
+    /**
+     * `webhook-id` of the event. The console shows the delivery with its attempts.
+     */
+    delivery_id: EventId;
+};
+
+export type ConsoleWebhookEndpointInput = {
+    mode: Mode;
+    request: WebhookEndpointInput;
+};
+
+/**
  * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
  * strength.
  *
@@ -648,7 +746,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'upload';
+    role: 'original' | 'output' | 'segment' | 'upload';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
@@ -1388,14 +1486,21 @@ export type ConsoleWebhookSecret = {
  */
 export type ConsoleDelivery = {
     id: EventId;
-    job_id: JobId;
+    /**
+     * null for a test event of a webhook endpoint.
+     */
+    job_id: JobId | null;
+    /**
+     * The webhook endpoint, which may be deleted; null for the `webhook_url` of the job.
+     */
+    endpoint_id: WebhookEndpointId | null;
     event: 'job.completed' | 'job.failed';
     /**
-     * null if the job was deleted.
+     * null if the job or the webhook endpoint was deleted.
      */
     url: string | null;
     /**
-     * `dead`: the service gave up. `stopped`: the receiver returned 410, or the job was deleted.
+     * `dead`: the service gave up. `stopped`: the receiver returned 410, the job or the webhook endpoint was deleted, or the endpoint was disabled.
      */
     state: 'pending' | 'delivered' | 'dead' | 'stopped';
     /**
@@ -1459,7 +1564,7 @@ export type ConsoleDeliveryDetail = {
     request: {
         method: 'POST';
         /**
-         * null if the job was deleted.
+         * null if the job or the webhook endpoint was deleted.
          */
         url: string | null;
         /**
@@ -1801,7 +1906,7 @@ export type OperatorDevice = {
 
 export type OperatorLease = {
     id: JobId;
-    step: 'ingest' | 'enhance' | 'test_mode';
+    step: 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
     progress: number;
     lease_expires_at: Timestamp;
 };
@@ -1890,7 +1995,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1917,6 +2022,11 @@ export type ErrorDetail = {
  * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export type JobId2 = JobId;
+
+/**
+ * Id of the webhook endpoint. An unknown id returns 404.
+ */
+export type WebhookEndpointId2 = WebhookEndpointId;
 
 /**
  * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
@@ -3020,6 +3130,478 @@ export type UpdateAccountResponses = {
 };
 
 export type UpdateAccountResponse = UpdateAccountResponses[keyof UpdateAccountResponses];
+
+export type ListWebhookEndpointsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/webhook-endpoints';
+};
+
+export type ListWebhookEndpointsErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListWebhookEndpointsError = ListWebhookEndpointsErrors[keyof ListWebhookEndpointsErrors];
+
+export type ListWebhookEndpointsResponses = {
+    /**
+     * All webhook endpoints.
+     */
+    200: WebhookEndpointList;
+};
+
+export type ListWebhookEndpointsResponse = ListWebhookEndpointsResponses[keyof ListWebhookEndpointsResponses];
+
+export type CreateWebhookEndpointData = {
+    /**
+     * At most 64 KB.
+     */
+    body: WebhookEndpointInput;
+    path?: never;
+    query?: never;
+    url: '/v1/webhook-endpoints';
+};
+
+export type CreateWebhookEndpointErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json`, `invalid_request` (a missing, invalid
+     * or unknown field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is
+     * malformed, private or blocked; the message says why).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There are 10 webhook endpoints in this mode already; delete one first. Code: `webhook_endpoint_limit_reached`.
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type CreateWebhookEndpointError = CreateWebhookEndpointErrors[keyof CreateWebhookEndpointErrors];
+
+export type CreateWebhookEndpointResponses = {
+    /**
+     * The endpoint and its secret, which is shown only now.
+     */
+    201: WebhookEndpointSecret;
+};
+
+export type CreateWebhookEndpointResponse = CreateWebhookEndpointResponses[keyof CreateWebhookEndpointResponses];
+
+export type DeleteWebhookEndpointData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/v1/webhook-endpoints/{id}';
+};
+
+export type DeleteWebhookEndpointErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type DeleteWebhookEndpointError = DeleteWebhookEndpointErrors[keyof DeleteWebhookEndpointErrors];
+
+export type DeleteWebhookEndpointResponses = {
+    /**
+     * The endpoint is deleted.
+     */
+    200: WebhookEndpointDeletion;
+};
+
+export type DeleteWebhookEndpointResponse = DeleteWebhookEndpointResponses[keyof DeleteWebhookEndpointResponses];
+
+export type GetWebhookEndpointData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/v1/webhook-endpoints/{id}';
+};
+
+export type GetWebhookEndpointErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetWebhookEndpointError = GetWebhookEndpointErrors[keyof GetWebhookEndpointErrors];
+
+export type GetWebhookEndpointResponses = {
+    /**
+     * The endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type GetWebhookEndpointResponse = GetWebhookEndpointResponses[keyof GetWebhookEndpointResponses];
+
+export type UpdateWebhookEndpointData = {
+    /**
+     * At most 64 KB.
+     */
+    body: WebhookEndpointUpdate;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/v1/webhook-endpoints/{id}';
+};
+
+export type UpdateWebhookEndpointErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json`, `invalid_request` (a missing, invalid
+     * or unknown field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is
+     * malformed, private or blocked; the message says why).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type UpdateWebhookEndpointError = UpdateWebhookEndpointErrors[keyof UpdateWebhookEndpointErrors];
+
+export type UpdateWebhookEndpointResponses = {
+    /**
+     * The changed endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type UpdateWebhookEndpointResponse = UpdateWebhookEndpointResponses[keyof UpdateWebhookEndpointResponses];
+
+export type RotateWebhookEndpointSecretData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/v1/webhook-endpoints/{id}/secret/rotation';
+};
+
+export type RotateWebhookEndpointSecretErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type RotateWebhookEndpointSecretError = RotateWebhookEndpointSecretErrors[keyof RotateWebhookEndpointSecretErrors];
+
+export type RotateWebhookEndpointSecretResponses = {
+    /**
+     * The endpoint and its new secret, which is shown only now.
+     */
+    201: WebhookEndpointSecret;
+};
+
+export type RotateWebhookEndpointSecretResponse = RotateWebhookEndpointSecretResponses[keyof RotateWebhookEndpointSecretResponses];
+
+export type SwitchWebhookEndpointSecretData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/v1/webhook-endpoints/{id}/secret/switch';
+};
+
+export type SwitchWebhookEndpointSecretErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type SwitchWebhookEndpointSecretError = SwitchWebhookEndpointSecretErrors[keyof SwitchWebhookEndpointSecretErrors];
+
+export type SwitchWebhookEndpointSecretResponses = {
+    /**
+     * The endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type SwitchWebhookEndpointSecretResponse = SwitchWebhookEndpointSecretResponses[keyof SwitchWebhookEndpointSecretResponses];
+
+export type TestWebhookEndpointData = {
+    /**
+     * At most 64 KB.
+     */
+    body: WebhookEndpointTest;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/v1/webhook-endpoints/{id}/test';
+};
+
+export type TestWebhookEndpointErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type TestWebhookEndpointError = TestWebhookEndpointErrors[keyof TestWebhookEndpointErrors];
+
+export type TestWebhookEndpointResponses = {
+    /**
+     * The delivery is queued.
+     */
+    202: WebhookEndpointTestResult;
+};
+
+export type TestWebhookEndpointResponse = TestWebhookEndpointResponses[keyof TestWebhookEndpointResponses];
 
 export type ListAuditLogData = {
     body?: never;
@@ -5073,7 +5655,7 @@ export type ConsoleResendDeliveryErrors = {
      */
     404: Error;
     /**
-     * The job was deleted, and its webhook URL with it. Code: `delivery_not_resendable`.
+     * The job or the webhook endpoint was deleted, and the URL with it. Code: `delivery_not_resendable`.
      */
     409: Error;
     /**
@@ -5160,6 +5742,418 @@ export type ConsoleTestWebhookResponses = {
 };
 
 export type ConsoleTestWebhookResponse = ConsoleTestWebhookResponses[keyof ConsoleTestWebhookResponses];
+
+export type ConsoleListWebhookEndpointsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/webhook-endpoints';
+};
+
+export type ConsoleListWebhookEndpointsErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListWebhookEndpointsError = ConsoleListWebhookEndpointsErrors[keyof ConsoleListWebhookEndpointsErrors];
+
+export type ConsoleListWebhookEndpointsResponses = {
+    /**
+     * All webhook endpoints.
+     */
+    200: WebhookEndpointList;
+};
+
+export type ConsoleListWebhookEndpointsResponse = ConsoleListWebhookEndpointsResponses[keyof ConsoleListWebhookEndpointsResponses];
+
+export type ConsoleCreateWebhookEndpointData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleWebhookEndpointInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/webhook-endpoints';
+};
+
+export type ConsoleCreateWebhookEndpointErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json`, `invalid_request` (a missing, invalid
+     * or unknown field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is
+     * malformed, private or blocked; the message says why).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There are 10 webhook endpoints in this mode already; delete one first. Code: `webhook_endpoint_limit_reached`.
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleCreateWebhookEndpointError = ConsoleCreateWebhookEndpointErrors[keyof ConsoleCreateWebhookEndpointErrors];
+
+export type ConsoleCreateWebhookEndpointResponses = {
+    /**
+     * The endpoint and its secret, which is shown only now.
+     */
+    201: WebhookEndpointSecret;
+};
+
+export type ConsoleCreateWebhookEndpointResponse = ConsoleCreateWebhookEndpointResponses[keyof ConsoleCreateWebhookEndpointResponses];
+
+export type ConsoleDeleteWebhookEndpointData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/console/api/webhook-endpoints/{id}';
+};
+
+export type ConsoleDeleteWebhookEndpointErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleDeleteWebhookEndpointError = ConsoleDeleteWebhookEndpointErrors[keyof ConsoleDeleteWebhookEndpointErrors];
+
+export type ConsoleDeleteWebhookEndpointResponses = {
+    /**
+     * The endpoint is deleted.
+     */
+    200: WebhookEndpointDeletion;
+};
+
+export type ConsoleDeleteWebhookEndpointResponse = ConsoleDeleteWebhookEndpointResponses[keyof ConsoleDeleteWebhookEndpointResponses];
+
+export type ConsoleUpdateWebhookEndpointData = {
+    /**
+     * At most 64 KB.
+     */
+    body: WebhookEndpointUpdate;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/console/api/webhook-endpoints/{id}';
+};
+
+export type ConsoleUpdateWebhookEndpointErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json`, `invalid_request` (a missing, invalid
+     * or unknown field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is
+     * malformed, private or blocked; the message says why).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleUpdateWebhookEndpointError = ConsoleUpdateWebhookEndpointErrors[keyof ConsoleUpdateWebhookEndpointErrors];
+
+export type ConsoleUpdateWebhookEndpointResponses = {
+    /**
+     * The changed endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type ConsoleUpdateWebhookEndpointResponse = ConsoleUpdateWebhookEndpointResponses[keyof ConsoleUpdateWebhookEndpointResponses];
+
+export type ConsoleRotateWebhookEndpointSecretData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/console/api/webhook-endpoints/{id}/secret/rotation';
+};
+
+export type ConsoleRotateWebhookEndpointSecretErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRotateWebhookEndpointSecretError = ConsoleRotateWebhookEndpointSecretErrors[keyof ConsoleRotateWebhookEndpointSecretErrors];
+
+export type ConsoleRotateWebhookEndpointSecretResponses = {
+    /**
+     * The endpoint and its new secret, which is shown only now.
+     */
+    201: WebhookEndpointSecret;
+};
+
+export type ConsoleRotateWebhookEndpointSecretResponse = ConsoleRotateWebhookEndpointSecretResponses[keyof ConsoleRotateWebhookEndpointSecretResponses];
+
+export type ConsoleSwitchWebhookEndpointSecretData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/console/api/webhook-endpoints/{id}/secret/switch';
+};
+
+export type ConsoleSwitchWebhookEndpointSecretErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleSwitchWebhookEndpointSecretError = ConsoleSwitchWebhookEndpointSecretErrors[keyof ConsoleSwitchWebhookEndpointSecretErrors];
+
+export type ConsoleSwitchWebhookEndpointSecretResponses = {
+    /**
+     * The endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type ConsoleSwitchWebhookEndpointSecretResponse = ConsoleSwitchWebhookEndpointSecretResponses[keyof ConsoleSwitchWebhookEndpointSecretResponses];
+
+export type ConsoleTestWebhookEndpointData = {
+    /**
+     * At most 64 KB.
+     */
+    body: WebhookEndpointTest;
+    path: {
+        /**
+         * Id of the webhook endpoint. An unknown id returns 404.
+         */
+        id: WebhookEndpointId;
+    };
+    query?: never;
+    url: '/console/api/webhook-endpoints/{id}/test';
+};
+
+export type ConsoleTestWebhookEndpointErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such webhook endpoint. Code: `webhook_endpoint_not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleTestWebhookEndpointError = ConsoleTestWebhookEndpointErrors[keyof ConsoleTestWebhookEndpointErrors];
+
+export type ConsoleTestWebhookEndpointResponses = {
+    /**
+     * The delivery is queued.
+     */
+    202: WebhookEndpointTestResult;
+};
+
+export type ConsoleTestWebhookEndpointResponse = ConsoleTestWebhookEndpointResponses[keyof ConsoleTestWebhookEndpointResponses];
 
 export type ConsoleListLedgerData = {
     body?: never;

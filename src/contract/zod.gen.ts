@@ -100,6 +100,70 @@ export const zReceivedPart = z.object({
 export const zPublicUrl = z.string().check(characters({ min: 8, max: 2048 })).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\x00-\x20\x7f]+$/);
 
 /**
+ * Id of a webhook endpoint, assigned by the service.
+ */
+export const zWebhookEndpointId = z.string().regex(/^hook_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zWebhookEvent = z.enum(['job.completed', 'job.failed']);
+
+/**
+ * The events that are sent. One that is named twice counts once.
+ */
+export const zWebhookEvents = z.array(zWebhookEvent).min(1).max(20);
+
+/**
+ * A note for people.
+ */
+export const zWebhookEndpointDescription = z.string().check(characters({ max: 200 })).regex(/^[^\x00-\x1f\x7f]*$/);
+
+export const zWebhookEndpointInput = z.strictObject({
+    url: zPublicUrl,
+    events: zWebhookEvents.optional(),
+    description: zWebhookEndpointDescription.optional()
+});
+
+export const zWebhookEndpointUpdate = z.strictObject({
+    url: zPublicUrl.optional(),
+    events: zWebhookEvents.optional(),
+    description: zWebhookEndpointDescription.optional(),
+    enabled: z.boolean().optional()
+});
+
+/**
+ * A URL of the account that gets the events of its jobs.
+ */
+export const zWebhookEndpoint = z.object({
+    id: zWebhookEndpointId,
+    url: z.string(),
+    events: zWebhookEvents,
+    description: z.string(),
+    enabled: z.boolean(),
+    sandbox: z.boolean(),
+    created_at: zTimestamp
+});
+
+export const zWebhookEndpointList = z.object({
+    data: z.array(zWebhookEndpoint).max(20)
+});
+
+export const zWebhookEndpointSecret = z.object({
+    endpoint: zWebhookEndpoint,
+    secret: z.string().regex(/^whsec_[A-Za-z0-9+\/]+=*$/),
+    service_signature: z.object({
+        switches_at: zTimestamp.nullable()
+    })
+});
+
+export const zWebhookEndpointDeletion = z.object({
+    id: zWebhookEndpointId,
+    deleted: z.literal(true)
+});
+
+export const zWebhookEndpointTest = z.strictObject({
+    event: zWebhookEvent
+});
+
+/**
  * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
  * strength.
  *
@@ -368,6 +432,7 @@ export const zDestroyedObject = z.object({
     role: z.enum([
         'original',
         'output',
+        'segment',
         'upload'
     ]),
     version: z.string().nullable(),
@@ -535,6 +600,11 @@ export const zLimits = z.object({
  */
 export const zMode = z.enum(['test', 'live']);
 
+export const zConsoleWebhookEndpointInput = z.strictObject({
+    mode: zMode,
+    request: zWebhookEndpointInput
+});
+
 export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
 
 export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
@@ -571,6 +641,10 @@ export const zAccount = z.object({
 });
 
 export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zWebhookEndpointTestResult = z.object({
+    delivery_id: zEventId
+});
 
 /**
  * Compared case-insensitively.
@@ -857,7 +931,8 @@ export const zConsoleDeliveryAttempt = z.object({
  */
 export const zConsoleDelivery = z.object({
     id: zEventId,
-    job_id: zJobId,
+    job_id: zJobId.nullable(),
+    endpoint_id: zWebhookEndpointId.nullable(),
     event: z.enum(['job.completed', 'job.failed']),
     url: z.string().nullable(),
     state: z.enum([
@@ -1030,6 +1105,8 @@ export const zOperatorLease = z.object({
     step: z.enum([
         'ingest',
         'enhance',
+        'segments',
+        'join',
         'test_mode'
     ]),
     progress: z.number().gte(0).lte(1),
@@ -1112,6 +1189,8 @@ export const zErrorDetail = z.object({
         'key_not_active',
         'key_limit_reached',
         'delivery_not_resendable',
+        'webhook_endpoint_not_found',
+        'webhook_endpoint_limit_reached',
         'account_pending_approval',
         'secure_tier_required',
         'key_access_denied',
@@ -1165,6 +1244,11 @@ export const zError = z.object({
  * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export const zJobId2 = zJobId;
+
+/**
+ * Id of the webhook endpoint. An unknown id returns 404.
+ */
+export const zWebhookEndpointId2 = zWebhookEndpointId;
 
 /**
  * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
@@ -1292,6 +1376,45 @@ export const zUploadPartQuery = z.object({
  * The fields to change. At most 64 KB.
  */
 export const zUpdateAccountBody = zAccountUpdate;
+
+/**
+ * At most 64 KB.
+ */
+export const zCreateWebhookEndpointBody = zWebhookEndpointInput;
+
+export const zDeleteWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
+
+export const zGetWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zUpdateWebhookEndpointBody = zWebhookEndpointUpdate;
+
+export const zUpdateWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
+
+export const zRotateWebhookEndpointSecretPath = z.object({
+    id: zWebhookEndpointId
+});
+
+export const zSwitchWebhookEndpointSecretPath = z.object({
+    id: zWebhookEndpointId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zTestWebhookEndpointBody = zWebhookEndpointTest;
+
+export const zTestWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
 
 export const zListAuditLogQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
@@ -1461,6 +1584,41 @@ export const zConsoleResendDeliveryPath = z.object({
  * At most 64 KB.
  */
 export const zConsoleTestWebhookBody = zConsoleWebhookTestInput;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleCreateWebhookEndpointBody = zConsoleWebhookEndpointInput;
+
+export const zConsoleDeleteWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleUpdateWebhookEndpointBody = zWebhookEndpointUpdate;
+
+export const zConsoleUpdateWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
+
+export const zConsoleRotateWebhookEndpointSecretPath = z.object({
+    id: zWebhookEndpointId
+});
+
+export const zConsoleSwitchWebhookEndpointSecretPath = z.object({
+    id: zWebhookEndpointId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleTestWebhookEndpointBody = zWebhookEndpointTest;
+
+export const zConsoleTestWebhookEndpointPath = z.object({
+    id: zWebhookEndpointId
+});
 
 export const zConsoleListLedgerQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),

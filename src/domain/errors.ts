@@ -27,6 +27,8 @@ export const requestErrorCodes = [
   'key_not_active',
   'key_limit_reached',
   'delivery_not_resendable',
+  'webhook_endpoint_not_found',
+  'webhook_endpoint_limit_reached',
   'account_pending_approval',
   'secure_tier_required',
   'key_access_denied',

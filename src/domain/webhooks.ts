@@ -1,7 +1,11 @@
 /** Webhooks: their body, their signatures, and the schedule of their attempts. */
 import { createHmac, randomBytes } from 'node:crypto';
 
-export type WebhookEvent = 'job.completed' | 'job.failed';
+export const webhookEvents = ['job.completed', 'job.failed'] as const;
+export type WebhookEvent = (typeof webhookEvents)[number];
+
+/** The job of test events to webhook endpoints; no job has this id. */
+export const testEventJobId = 'job_00000000000000000000000000';
 
 const statusOf: Readonly<Record<WebhookEvent, 'done' | 'error'>> = { 'job.completed': 'done', 'job.failed': 'error' };
 

@@ -30,6 +30,7 @@ import { modelHandlers } from './routes/models.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { uploadHandlers } from './routes/uploads.ts';
+import { webhookEndpointHandlers } from './routes/webhook-endpoints.ts';
 import { createStreams } from './streams.ts';
 import { pathError, validationError } from './validation.ts';
 
@@ -92,6 +93,7 @@ function apiHandlers(deps: WithStreams): Handlers {
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
     ...modelHandlers(deps),
+    ...webhookEndpointHandlers(deps),
     ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),

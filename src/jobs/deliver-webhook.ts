@@ -1,8 +1,8 @@
 /** Delivers one webhook: makes one attempt per run and schedules the next one by its outcome. */
 import { ReelmendError } from '../domain/errors.ts';
-import { nextAttemptInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
+import { nextAttemptInS, parseRetryAfter, testEventJobId, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
 import { NetFailure, type PostResponse } from '../net/index.ts';
-import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/index.ts';
+import type { DeliveryAttempt, DeliveryOutcome, DueDelivery, SigningSecrets } from '../store/index.ts';
 import { deliveryIdOf } from './payload.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -28,16 +28,16 @@ export const webhookTask =
     await worker.store.deliveries.settle(id, attempt, outcome);
     worker.metrics.webhookAttempted(outcome.state);
     const { status, failure } = attempt;
-    worker.logger.info({ job: delivery.jobId, delivery: id, status, failure, outcome: outcome.state }, 'webhook attempted');
+    worker.logger.info({ job: delivery.jobId, endpoint: delivery.endpointId, delivery: id, status, failure, outcome: outcome.state }, 'webhook attempted');
   };
 
 /** A response, or the sentence that says why there was none. */
 type Answer = PostResponse | string;
 
 async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Promise<Answer> {
-  const { id, accountId, jobId, event, url } = delivery;
-  const body = webhookBody(event, jobId);
-  const headers = webhookHeaders({ id, at, body, ...(await worker.store.webhookSecrets.signing(accountId)) });
+  const { id, jobId, event, url } = delivery;
+  const body = webhookBody(event, jobId ?? testEventJobId);
+  const headers = webhookHeaders({ id, at, body, ...(await secretsOf(worker, delivery)) });
   const { timeoutMs } = worker.tuning.webhooks;
   try {
     return await worker.net.post(url, { headers, body, timeoutMs, maxResponseBytes, signal: worker.stopping });
@@ -46,6 +46,14 @@ async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Pro
     if (error instanceof ReelmendError && error.code === 'url_not_allowed') return 'the URL is not allowed.';
     throw error;
   }
+}
+
+async function secretsOf({ store }: WorkerContext, { accountId, endpointId }: DueDelivery): Promise<SigningSecrets> {
+  if (endpointId === null) return store.webhookSecrets.signing(accountId);
+  const secrets = await store.webhookSecrets.signingOfEndpoint({ accountId, endpointId });
+  // Deleting the endpoint has stopped the delivery: the next run finds nothing to do.
+  if (secrets === null) throw new Error(`The webhook endpoint ${endpointId} was deleted.`);
+  return secrets;
 }
 
 function describe(answer: Answer): Pick<DeliveryAttempt, 'status' | 'failure' | 'responseBody'> {

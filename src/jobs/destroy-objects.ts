@@ -18,6 +18,7 @@ export const destroyTask =
     const { keys, busyForS } = await worker.store.objects.pendingDeletion(jobId);
     await forEachKey(jobId, keys, (key) => destroyObject(worker, key));
     if (busyForS > 0) return worker.store.objects.destroyLater(jobId, busyForS + 1);
+    await worker.store.segments.forget(jobId);
     if (!(await worker.store.certificates.isDue(jobId))) return;
     const upload = await worker.store.uploads.ofJob(jobId);
     if (upload === null || upload.isDestroyed || (await destroyUpload(worker, upload.id))) return certify(worker, jobId);

@@ -1,4 +1,4 @@
-/** Step 2 of a job: enhances the stored original in a media child and stores the result. */
+/** Step 2 of a job: enhances the stored original in a media child and stores the result; or cuts a long one into segments. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
@@ -8,16 +8,15 @@ import { crfOf, expectedResultBytes } from '../domain/output-size.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
-import { jobIdOf } from './payload.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
+import { planSegments } from './plan-segments.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
-  runStep(worker, 'enhance', jobIdOf(payload), enhance);
+export const enhanceJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'enhance', jobId, enhance);
 
-const outputName = 'output.mp4';
+export const outputName = 'output.mp4';
 
 /** Warm media children for this worker's jobs; undefined: each job starts its own child. */
 export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
@@ -46,6 +45,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await openToChild(inputPath);
 
   const billedS = job.source?.duration ?? job.durationSeconds;
+  if (await planSegments(context, inputPath, mediaOptions(worker, job, billedS))) return;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
@@ -97,7 +97,7 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
   }
 }
 
-function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
+export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
   const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
   const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
   return {
@@ -115,7 +115,7 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
 }
 
 /** The settings of the job's encoder, as its record states them. */
-function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
+export function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
   return { quality: crfOf(outputSettings.quality, config.encoder.crf), max_bitrate: outputSettings.max_bitrate ?? null };
 }
 
@@ -129,7 +129,7 @@ function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
   return { device, threads, encoder };
 }
 
-function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
+export function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
   return {
     plan: plan.map(({ name, strength, why }) => ({ stage: name, strength, reason: why })),
     denoise: applied.denoise,

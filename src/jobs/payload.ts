@@ -8,6 +8,14 @@ export function jobIdOf(payload: unknown): string {
   return id;
 }
 
+/** What a queue row of the task `job_enhance` asks for. */
+export function enhancementOf(payload: unknown): { jobId: string; segment: number | null; isJoin: boolean } {
+  const jobId = jobIdOf(payload);
+  const { segment = null, join = false } = payload as { segment?: unknown; join?: unknown };
+  if (segment !== null && !(Number.isSafeInteger(segment) && (segment as number) >= 0)) throw new Error('The queue row names no segment');
+  return { jobId, segment: segment as number | null, isJoin: join === true };
+}
+
 /** Returns the id of the upload in a payload. Throws when there is none. */
 export function uploadIdOf(payload: unknown): string {
   const id = typeof payload === 'object' && payload !== null && 'uploadId' in payload ? payload.uploadId : undefined;

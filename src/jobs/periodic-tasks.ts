@@ -29,6 +29,9 @@ export function periodicTasks(worker: WorkerContext, pools: () => string[]): Per
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
         report('jobs failed after too many crashes', swept.failed);
+        const segments = await store.segments.sweepExpired(tuning.maxCrashes);
+        report('segments of dead workers queued again', segments.requeued);
+        report('jobs failed after too many crashes of a segment', segments.failed);
       },
     },
     {

@@ -63,9 +63,10 @@ async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, li
 }
 
 async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
-  const { leases, jobs, uploads } = worker.store;
+  const { leases, segments, jobs, uploads } = worker.store;
   const bounds = { limit: 200, maxMs: 18_000 };
   await runBatches(worker, { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) });
+  await runBatches(worker, { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) });
   await runBatches(worker, { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) });
   await runBatches(worker, { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) });
 }
@@ -81,6 +82,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
     { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
+    { done: 'webhook endpoints of closed accounts deleted', next: (limit) => store.webhookEndpoints.deleteOfClosed(limit) },
     { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
     { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];

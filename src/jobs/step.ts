@@ -16,6 +16,10 @@ export interface StepContext {
   job: JobRecord;
   fence: Fence;
   originalKey: string | null;
+  /** what was decided for the segments; null: there are none */
+  segmentPlan: string | null;
+  /** the video is not to be cut into segments */
+  inOnePiece: boolean;
   /** a folder for this attempt only */
   scratch: string;
   /** aborted when the job is deleted, the lease is lost, or the worker stops */
@@ -72,12 +76,12 @@ interface Attempt {
 }
 
 function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<void> {
-  const { job, fence, step, originalKey, traceparent } = lease;
+  const { job, fence, step, originalKey, segmentPlan, inOnePiece, traceparent } = lease;
   return inStepSpan({ job: job.id, step, attempt: fence.attempt, traceparent }, (span) =>
     withScratch(worker.config.dataDir, fence, async (scratch) => {
       keeper.signal.throwIfAborted();
       const progress = progressWriter(worker, fence, keeper);
-      await work({ worker, job, fence, originalKey, scratch, signal: keeper.signal, progress, logger, span });
+      await work({ worker, job, fence, originalKey, segmentPlan, inOnePiece, scratch, signal: keeper.signal, progress, logger, span });
     }),
   );
 }
@@ -117,9 +121,9 @@ async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknow
   return 'returned';
 }
 
-const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
+export const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
 
-function logRetry(logger: Logger, error: unknown, delayS: number): void {
+export function logRetry(logger: Logger, error: unknown, delayS: number): void {
   if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
   const { neededBytes, freeBytes, message } = error;
   logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);

@@ -29,6 +29,8 @@ export interface WorkerConfig {
   warmChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
+  /** videos longer than this are cut into segments, which several workers enhance; 0 or absent: none is */
+  segmentsFromSeconds?: number;
   /** what a source may have at most; default: the limits of the specification */
   limits?: VideoLimits;
   /** how long stop() lets running media steps go on; default: it aborts them at once */

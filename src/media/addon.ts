@@ -16,6 +16,8 @@ const calls: Record<Exclude<keyof Addon, 'default'>, true> = {
   prepare: true,
   limitProcessorTime: true,
   plan: true,
+  planSegments: true,
+  joinSegments: true,
   checkModel: true,
   compileModel: true,
   devices: true,

@@ -62,6 +62,16 @@ async function perform(message: ToChild): Promise<unknown> {
     }
     case 'plan':
       return loadAddon().plan(message.input, { ...message.options, signal: cancel.signal });
+    case 'plan-segments':
+      return loadAddon().planSegments(message.input, { ...message.options, signal: cancel.signal });
+    case 'join': {
+      const { source, plan, pieces, output, options } = message;
+      return loadAddon().joinSegments(source, plan, pieces, output, {
+        ...options,
+        signal: cancel.signal,
+        onProgress: (progress) => send({ type: 'progress', progress }),
+      });
+    }
     case 'check-model':
       return loadAddon().checkModel(message.model, message.trial);
     case 'compile-model':

@@ -6,14 +6,15 @@ import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { DeviceInfo } from '../../native/index.d.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { DevicePool } from './device-pool.ts';
 import { misbehaved } from './failures.ts';
 import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from './isolation.ts';
-import { enhanceResult } from './messages.ts';
+import { enhanceResult, joinResult } from './messages.ts';
 import { toModelFile } from './models.ts';
-import { insideEngines, insideInput, insideOutput, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
+import { insideEngines, insideInput, insideOutput, insidePieces, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { NotBegun, runChild } from './session.ts';
-import type { EngineResult, EnhanceRequest, EnhanceResult, JobOptions, WarmPoolHandle, WarmPoolRequest } from './types.ts';
+import type { EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, WarmPoolHandle, WarmPoolRequest } from './types.ts';
 import { canBeRead, giveToChild, takeFromChild } from './users.ts';
 import { onSameFileSystem, type WarmChild, WarmPool } from './warm-pool.ts';
 import { warmUpProfile } from './warm-up-profile.ts';
@@ -36,6 +37,11 @@ interface Attempt extends EnhanceRequest {
 
 /** Processor time of a warm child until its job is known; the job then sets its own limit. */
 const longestJobMs = 7 * 24 * 3_600_000;
+
+function assertFileName(argument: string, name: string): void {
+  if (name === basename(name) && !['', '.', '..'].includes(name)) return;
+  throw new TypeError(`Expected a bare file name for ${argument} but received '${name}'`);
+}
 
 export class Enhancer {
   readonly #parts: EnhancerParts;
@@ -70,16 +76,49 @@ export class Enhancer {
   }
 
   async enhance(request: EnhanceRequest): Promise<EnhanceResult> {
-    const { outputName, outputDir } = request;
-    if (outputName !== basename(outputName) || ['', '.', '..'].includes(outputName)) {
-      throw new TypeError(`Expected a bare file name for outputName but received '${outputName}'`);
-    }
+    assertFileName('outputName', request.outputName);
     request.signal?.throwIfAborted();
     const inputPath = await readableFile(request.inputPath);
-    // The child writes into a folder of its own. Only the result is moved out of it, whatever else the child writes.
+    const result = await this.#intoFolder(request, (folder) => this.#onDevice({ ...request, inputPath }, folder));
+    await this.#prepareFor(request.options, result);
+    return result;
+  }
+
+  async join(request: JoinRequest): Promise<JoinResult> {
+    const { plan, pieces, piecesDir, timeoutMs, outputName, limits, signal, onProgress } = request;
+    for (const name of [outputName, ...pieces]) assertFileName('outputName and pieces', name);
+    signal?.throwIfAborted();
+    const source = await readableFile(request.sourcePath);
+    const from = resolve(piecesDir);
+    const isolated = this.#isolated;
+    return this.#intoFolder(request, async (folder) => {
+      const mounts: Mount[] = [
+        { from: source, to: insideInput },
+        { from, to: insidePieces },
+        { from: folder, to: insideOutput, writable: true },
+      ];
+      const child = this.#plan(isolated ? mounts : [], timeoutMs, []);
+      if (becomesNobody(child)) await giveToChild(folder);
+      const message: ToChild = {
+        op: 'join',
+        source: isolated ? insideInput : source,
+        plan,
+        pieces: pieces.map((name) => join(isolated ? insidePieces : from, name)),
+        output: join(isolated ? insideOutput : folder, outputName),
+        options: omitUndefined({ limits }),
+      };
+      return runChild({ plan: child, message, result: joinResult, signal, onProgress, onStart: this.#parts.options.onChild });
+    });
+  }
+
+  /** The child writes into a folder of its own. Only the result is moved out of it, whatever else the child writes. */
+  async #intoFolder<T extends { sizeBytes: number }>(
+    { outputDir, outputName }: { outputDir: string; outputName: string },
+    work: (folder: string) => Promise<T>,
+  ): Promise<T> {
     const folder = await mkdtemp(join(resolve(outputDir), '.media-'));
     try {
-      const result = await this.#onDevice({ ...request, inputPath }, folder);
+      const result = await work(folder);
       const made = join(folder, outputName);
       const found = await lstat(made).catch((error: unknown) => {
         throw misbehaved(error);
@@ -89,7 +128,6 @@ export class Enhancer {
       }
       await takeFromChild(made);
       await rename(made, join(outputDir, outputName));
-      await this.#prepareFor(request.options, result);
       return result;
     } finally {
       await rm(folder, { recursive: true, force: true });

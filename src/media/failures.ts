@@ -17,6 +17,7 @@ const table: Record<string, { code: ErrorCode; message?: string }> = {
   invalid_argument: { code: 'processing_failed' },
   unavailable: { code: 'processing_failed' },
   no_engine: { code: 'processing_failed' },
+  segment_mismatch: { code: 'processing_failed' },
   // Our disk is full or broken. The video is not the reason, so the step may be tried again.
   io: { code: 'service_unavailable', message: 'The video could not be read or its result could not be written.' },
 };
@@ -50,7 +51,20 @@ export function isNoEngine(error: unknown): boolean {
   return error instanceof ReelmendError && error.cause instanceof NoEngine;
 }
 
-const causes: Record<string, new (message: string) => Error> = { unavailable: DeviceFault, no_engine: NoEngine };
+/** The cause if a segment or a piece is not what its plan says. The video can be enhanced in one piece. */
+class SegmentMismatch extends Error {
+  override readonly name = 'SegmentMismatch';
+}
+
+export function isSegmentMismatch(error: unknown): boolean {
+  return error instanceof ReelmendError && error.cause instanceof SegmentMismatch;
+}
+
+const causes: Record<string, new (message: string) => Error> = {
+  unavailable: DeviceFault,
+  no_engine: NoEngine,
+  segment_mismatch: SegmentMismatch,
+};
 
 export function failureFromChild(failure: ChildFailure): ReelmendError {
   const known = table[failure.code] ?? { code: 'processing_failed' as const, message: generic };

@@ -11,7 +11,7 @@ import type { ChildPlan, IsolationKind, Mount } from './isolation.ts';
 import { Enhancer } from './enhancer.ts';
 import { timedOut } from './failures.ts';
 import { findGpuFiles } from './gpu.ts';
-import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult } from './messages.ts';
+import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult, segmentPlan } from './messages.ts';
 import { toModelFile } from './models.ts';
 import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { runChild } from './session.ts';
@@ -22,11 +22,15 @@ import type {
   EnhancePlan,
   EnhanceRequest,
   EnhanceResult,
+  JoinRequest,
+  JoinResult,
   Media,
   ModelReport,
   PlanRequest,
+  PlanSegmentsRequest,
   ProbeRequest,
   ProbeResult,
+  SegmentPlan,
   WarmPoolHandle,
   WarmPoolRequest,
 } from './types.ts';
@@ -135,18 +139,30 @@ class ChildMedia implements Media {
   }
 
   async plan(request: PlanRequest): Promise<EnhancePlan> {
+    const { call, input, options } = await this.#planning(request);
+    return runChild({ ...call, message: { op: 'plan', input, options }, result: enhancePlan });
+  }
+
+  async planSegments({ lengths, ...request }: PlanSegmentsRequest): Promise<SegmentPlan> {
+    const { call, input, options } = await this.#planning(request);
+    const message = { op: 'plan-segments' as const, input, options: { ...options, ...omitUndefined({ lengths }) } };
+    return runChild({ ...call, message, result: segmentPlan });
+  }
+
+  /** What both kinds of plan have in common. */
+  async #planning(request: PlanRequest) {
     const mounts: Mount[] = [];
     const input = this.#input(await readableFile(request.inputPath), mounts);
     const models = (this.#options.models ?? []).map(toModelFile);
     const device = await this.#enhancer.nextDevice(request.options.device);
     const gpuFiles = device === 'cpu' ? [] : this.#gpuFiles;
-    return runChild({
-      plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles },
-      message: { op: 'plan', input, options: { ...request.options, device, models } },
-      result: enhancePlan,
-      signal: request.signal,
-      onStart: this.#options.onChild,
-    });
+    const plan = { ...this.#plan(mounts, request.timeoutMs), gpuFiles };
+    const call = { plan, signal: request.signal, onStart: this.#options.onChild };
+    return { call, input, options: { ...request.options, device, models } };
+  }
+
+  join(request: JoinRequest): Promise<JoinResult> {
+    return this.#enhancer.join(request);
   }
 
   devices() {

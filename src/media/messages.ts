@@ -1,6 +1,6 @@
 /** Schemas of the child's messages. The child handles hostile files, so every message is validated. */
 import { z } from 'zod';
-import type { CompiledEngine, DeviceInfo, EnhancePlan, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
+import type { CompiledEngine, DeviceInfo, EnhancePlan, EnhanceResult, JoinResult, ModelReport, ProbeResult, SegmentPlan } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
 /** Names and tags come from files. They are shortened and stripped of control characters, not refused. */
@@ -38,6 +38,24 @@ export const enhancePlan: z.ZodType<EnhancePlan> = z.object({
   model: name,
   stages: plannedStages,
   condition: name,
+});
+
+/** A day of segments of the shortest length has fewer. The text goes to other children, whose engine reads it as it reads files. */
+const maxSegments = 10_000;
+
+export const segmentPlan: z.ZodType<SegmentPlan> = z.object({
+  plan: enhancePlan,
+  segments: z.array(z.object({ startS: seconds, endS: seconds, frames: count })).min(1).max(maxSegments),
+  text: z.string().max(200 * maxSegments),
+  whyWhole: name,
+});
+
+export const joinResult: z.ZodType<JoinResult> = z.object({
+  width: side,
+  height: side,
+  frames: count,
+  durationS: seconds,
+  sizeBytes: count,
 });
 
 export const enhanceResult: z.ZodType<EnhanceResult> = z.object({

@@ -41,6 +41,7 @@ const megabyte = 1024 * 1024;
 export const defaultOutputLimitMb = 32 * 1024;
 /** Paths in an isolated child: its input, its output folder, and the engines for GPUs. */
 export const insideInput = '/in/source';
+export const insidePieces = '/in/pieces';
 export const insideOutput = '/out';
 export const insideEngines = '/engines';
 

@@ -4,16 +4,19 @@ import type {
   EnhanceOptions,
   EnhancePlan,
   EnhanceResult as EngineResult,
+  JoinResult,
   ModelFile,
   ModelReport,
   ModelTrial,
   ProbeResult,
   Progress,
+  SegmentLengths,
+  SegmentPlan,
   SourceLimits,
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { CompiledEngine, EnhancePlan, EngineResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { CompiledEngine, EnhancePlan, EngineResult, JoinResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SegmentLengths, SegmentPlan, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -79,6 +82,27 @@ export interface PlanRequest extends Pick<EnhanceRequest, 'inputPath' | 'options
   signal?: AbortSignal;
 }
 
+export interface PlanSegmentsRequest extends PlanRequest {
+  lengths?: SegmentLengths;
+}
+
+export interface JoinRequest {
+  sourcePath: string;
+  /** SegmentPlan.text */
+  plan: string;
+  /** folder of the pieces; nothing else should be in it */
+  piecesDir: string;
+  /** file names in that folder, in the order of the segments */
+  pieces: string[];
+  /** created in `outputDir`, the only folder that the child may write */
+  outputDir: string;
+  outputName: string;
+  limits?: SourceLimits;
+  timeoutMs: number;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
 export interface CheckModelRequest {
   model: ModelFile;
   trial?: ModelTrial;
@@ -112,6 +136,13 @@ export interface Media {
   startWarmPool(request: WarmPoolRequest): WarmPoolHandle;
   /** What `enhance` would do with these options, and why. */
   plan(request: PlanRequest): Promise<EnhancePlan>;
+  /**
+   * Decides everything that is decided for the whole video, and where it is cut. `enhance` with `options.piece` makes the
+   * piece of one segment. It fails with the cause SegmentMismatch (isSegmentMismatch) when the video cannot be made that way.
+   */
+  planSegments(request: PlanSegmentsRequest): Promise<SegmentPlan>;
+  /** Joins the pieces of all segments without encoding, with everything but the video from the source. */
+  join(request: JoinRequest): Promise<JoinResult>;
   devices(): Promise<DeviceInfo[]>;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;

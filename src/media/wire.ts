@@ -3,7 +3,7 @@
  * A frame is: length of the rest (u32, little endian), kind (u8), payload. A `json` payload is one message;
  * a `bytes` payload is the id of a read (u32) and the bytes that were read.
  */
-import type { CompileRequest, EnhanceOptions, Expectation, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
+import type { CompileRequest, EnhanceOptions, Expectation, ModelFile, ModelTrial, Progress, SegmentLengths, SourceLimits } from '../../native/index.d.ts';
 
 /** The child's end of the socket, an inherited file descriptor. */
 export const channelFd = 3;
@@ -24,6 +24,8 @@ export type ToChild =
   /** `cpuSeconds`: limit of processor time from now on, for a warm child, whose limit was set for any job */
   | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; cpuSeconds?: number }
   | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
+  | { op: 'plan-segments'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> & { lengths?: SegmentLengths } }
+  | { op: 'join'; source: string; plan: string; pieces: string[]; output: string; options: { limits?: SourceLimits } }
   | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
   | { op: 'compile-model'; model: ModelFile; request: CompileRequest }
   /** the child stops soon and sends an error with the code `cancelled` */

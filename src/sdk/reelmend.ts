@@ -6,7 +6,7 @@ import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { listing } from './pages.ts';
 import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListUploadsData, Upload, UploadCompletion, UploadInput } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
@@ -122,6 +122,32 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       update: (body: AccountUpdate, options?: CallOptions) =>
         call((base) => operations.updateAccount({ ...base, body }), options),
     },
+    webhookEndpoints: {
+      /**
+       * Creates an endpoint for the events of all jobs of the key's mode. Its secret is shown only now. Not retried, unless
+       * `maxRetries` says so: after a lost response there may be two.
+       */
+      create: (body: WebhookEndpointInput, options?: CallOptions) =>
+        call((base) => operations.createWebhookEndpoint({ ...base, body }), once(options)),
+      /** Returns all endpoints, newest first. */
+      list: (options?: CallOptions) => call((base) => operations.listWebhookEndpoints(base), options),
+      get: (id: string, options?: CallOptions) =>
+        call((base) => operations.getWebhookEndpoint({ ...base, ...endpointPath(id) }), options),
+      /** Changes the fields that `body` has. */
+      update: (id: string, body: WebhookEndpointUpdate, options?: CallOptions) =>
+        call((base) => operations.updateWebhookEndpoint({ ...base, ...endpointPath(id), body }), options),
+      delete: (id: string, options?: CallOptions) =>
+        call((base) => operations.deleteWebhookEndpoint({ ...base, ...endpointPath(id) }), options),
+      /** Returns a new secret, which is shown only now. The old one signs too for 24 hours. */
+      rotateSecret: (id: string, options?: CallOptions) =>
+        call((base) => operations.rotateWebhookEndpointSecret({ ...base, ...endpointPath(id) }), once(options)),
+      /** Signs `X-Service-Signature` with the newest secret from now on. */
+      switchSecret: (id: string, options?: CallOptions) =>
+        call((base) => operations.switchWebhookEndpointSecret({ ...base, ...endpointPath(id) }), options),
+      /** Sends a signed test event, whose `job_id` no job has. */
+      test: (id: string, event: 'job.completed' | 'job.failed', options?: CallOptions) =>
+        call((base) => operations.testWebhookEndpoint({ ...base, ...endpointPath(id), body: { event } }), once(options)),
+    },
     /** Each page has the signed head of the log. Needs a key of the Secure tier. */
     auditLog: listing((query: AuditLogQuery, options) => call((base) => operations.listAuditLog({ ...base, query }), options)),
     jwks: {
@@ -185,6 +211,10 @@ function segment(id: string, what: string): { path: { id: string } } {
 }
 
 const job = (id: string) => segment(id, 'a job looks like job_');
+/** For calls that do something new each time. */
+const once = (options?: CallOptions): CallOptions => ({ maxRetries: 0, ...options });
+
+const endpointPath = (id: string) => segment(id, 'a webhook endpoint looks like hook_');
 const uploadPath = (id: string) => segment(id, 'an upload looks like upl_');
 
 /** Browsers offer crypto.randomUUID over https and on localhost only. */

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
+import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, RotateWebhookEndpointSecretData, RotateWebhookEndpointSecretErrors, RotateWebhookEndpointSecretResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, SwitchWebhookEndpointSecretData, SwitchWebhookEndpointSecretErrors, SwitchWebhookEndpointSecretResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateWebhookEndpointData, UpdateWebhookEndpointErrors, UpdateWebhookEndpointResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -306,6 +306,120 @@ export const getAccount = <ThrowOnError extends boolean = false>(options?: Optio
 export const updateAccount = <ThrowOnError extends boolean = false>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> => (options.client ?? client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/account',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List webhook endpoints
+ *
+ * Lists the webhook endpoints of the account in the key's mode, newest first. Their secrets are not shown.
+ *
+ */
+export const listWebhookEndpoints = <ThrowOnError extends boolean = false>(options?: Options<ListWebhookEndpointsData, ThrowOnError>): RequestResult<ListWebhookEndpointsResponses, ListWebhookEndpointsErrors, ThrowOnError> => (options?.client ?? client).get<ListWebhookEndpointsResponses, ListWebhookEndpointsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints',
+    ...options
+});
+
+/**
+ * Create a webhook endpoint
+ *
+ * Every job of the mode that ends from now on sends its event to this URL, beside the `webhook_url` of the job, if
+ * that is set. The endpoint has a signing secret of its own. An account can have 10 endpoints in each mode.
+ *
+ */
+export const createWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<CreateWebhookEndpointData, ThrowOnError>): RequestResult<CreateWebhookEndpointResponses, CreateWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).post<CreateWebhookEndpointResponses, CreateWebhookEndpointErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a webhook endpoint
+ *
+ * Deletes the endpoint and its secret. Its pending deliveries stop. Its URL is removed from all of its deliveries.
+ *
+ */
+export const deleteWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<DeleteWebhookEndpointData, ThrowOnError>): RequestResult<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).delete<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints/{id}',
+    ...options
+});
+
+/**
+ * Get a webhook endpoint
+ *
+ * Returns the endpoint without its secret.
+ *
+ */
+export const getWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<GetWebhookEndpointData, ThrowOnError>): RequestResult<GetWebhookEndpointResponses, GetWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).get<GetWebhookEndpointResponses, GetWebhookEndpointErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints/{id}',
+    ...options
+});
+
+/**
+ * Change a webhook endpoint
+ *
+ * Changes the fields that the body has. With a new URL, deliveries that are still pending go there. With
+ * `enabled: false`, pending deliveries stop and no new ones are created.
+ *
+ */
+export const updateWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<UpdateWebhookEndpointData, ThrowOnError>): RequestResult<UpdateWebhookEndpointResponses, UpdateWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).patch<UpdateWebhookEndpointResponses, UpdateWebhookEndpointErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Rotate the secret of a webhook endpoint
+ *
+ * Creates a new secret. For 24 hours, `webhook-signature` carries a signature of each of the two, and
+ * `X-Service-Signature` uses the old one, unless you switch it before.
+ *
+ */
+export const rotateWebhookEndpointSecret = <ThrowOnError extends boolean = false>(options: Options<RotateWebhookEndpointSecretData, ThrowOnError>): RequestResult<RotateWebhookEndpointSecretResponses, RotateWebhookEndpointSecretErrors, ThrowOnError> => (options.client ?? client).post<RotateWebhookEndpointSecretResponses, RotateWebhookEndpointSecretErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints/{id}/secret/rotation',
+    ...options
+});
+
+/**
+ * Switch X-Service-Signature to the newest secret
+ *
+ * Ends the use of the replaced secret in `X-Service-Signature` before the 24 hours of a rotation are over. Switching
+ * again changes nothing.
+ *
+ */
+export const switchWebhookEndpointSecret = <ThrowOnError extends boolean = false>(options: Options<SwitchWebhookEndpointSecretData, ThrowOnError>): RequestResult<SwitchWebhookEndpointSecretResponses, SwitchWebhookEndpointSecretErrors, ThrowOnError> => (options.client ?? client).post<SwitchWebhookEndpointSecretResponses, SwitchWebhookEndpointSecretErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints/{id}/secret/switch',
+    ...options
+});
+
+/**
+ * Send a test event
+ *
+ * Sends a signed event to the endpoint, even if it is disabled or does not get events of this kind. The delivery is
+ * retried like any other. Its `job_id` is `job_00000000000000000000000000`, which no job has, so that the receiver can
+ * tell it from a real event.
+ *
+ */
+export const testWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<TestWebhookEndpointData, ThrowOnError>): RequestResult<TestWebhookEndpointResponses, TestWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).post<TestWebhookEndpointResponses, TestWebhookEndpointErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/webhook-endpoints/{id}/test',
     ...options,
     headers: {
         'Content-Type': 'application/json',

@@ -44,14 +44,14 @@ const maxAttempts = 5;
 
 /**
  * Lock order. Every transaction locks rows in this order, which makes deadlocks impossible:
- * 1. the job; 2. its objects, webhook deliveries and upload; 3. queue rows; 4. the account; 5. its users, sessions, keys and
+ * 1. the job, then webhook endpoints by id; 2. its objects, webhook deliveries and upload; 3. queue rows; 4. the account; 5. its users, sessions, keys and
  * secrets; 6. the head of the account's audit log (`appendEvent`).
  *
  * Lock strength:
  * - FOR NO KEY UPDATE for rows that a transaction changes. It does not conflict with the FOR KEY SHARE that foreign
  *   keys take on a job or an account when a row that refers to it is inserted, even after step 6.
  * - FOR SHARE where a row must only stay as it is: the job while an object is registered (objects.ts), the upload while a
- *   job is created from it (create_job.sql), and the account while a user is added (`holdOpen` in account-locks.ts). None
+ *   job is created from it (create_job.sql), webhook endpoints while deliveries to them are created, and the account while a user is added (`holdOpen` in account-locks.ts). None
  *   of these transactions locks that row more strongly later; that would deadlock when two of them meet.
  * - FOR UPDATE for rows that are deleted.
  */

@@ -1,17 +1,22 @@
 /** Webhook deliveries: created with the end of a job, sent by a task, stored with all their attempts. */
-import { and, asc, desc, eq, inArray, lt, sql } from './orm.ts';
+import { and, asc, desc, eq, inArray, isNotNull, lt, type SQL, sql } from './orm.ts';
 import { newId } from '../domain/ids.ts';
+import type { Mode } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import type { JobRow } from './job-rows.ts';
 import { enqueue } from './queue.ts';
-import { type DeliveryState, webhookAttempts, webhookDeliveries } from './schema.ts';
+import { type DeliveryState, webhookAttempts, webhookDeliveries, webhookEndpoints } from './schema.ts';
+import type { WebhookEndpointRecord } from './types.ts';
 
 export interface DueDelivery {
   /** `evt_…` */
   id: string;
   accountId: string;
-  jobId: string;
+  /** null: a test event */
+  jobId: string | null;
+  /** null: the job's own URL */
+  endpointId: string | null;
   event: WebhookEvent;
   url: string;
   /** since the delivery was created or last resent */
@@ -42,9 +47,12 @@ export interface DeliveryQuery {
 
 export interface DeliveryRecord {
   id: string;
-  jobId: string;
+  /** null: a test event */
+  jobId: string | null;
+  /** null: the job's own URL. The endpoint may be deleted. */
+  endpointId: string | null;
   event: WebhookEvent;
-  /** null when the job was deleted */
+  /** null when the job or the endpoint was deleted */
   url: string | null;
   state: DeliveryState;
   /** since the delivery was created or last resent */
@@ -56,18 +64,78 @@ export interface DeliveryRecord {
   attempts: (DeliveryAttempt & { number: number })[];
 }
 
-/** Creates the delivery, in the transaction that ends the job. */
-export async function createDelivery(tx: Tx, row: JobRow, event: WebhookEvent): Promise<void> {
-  if (row.webhookUrl === null) return;
-  const id = newId('evt');
-  const { accountId, id: jobId, webhookUrl: url } = row;
-  await tx.insert(webhookDeliveries).values({ id, accountId, jobId, event, url, nextAt: sql`now()` });
-  await enqueueDelivery(tx, id, 0);
+/** Creates the deliveries to the job's own URL and to the account's endpoints, in the transaction that ends the job. */
+export async function createDeliveries(tx: Tx, row: JobRow, event: WebhookEvent): Promise<void> {
+  const { accountId, id: jobId, webhookUrl } = row;
+  const endpoints = (await endpointsFor(tx, row, event)).map(({ id, url }) => ({ endpointId: id, url }));
+  const own = webhookUrl === null ? [] : [{ endpointId: null, url: webhookUrl }];
+  for (const target of [...own, ...endpoints]) await insertDelivery(tx, { accountId, jobId, event, ...target });
 }
 
+/** The enabled endpoints that get this event, kept as they are until the commit. */
+function endpointsFor(tx: Tx, { accountId, mode }: { accountId: string; mode: Mode }, event: WebhookEvent): Promise<WebhookEndpointRecord[]> {
+  return tx
+    .select()
+    .from(webhookEndpoints)
+    .where(
+      and(
+        eq(webhookEndpoints.accountId, accountId),
+        eq(webhookEndpoints.mode, mode),
+        eq(webhookEndpoints.enabled, true),
+        sql`${event} = ANY (${webhookEndpoints.events})`,
+      ),
+    )
+    .orderBy(webhookEndpoints.id)
+    .for('share');
+}
+
+/** An event without a job; returns the id of its delivery. */
+export function createTestDelivery(tx: Tx, { id: endpointId, accountId, url }: WebhookEndpointRecord, event: WebhookEvent): Promise<string> {
+  return insertDelivery(tx, { accountId, jobId: null, endpointId, event, url });
+}
+
+async function insertDelivery(tx: Tx, row: Omit<DueDelivery, 'id' | 'failedAttempts'>): Promise<string> {
+  const id = newId('evt');
+  await tx.insert(webhookDeliveries).values({ id, ...row, nextAt: sql`now()` });
+  await enqueueDelivery(tx, id, 0);
+  return id;
+}
+
+/** Locks deliveries in one order: those of a job and those of an endpoint overlap. */
+async function lockDeliveries(tx: Tx, which: SQL | undefined): Promise<string[]> {
+  const rows = await tx.select({ id: webhookDeliveries.id }).from(webhookDeliveries).where(which).orderBy(asc(webhookDeliveries.id)).for('no key update');
+  return rows.map(({ id }) => id);
+}
+
+/** Pending deliveries go to the new URL of their endpoint. */
+export async function redirectDeliveries(tx: Tx, { id, url }: WebhookEndpointRecord): Promise<void> {
+  const ids = await lockDeliveries(tx, pendingOf(id));
+  if (ids.length > 0) await tx.update(webhookDeliveries).set({ url }).where(inArray(webhookDeliveries.id, ids));
+}
+
+/** Stops the pending deliveries of an endpoint. `forget` drops the URLs and responses of all of them, as if their job was deleted. */
+export async function stopDeliveriesOf(tx: Tx, endpointId: string, { forget }: { forget: boolean }): Promise<void> {
+  if (forget) return stopAndForget(tx, and(eq(webhookDeliveries.endpointId, endpointId), isNotNull(webhookDeliveries.url)));
+  const ids = await lockDeliveries(tx, pendingOf(endpointId));
+  if (ids.length === 0) return;
+  await tx
+    .update(webhookDeliveries)
+    .set({ state: 'stopped', nextAt: null, settledAt: sql`now()` })
+    .where(inArray(webhookDeliveries.id, ids));
+  await unqueue(tx, ids);
+}
+
+const pendingOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), eq(webhookDeliveries.state, 'pending'));
+
 /** Stops the deliveries and drops their URL and responses, in the transaction that deletes the job. */
-export async function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
-  const stopped = await tx
+export function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
+  return stopAndForget(tx, eq(webhookDeliveries.jobId, jobId));
+}
+
+async function stopAndForget(tx: Tx, which: SQL | undefined): Promise<void> {
+  const ids = await lockDeliveries(tx, which);
+  if (ids.length === 0) return;
+  await tx
     .update(webhookDeliveries)
     .set({
       url: null,
@@ -75,11 +143,12 @@ export async function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
       nextAt: null,
       settledAt: sql`coalesce(${webhookDeliveries.settledAt}, now())`,
     })
-    .where(eq(webhookDeliveries.jobId, jobId))
-    .returning({ id: webhookDeliveries.id });
-  const ids = stopped.map(({ id }) => id);
-  if (ids.length === 0) return;
+    .where(inArray(webhookDeliveries.id, ids));
   await tx.update(webhookAttempts).set({ responseBody: null }).where(inArray(webhookAttempts.deliveryId, ids));
+  await unqueue(tx, ids);
+}
+
+async function unqueue(tx: Tx, ids: string[]): Promise<void> {
   for (const id of ids) await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${queueKey(id)})`);
 }
 
@@ -120,8 +189,8 @@ export function deliveryQueries(db: Db) {
         .returning();
       if (!row) await queueBusy(db, id);
       if (!row || row.url === null) return null;
-      const { accountId, jobId, event, url, failedAttempts } = row;
-      return { id, accountId, jobId, event, url, failedAttempts };
+      const { accountId, jobId, endpointId, event, url, failedAttempts } = row;
+      return { id, accountId, jobId, endpointId, event, url, failedAttempts };
     },
 
     /** Gives a delivery back without an attempt. */
@@ -146,11 +215,11 @@ export function deliveryQueries(db: Db) {
 
     /**
      * Sends again at once, under the same id, and starts the schedule again. null for an unknown delivery. Throws Error
-     * when its job was deleted, and the URL with it.
+     * when its job or endpoint was deleted, and the URL with it.
      */
     resend: (id: string) => transact(db, (tx) => resend(tx, id)),
 
-    /** Whether the job of a delivery was deleted, and the URL with it. */
+    /** Whether the job or endpoint of a delivery was deleted, and the URL with it. */
     async isGone(id: string): Promise<boolean> {
       const [row] = await db
         .select({ url: webhookDeliveries.url })
@@ -230,13 +299,21 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return null;
-  if (row.url === null) throw new Error(`The job of ${id} was deleted, and the URL with it.`);
+  if (row.url === null) throw new Error(`The job or endpoint of ${id} was deleted, and the URL with it.`);
+  const url = await currentUrl(tx, row);
   await tx
     .update(webhookDeliveries)
-    .set({ state: 'pending', failedAttempts: 0, nextAt: sql`now()`, settledAt: null })
+    .set({ url, state: 'pending', failedAttempts: 0, nextAt: sql`now()`, settledAt: null })
     .where(eq(webhookDeliveries.id, id));
   await enqueueDelivery(tx, id, 0);
-  return (await withAttempts(tx, [{ ...row, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;
+  return (await withAttempts(tx, [{ ...row, url, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;
+}
+
+/** The URL of an endpoint may have changed since. */
+async function currentUrl(tx: Tx, { endpointId, url }: Row): Promise<string | null> {
+  if (endpointId === null) return url;
+  const [endpoint] = await tx.select({ url: webhookEndpoints.url }).from(webhookEndpoints).where(eq(webhookEndpoints.id, endpointId));
+  return endpoint?.url ?? url;
 }
 
 async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: DeliveryQuery): Promise<DeliveryRecord[]> {
@@ -268,8 +345,8 @@ async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]
           .from(webhookAttempts)
           .where(inArray(webhookAttempts.deliveryId, ids))
           .orderBy(asc(webhookAttempts.number));
-  return rows.map(({ id, jobId, event, url, state, failedAttempts, nextAt, createdAt, settledAt }) => ({
-    ...{ id, jobId, event, url, state, failedAttempts, nextAt, createdAt, settledAt },
+  return rows.map(({ id, jobId, endpointId, event, url, state, failedAttempts, nextAt, createdAt, settledAt }) => ({
+    ...{ id, jobId, endpointId, event, url, state, failedAttempts, nextAt, createdAt, settledAt },
     attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),
   }));
 }

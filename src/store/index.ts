@@ -16,11 +16,13 @@ import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
 import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
+import { segmentQueries } from './segments.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { uploadQueries } from './uploads.ts';
 import { userQueries } from './users.ts';
 import { JobFeed, type JobFeedOptions } from './job-feed.ts';
+import { webhookEndpointQueries } from './webhook-endpoints.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
@@ -37,11 +39,13 @@ export { migrate } from './migrate.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
-export type { Step, WorkerDevice } from './schema.ts';
+export type { DeviceClass, SegmentResult, Step, WorkerDevice } from './schema.ts';
+export type { Piece, SegmentFence, SegmentLease } from './segments.ts';
 export type { CertificateRecord, LedgerLine } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
 export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
 export { sessionDays, sessionIdleHours } from './users.ts';
+export type { SigningSecrets } from './webhook-secrets.ts';
 export type { WorkerFacts } from './workers.ts';
 
 export interface StoreOptions {
@@ -62,6 +66,7 @@ export interface Store extends HttpStore {
   keys: ReturnType<typeof keyQueries>;
   jobs: ReturnType<typeof jobQueries>;
   leases: ReturnType<typeof leaseQueries>;
+  segments: ReturnType<typeof segmentQueries>;
   objects: ReturnType<typeof objectQueries>;
   uploads: ReturnType<typeof uploadQueries>;
   workers: ReturnType<typeof workerQueries>;
@@ -69,6 +74,7 @@ export interface Store extends HttpStore {
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
   signingKeys: ReturnType<typeof signingKeyQueries>;
+  webhookEndpoints: ReturnType<typeof webhookEndpointQueries>;
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
   users: ReturnType<typeof userQueries>;
@@ -99,6 +105,7 @@ export function createStore(options: StoreOptions): Store {
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
+    segments: segmentQueries(db),
     objects: objectQueries(db),
     uploads: uploadQueries(db),
     workers: workerQueries(db),
@@ -106,6 +113,7 @@ export function createStore(options: StoreOptions): Store {
     audit: auditQueries(db),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
+    webhookEndpoints: webhookEndpointQueries(db, options.cipher),
     webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
     users: userQueries(db, client, options.cipher),

@@ -12,7 +12,7 @@ import { appendEvent, eventData } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
-import { enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
@@ -186,6 +186,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
       webhookUrl: null,
       metadata: {},
       etaSeconds: null,
+      segmentPlan: null,
       creditsRefunded: job.creditsRefunded + refundedCredits,
     })
     .where(and(eq(jobs.id, job.id), allowsTransition('delete')))
@@ -196,6 +197,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
     .set({ expiresAt: sql`least(expires_at, greatest(created_at + interval '24 hours', now()))` })
     .where(eq(idempotencyKeys.jobId, job.id));
   await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${stepKey(job.id)})`);
+  await dequeueSegments(tx, job.id);
   await stopDeliveries(tx, job.id);
   await enqueueDestroy(tx, job.id);
   if (upload !== null) await enqueueUploadDestroy(tx, upload.id);

@@ -2,20 +2,20 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, isNull, sql } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, ne, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
-import { createDelivery } from './deliveries.ts';
+import { createDeliveries } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { enqueueDestroy, enqueueStep } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueStep } from './queue.ts';
 import { jobs, objects, type Step } from './schema.ts';
 
 export interface Lease {
@@ -23,6 +23,10 @@ export interface Lease {
   fence: Fence;
   step: Step;
   originalKey: string | null;
+  /** what was decided for the segments; null: there are none */
+  segmentPlan: string | null;
+  /** the video is not to be cut into segments */
+  inOnePiece: boolean;
   /** traceparent of the request that created the job */
   traceparent: string | null;
   /** number of earlier failures of this step that counted */
@@ -47,12 +51,12 @@ export interface JobFailure {
 }
 
 /** The condition that this worker holds the lease and that the job's state allows the transition. */
-const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
+export const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
   and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), allowsTransition(transition));
 
-const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
-const noLease = { leaseOwner: null, leaseExpiresAt: null };
-const noDiskWait = { insufficientDiskSince: null, diskWaitSince: null };
+export const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
+export const noLease = { leaseOwner: null, leaseExpiresAt: null };
+export const noDiskWait = { insufficientDiskSince: null, diskWaitSince: null };
 
 export function leaseQueries(db: Db) {
   return {
@@ -143,7 +147,7 @@ export function leaseQueries(db: Db) {
       return db
         .select({ id, resolution, durationSeconds, source, outputSettings })
         .from(jobs)
-        .where(and(eq(jobs.step, 'enhance'), eq(jobs.status, 'running'), isNull(jobs.deletedAt)));
+        .where(and(inArray(jobs.step, ['enhance', 'segments', 'join']), eq(jobs.status, 'running'), isNull(jobs.deletedAt)));
     },
   };
 }
@@ -173,6 +177,8 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
       fence: { jobId, attempt: row.attempt, owner },
       step,
       originalKey: row.originalKey,
+      segmentPlan: row.segmentPlan,
+      inOnePiece: row.inOnePiece,
       traceparent: row.traceparent,
       failures: row.failures,
       insufficientDiskSince: row.insufficientDiskSince,
@@ -256,6 +262,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
       output,
       applied,
       outputKey: stored.key,
+      segmentPlan: null,
       finishedAt: sql`now()`,
       ...noLease,
     })
@@ -264,12 +271,12 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
   if (!row) throw new LeaseLost(fence.jobId);
   if (!isShared) await markStored(tx, stored);
   await enqueueLeftovers(tx, row);
-  await createDelivery(tx, row, 'job.completed');
+  await createDeliveries(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });
 }
 
 /** Ends a locked, unfinished row in error. */
-async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> {
+export async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> {
   const refund = refundOnFailure(row);
   await tx
     .update(jobs)
@@ -279,12 +286,14 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
       errorCode: failure.code,
       errorMessage: failure.message,
       creditsRefunded: row.creditsCharged,
+      segmentPlan: null,
       finishedAt: sql`now()`,
       ...noLease,
     })
     .where(and(eq(jobs.id, row.id), allowsTransition('fail')));
+  await dequeueSegments(tx, row.id);
   await enqueueDestroy(tx, row.id);
-  await createDelivery(tx, row, 'job.failed');
+  await createDeliveries(tx, row, 'job.failed');
   if (refund > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
   }
@@ -350,6 +359,8 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(
     isOpen,
+    // Their segments are queued instead, by src/store/segments.ts.
+    ne(jobs.step, 'segments'),
     isNull(jobs.leaseOwner),
     sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
       AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts

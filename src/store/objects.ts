@@ -1,9 +1,9 @@
 /** The stored objects as the database knows them. Each is registered before its file is stored. */
-import { and, eq, inArray, isNull, not, or, sql } from './orm.ts';
+import { and, eq, inArray, isNull, ne, not, or, sql, type SQLWrapper } from './orm.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
-import { jobs, type ObjectRole, objects } from './schema.ts';
+import { jobs, type ObjectRole, objects, segments } from './schema.ts';
 
 export interface StoredFile {
   key: string;
@@ -29,7 +29,7 @@ export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
   if (rows.length !== 1) throw new Error(`Object ${stored.key} was not registered, or is destroyed`);
 }
 
-const fileNames: Readonly<Record<ObjectRole, string>> = { original: 'original', output: 'output.mp4' };
+const fileNames: Readonly<Record<Exclude<ObjectRole, 'segment'>, string>> = { original: 'original', output: 'output.mp4' };
 
 export interface PendingDeletion {
   keys: string[];
@@ -43,7 +43,7 @@ export function objectQueries(db: Db) {
      * Registers an object before its file is stored and returns its key. The key contains the attempt, so that no attempt
      * overwrites another's file. Throws LeaseLost.
      */
-    registerPendingObject: (fence: Fence, role: ObjectRole): Promise<string> =>
+    registerPendingObject: (fence: Fence, role: Exclude<ObjectRole, 'segment'>): Promise<string> =>
       transact(db, async (tx) => {
         const [held] = await tx
           .select({ id: jobs.id })
@@ -103,7 +103,13 @@ export function objectQueries(db: Db) {
   };
 }
 
-/** All objects of a deleted or failed job; of other jobs those that neither the job nor its current attempt uses. */
+/** Of a piece: the segment that uses it. */
+const ofSegment = and(eq(segments.jobId, objects.jobId), eq(segments.objectKey, objects.key));
+
+/**
+ * All objects of a deleted or failed job; of other jobs those that neither the job, nor its current attempt, nor a segment
+ * uses. A finished job needs no pieces.
+ */
 const isPendingDeletion = and(
   sql`${objects.state} <> 'destroyed'`,
   or(
@@ -112,22 +118,31 @@ const isPendingDeletion = and(
     and(
       sql`${objects.key} IS DISTINCT FROM ${jobs.originalKey}`,
       sql`${objects.key} IS DISTINCT FROM ${jobs.outputKey}`,
-      or(sql`${objects.attempt} < ${jobs.attempt}`, eq(jobs.status, 'done')),
+      or(
+        eq(jobs.status, 'done'),
+        and(ne(objects.role, 'segment'), sql`${objects.attempt} < ${jobs.attempt}`),
+        and(eq(objects.role, 'segment'), isNull(segments.jobId)),
+      ),
     ),
   ),
 );
+
+/** Seconds until a lease expires; 0 without one. */
+const untilNow = (expiresAt: SQLWrapper) =>
+  sql`greatest(0, coalesce(extract(epoch FROM ${expiresAt} - clock_timestamp()), 0))::float8`;
 
 async function pendingDeletion(db: Db, jobId: string): Promise<PendingDeletion> {
   const rows = await db
     .select({
       key: objects.key,
       // Only the attempt that holds the lease may still be writing.
-      busyForS: sql<number>`CASE WHEN ${objects.attempt} = ${jobs.attempt}
-        THEN greatest(0, coalesce(extract(epoch FROM ${jobs.leaseExpiresAt} - clock_timestamp()), 0))::float8
+      busyForS: sql<number>`CASE WHEN ${objects.role} = 'segment' THEN ${untilNow(segments.leaseExpiresAt)}
+        WHEN ${objects.attempt} = ${jobs.attempt} THEN ${untilNow(jobs.leaseExpiresAt)}
         ELSE 0 END`,
     })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
+    .leftJoin(segments, ofSegment)
     .where(and(eq(objects.jobId, jobId), isPendingDeletion));
   return {
     keys: rows.filter((row) => row.busyForS === 0).map((row) => row.key),
@@ -140,6 +155,7 @@ async function requeuePendingDeletions(db: Db, afterS: number, limit: number): P
     .selectDistinct({ jobId: objects.jobId })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
+    .leftJoin(segments, ofSegment)
     .where(
       and(
         isPendingDeletion,

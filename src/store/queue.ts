@@ -6,7 +6,8 @@ import type { Step } from './schema.ts';
 /** The tasks of the queue with their payloads; src/jobs implements them. */
 export interface Tasks {
   job_ingest: { jobId: string };
-  job_enhance: { jobId: string };
+  /** `segment`: the number of one segment; `join`: the step after all of them */
+  job_enhance: { jobId: string; segment?: number; join?: true };
   job_test_mode: { jobId: string };
   objects_destroy: { jobId: string };
   upload_verify: { uploadId: string };
@@ -18,6 +19,9 @@ export type TaskName = keyof Tasks;
 export const taskOfStep: Readonly<Record<Step, TaskName>> = {
   ingest: 'job_ingest',
   enhance: 'job_enhance',
+  // The same task: workers that enhance also join, and autoscalers count one name.
+  segments: 'job_enhance',
+  join: 'job_enhance',
   test_mode: 'job_test_mode',
 };
 
@@ -51,10 +55,30 @@ export function enqueueStep(on: Executor, job: { id: string; step: Step }, delay
 
 export const queuedStep = ({ id, step }: { id: string; step: Step }) => ({
   task: taskOfStep[step],
-  payload: { jobId: id },
+  payload: { jobId: id, ...(step === 'join' ? { join: true } : {}) },
   key: stepKey(id),
   maxAttempts: 3,
 });
+
+/** Queues one segment. The segment's lease decides who works. */
+export function enqueueSegment(on: Executor, { jobId, number }: { jobId: string; number: number }, delayS = 0): Promise<void> {
+  return enqueue(on, {
+    task: 'job_enhance',
+    payload: { jobId, segment: number },
+    key: segmentKey(jobId, number),
+    delayS,
+    maxAttempts: 3,
+    account: accountOfJob(jobId),
+  });
+}
+
+const segmentKey = (jobId: string, number: number): string => `segment:${jobId}:${number}`;
+
+/** Removes the waiting rows of a job's segments. */
+export async function dequeueSegments(on: Executor, jobId: string): Promise<void> {
+  await on.execute(sql`SELECT graphile_worker.remove_job('segment:' || job_id || ':' || number) FROM segments
+    WHERE job_id = ${jobId} AND state <> 'done'`);
+}
 
 export const stepKey = (jobId: string): string => `step:${jobId}`;
 

@@ -60,7 +60,8 @@ export const apiKeys = pgTable('api_keys', {
   access: text('access').$type<KeyAccess>().notNull().default('full'),
 });
 
-export type Step = 'ingest' | 'enhance' | 'test_mode';
+/** `segments`: the segments of a video are enhanced, each under a lease of its own. `join`: they are put together. */
+export type Step = 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
 
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),
@@ -105,10 +106,12 @@ export const jobs = pgTable('jobs', {
   diskWaitSince: timestamptz('disk_wait_since'),
   leaseOwner: text('lease_owner'),
   leaseExpiresAt: timestamptz('lease_expires_at'),
+  segmentPlan: text('segment_plan'),
+  inOnePiece: boolean('in_one_piece').notNull().default(false),
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output';
+export type ObjectRole = 'original' | 'output' | 'segment';
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),
@@ -145,6 +148,38 @@ export const objects = pgTable('objects', {
   storedAt: timestamptz('stored_at'),
   destroyedAt: timestamptz('destroyed_at'),
 });
+
+/** What one segment of a job became. */
+export interface SegmentResult {
+  applied: AppliedEnhancements;
+  device: string;
+}
+
+export const segments = pgTable(
+  'segments',
+  {
+    jobId: text('job_id').notNull(),
+    number: integer('number').notNull(),
+    startSeconds: doublePrecision('start_seconds').notNull(),
+    endSeconds: doublePrecision('end_seconds').notNull(),
+    frames: bigintNumber('frames').notNull(),
+    deviceClass: text('device_class').$type<DeviceClass>().notNull(),
+    state: text('state').$type<'pending' | 'running' | 'done'>().notNull().default('pending'),
+    attempt: integer('attempt').notNull().default(0),
+    failures: integer('failures').notNull().default(0),
+    crashes: integer('crashes').notNull().default(0),
+    diskWaitSince: timestamptz('disk_wait_since'),
+    progress: doublePrecision('progress').notNull().default(0),
+    leaseOwner: text('lease_owner'),
+    leaseExpiresAt: timestamptz('lease_expires_at'),
+    objectKey: text('object_key'),
+    sha256: text('sha256'),
+    result: jsonb('result').$type<SegmentResult>(),
+  },
+  (table) => [primaryKey({ columns: [table.jobId, table.number] })],
+);
+
+export type DeviceClass = 'cpu' | 'cuda';
 
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
@@ -267,6 +302,11 @@ export type EventKind =
   | 'key.revoked'
   | 'webhook_secret.rotated'
   | 'webhook_secret.switched'
+  | 'webhook_endpoint.created'
+  | 'webhook_endpoint.changed'
+  | 'webhook_endpoint.deleted'
+  | 'webhook_endpoint.secret_rotated'
+  | 'webhook_endpoint.secret_switched'
   | 'user.created'
   | 'user.password_changed'
   | 'operator.added'
@@ -300,6 +340,17 @@ export const certificates = pgTable('certificates', {
   issuedAt: timestamptz('issued_at').notNull(),
 });
 
+export const webhookEndpoints = pgTable('webhook_endpoints', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
+  url: text('url').notNull(),
+  events: text('events').array().$type<WebhookEvent[]>().notNull(),
+  description: text('description').notNull().default(''),
+  enabled: boolean('enabled').notNull().default(true),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+});
+
 export const webhookSecrets = pgTable('webhook_secrets', {
   id: bigintNumber('id').generatedAlwaysAsIdentity().primaryKey(),
   accountId: text('account_id').notNull(),
@@ -307,6 +358,7 @@ export const webhookSecrets = pgTable('webhook_secrets', {
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   expiresAt: timestamptz('expires_at'),
   switchedAt: timestamptz('switched_at'),
+  endpointId: text('endpoint_id'),
 });
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
@@ -314,7 +366,7 @@ export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
 export const webhookDeliveries = pgTable('webhook_deliveries', {
   id: text('id').primaryKey(),
   accountId: text('account_id').notNull(),
-  jobId: text('job_id').notNull(),
+  jobId: text('job_id'),
   event: text('event').$type<WebhookEvent>().notNull(),
   url: text('url'),
   state: text('state').$type<DeliveryState>().notNull().default('pending'),
@@ -323,6 +375,7 @@ export const webhookDeliveries = pgTable('webhook_deliveries', {
   busyUntil: timestamptz('busy_until'),
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   settledAt: timestamptz('settled_at'),
+  endpointId: text('endpoint_id'),
 });
 
 export const webhookAttempts = pgTable(

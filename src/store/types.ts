@@ -3,6 +3,7 @@ import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
+import type { WebhookEvent } from '../domain/webhooks.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
@@ -249,6 +250,53 @@ export interface JobStore {
   watch(accountId: string, mode: Mode, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
 }
 
+export interface WebhookEndpointRecord {
+  /** `hook_…` */
+  id: string;
+  accountId: string;
+  mode: Mode;
+  url: string;
+  events: WebhookEvent[];
+  description: string;
+  enabled: boolean;
+  createdAt: Date;
+}
+
+export type CreateWebhookEndpoint = Pick<WebhookEndpointRecord, 'accountId' | 'mode' | 'url' | 'events' | 'description'>;
+export type UpdateWebhookEndpoint = Partial<Pick<WebhookEndpointRecord, 'url' | 'events' | 'description' | 'enabled'>>;
+
+/** Both modes unless it names one. */
+export interface WhichWebhookEndpoint {
+  accountId: string;
+  id: string;
+  mode?: Mode;
+}
+
+/** An endpoint with its newest secret, which is shown only when it is new. */
+export interface NewEndpointSecret {
+  endpoint: WebhookEndpointRecord;
+  secret: string;
+  /** when `x-service-signature` switches to it by itself; null when it signs already */
+  switchesAt: Date | null;
+}
+
+/** null: unknown, another account's or the other mode's endpoint. */
+export interface WebhookEndpointStore {
+  /** Throws ReelmendError `webhook_endpoint_limit_reached`. */
+  create(input: CreateWebhookEndpoint, actor?: Actor): Promise<NewEndpointSecret>;
+  /** Newest first; both modes unless one is named. */
+  list(accountId: string, mode?: Mode): Promise<WebhookEndpointRecord[]>;
+  get(which: WhichWebhookEndpoint): Promise<WebhookEndpointRecord | null>;
+  update(which: WhichWebhookEndpoint, change: UpdateWebhookEndpoint, actor?: Actor): Promise<WebhookEndpointRecord | null>;
+  /** False: null of the others. */
+  delete(which: WhichWebhookEndpoint, actor?: Actor): Promise<boolean>;
+  rotateSecret(which: WhichWebhookEndpoint, actor?: Actor): Promise<NewEndpointSecret | null>;
+  /** `x-service-signature` uses the newest secret from now on. */
+  switchSecret(which: WhichWebhookEndpoint, actor?: Actor): Promise<WebhookEndpointRecord | null>;
+  /** Queues a test event; returns the id of its delivery. */
+  test(which: WhichWebhookEndpoint, event: WebhookEvent): Promise<string | null>;
+}
+
 /** The part of the store that http needs. */
 export interface HttpStore {
   keys: KeyStore;
@@ -258,6 +306,7 @@ export interface HttpStore {
   rateLimits: RateLimitStore;
   audit: AuditStore;
   certificates: CertificateStore;
+  webhookEndpoints: WebhookEndpointStore;
   /** true when the database answers, for readiness */
   ping(): Promise<boolean>;
 }

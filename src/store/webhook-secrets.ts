@@ -1,5 +1,5 @@
 /**
- * Secrets that sign an account's webhooks, stored encrypted. One is current. For 24 h after a rotation, the old and the new
+ * Secrets that sign webhooks, stored encrypted: of an account for the URLs of its jobs, or of a webhook endpoint. One is current. For 24 h after a rotation, the old and the new
  * secret both sign `webhook-signature`. `x-service-signature` contains one signature only: the old secret makes it until
  * the account switches or the 24 h are over.
  */
@@ -23,6 +23,21 @@ export interface SigningSecrets {
   serviceSecret: string;
 }
 
+/** Whose secrets. */
+export interface SecretOwner {
+  accountId: string;
+  /** null: the account's own, for the URLs of jobs */
+  endpointId: string | null;
+}
+
+const accountOwner = (accountId: string): SecretOwner => ({ accountId, endpointId: null });
+
+const ofOwner = ({ accountId, endpointId }: SecretOwner) =>
+  and(
+    eq(webhookSecrets.accountId, accountId),
+    endpointId === null ? isNull(webhookSecrets.endpointId) : eq(webhookSecrets.endpointId, endpointId),
+  );
+
 export interface SecretsOverview extends SigningSecrets {
   /** newest first; the end of the newest is null */
   all: { secret: string; expiresAt: Date | null }[];
@@ -38,12 +53,19 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return { secrets, serviceSecret };
     },
 
+    /** null for an endpoint that was deleted */
+    async signingOfEndpoint(owner: { accountId: string; endpointId: string }): Promise<SigningSecrets | null> {
+      const rows = await readActive(db, required(cipher), owner);
+      return rows.length === 0 ? null : describe(rows);
+    },
+
     /** The same, with the times at which replaced secrets expire. */
     async overview(accountId: string): Promise<SecretsOverview> {
-      const rows = await readActive(db, required(cipher), accountId);
+      const owner = accountOwner(accountId);
+      const rows = await readActive(db, required(cipher), owner);
       if (rows[0]?.expiresAt === null) return describe(rows);
-      await addSecret(db, required(cipher), accountId);
-      return describe(await readActive(db, required(cipher), accountId));
+      await addSecret(db, required(cipher), owner);
+      return describe(await readActive(db, required(cipher), owner));
     },
 
     /** A new current secret; the one before it signs for another 24 h. null for an unknown account. */
@@ -57,18 +79,7 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
     switchNow: (accountId: string, actor: Actor = {}): Promise<boolean> =>
       transact(db, async (tx) => {
         await lockAccount(tx, accountId);
-        const switched = await tx
-          .update(webhookSecrets)
-          .set({ switchedAt: sql`now()` })
-          .where(
-            and(
-              eq(webhookSecrets.accountId, accountId),
-              isNull(webhookSecrets.switchedAt),
-              gt(webhookSecrets.expiresAt, sql`now()`),
-            ),
-          )
-          .returning({ id: webhookSecrets.id });
-        if (switched.length === 0) return false;
+        if (!(await switchSecret(tx, accountOwner(accountId)))) return false;
         await appendEvent(tx, { accountId, kind: 'webhook_secret.switched', data: { ...actor } });
         return true;
       }),
@@ -77,32 +88,54 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
 
 async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Actor): Promise<string | null> {
   if ((await lockAccount(tx, accountId)) === null) return null;
-  // An account without one gets it first, so that nobody else makes one in between.
-  await addSecret(tx, cipher, accountId);
-  await tx
-    .update(webhookSecrets)
-    .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
-    .where(and(eq(webhookSecrets.accountId, accountId), isNull(webhookSecrets.expiresAt)));
-  const secret = await addSecret(tx, cipher, accountId);
+  const { secret } = await replaceSecret(tx, cipher, accountOwner(accountId));
   const data = { overlap_hours: overlapHours, ...actor };
   await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data });
   return secret;
 }
 
+/** A new current secret; the one before it signs for another 24 h. The caller holds a lock on the owner. */
+export async function replaceSecret(tx: Tx, cipher: SecretCipher, owner: SecretOwner): Promise<{ secret: string; overlapHours: number }> {
+  // An owner without one gets it first, so that nobody else makes one in between.
+  await addSecret(tx, cipher, owner);
+  await tx
+    .update(webhookSecrets)
+    .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
+    .where(and(ofOwner(owner), isNull(webhookSecrets.expiresAt)));
+  return { secret: await addSecret(tx, cipher, owner), overlapHours };
+}
+
+/** The same as `switchNow` of any owner. The caller holds a lock on it. */
+export async function switchSecret(tx: Tx, owner: SecretOwner): Promise<boolean> {
+  const switched = await tx
+    .update(webhookSecrets)
+    .set({ switchedAt: sql`now()` })
+    .where(and(ofOwner(owner), isNull(webhookSecrets.switchedAt), gt(webhookSecrets.expiresAt, sql`now()`)))
+    .returning({ id: webhookSecrets.id });
+  return switched.length > 0;
+}
+
+/** The secrets of an owner that has one. */
+export const describeSecrets = async (on: Executor, cipher: SecretCipher, owner: SecretOwner): Promise<SecretsOverview> =>
+  describe(await readActive(on, cipher, owner));
+
 /** Called for every new account, if the store has a cipher. */
 export async function addFirstSecret(tx: Tx, cipher: SecretCipher | undefined, accountId: string): Promise<void> {
-  if (cipher) await addSecret(tx, cipher, accountId);
+  if (cipher) await addSecret(tx, cipher, accountOwner(accountId));
 }
 
 /** Stores a new secret unless there is a current one. */
-async function addSecret(on: Executor, cipher: SecretCipher, accountId: string): Promise<string> {
+export async function addSecret(on: Executor, cipher: SecretCipher, owner: SecretOwner): Promise<string> {
   const secret = newWebhookSecret();
   await on
     .insert(webhookSecrets)
-    .values({ accountId, secret: cipher.encrypt('webhook-secret', accountId, secret) })
+    .values({ ...owner, secret: cipher.encrypt('webhook-secret', ownerId(owner), secret) })
     .onConflictDoNothing();
   return secret;
 }
+
+/** Authenticated with each secret: it cannot be moved to another owner. */
+const ownerId = ({ accountId, endpointId }: SecretOwner): string => endpointId ?? accountId;
 
 interface ActiveSecret {
   secret: string;
@@ -112,19 +145,19 @@ interface ActiveSecret {
 }
 
 /** Newest first. */
-async function readActive(on: Executor, cipher: SecretCipher, accountId: string): Promise<ActiveSecret[]> {
+async function readActive(on: Executor, cipher: SecretCipher, owner: SecretOwner): Promise<ActiveSecret[]> {
   const rows = await on
     .select()
     .from(webhookSecrets)
     .where(
       and(
-        eq(webhookSecrets.accountId, accountId),
+        ofOwner(owner),
         or(isNull(webhookSecrets.expiresAt), gt(webhookSecrets.expiresAt, sql`now()`)),
       ),
     )
     .orderBy(desc(webhookSecrets.id));
   return rows.map(({ secret, expiresAt, switchedAt }) => ({
-    secret: cipher.decrypt('webhook-secret', accountId, secret),
+    secret: cipher.decrypt('webhook-secret', ownerId(owner), secret),
     expiresAt,
     switchedAt,
   }));
@@ -141,7 +174,7 @@ function describe(active: ActiveSecret[]): SecretsOverview {
   };
 }
 
-function required(cipher: SecretCipher | undefined): SecretCipher {
+export function required(cipher: SecretCipher | undefined): SecretCipher {
   if (!cipher) throw new Error('The store was opened without a cipher, so it keeps no secrets');
   return cipher;
 }

@@ -20,6 +20,9 @@ const bodies: Readonly<Record<string, unknown>> = {
   consoleCreateUpload: { mode: 'test', request: { file_name: 'a.mov', size_bytes: 5 } },
   consoleCompleteUpload: { sha256: '0'.repeat(64) },
   consoleTestWebhook: { url: 'https://hooks.example.com/', event: 'job.completed' },
+  consoleCreateWebhookEndpoint: { mode: 'test', request: { url: 'https://hooks.example.com/' } },
+  consoleUpdateWebhookEndpoint: { enabled: false },
+  consoleTestWebhookEndpoint: { event: 'job.completed' },
   operatorDecide: { decision: 'approved' },
   operatorGrant: { credits: 1 },
 };
@@ -43,7 +46,9 @@ const kindOf = ({ path }: Operation) =>
           ? ('acct' as const)
           : path.includes('/uploads/')
             ? ('upl' as const)
-            : ('job' as const);
+            : path.includes('/webhook-endpoints/')
+              ? ('hook' as const)
+              : ('job' as const);
 
 let world: ConsoleWorld;
 let operator: Person;
@@ -160,7 +165,7 @@ describe.each(forOperators)('$id', (operation) => {
 
 describe.each(withId)('$id', (operation) => {
   it('404 for what is not there, and for what is no id', async () => {
-    const code = { job: 'job_not_found', upl: 'upload_not_found' }[kindOf(operation) as string] ?? 'not_found';
+    const code = { job: 'job_not_found', upl: 'upload_not_found', hook: 'webhook_endpoint_not_found' }[kindOf(operation) as string] ?? 'not_found';
     for (const id of [newId(kindOf(operation)), 'x', '1', `${kindOf(operation)}_${'0'.repeat(25)}u`]) {
       const response = await send(operator.browser, operation, { id });
       expect(response.status, id).toBe(404);

@@ -10,6 +10,9 @@ const bodies: Readonly<Record<string, unknown>> = {
   createUpload: { file_name: 'a.mov', size_bytes: 5 },
   completeUpload: { sha256: '0'.repeat(64) },
   updateAccount: { retention_days: 7 },
+  createWebhookEndpoint: { url: 'https://hooks.example.com/' },
+  updateWebhookEndpoint: { enabled: false },
+  testWebhookEndpoint: { event: 'job.completed' },
 };
 /** Those of the console are in console-every-operation.test.ts. */
 const forKeys = operations.filter(({ path }) => !path.startsWith('/console/'));
@@ -17,8 +20,11 @@ const having = (status: string) => forKeys.filter(({ statuses }) => statuses.inc
 const secured = having('401');
 const withBody = forKeys.filter(({ id }) => id in bodies);
 
+/** Prefix of the id that an operation's path takes. */
+const idKind = (path: string) => (path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job');
+
 function send(api: Api, { id, method, path }: Operation, options: RequestOptions = {}) {
-  const address = path.replace('{id}', newId(path.startsWith('/v1/uploads/') ? 'upl' : 'job')).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
+  const address = path.replace('{id}', newId(idKind(path))).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
   const json = id in bodies && options.body === undefined ? { json: bodies[id] } : {};
   return api.request(address, { method: method.toUpperCase(), key: api.keys.liveSecure, ...json, ...options });
 }

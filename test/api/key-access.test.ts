@@ -12,7 +12,7 @@ const creating = ['createJob', 'createQuote', 'createUpload', 'getUpload', 'comp
 
 /** No operation gets a body: those that are allowed say 400 or 404, after the check of the key. */
 function send(api: Api, { method, path }: Operation, key: string) {
-  const address = path.replace('{id}', newId(path.startsWith('/v1/uploads/') ? 'upl' : 'job'));
+  const address = path.replace('{id}', newId(path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job'));
   return api.request(address, { method: method.toUpperCase(), key });
 }
 
@@ -22,8 +22,9 @@ describe.each(secured)('$id', (operation) => {
     ['create_only', creating.includes(operation.id)],
   ] as const)('with a %s key: allowed is %s, anything else is 403 key_access_denied', async (access, allowed) => {
     const api = makeApi();
-    for (const mode of ['live', 'test'] as const) {
-      const response = await send(api, operation, api.store.addKey(mode, 'secure', { access }));
+    const keys = (['live', 'test'] as const).map((mode) => api.store.addKey(mode, 'secure', { access }));
+    for (const key of keys) {
+      const response = await send(api, operation, key);
       if (allowed) {
         expect([200, 400, 404]).toContain(response.status);
         await response.body?.cancel();

@@ -126,6 +126,27 @@ def new_job():
     return console("POST", "/jobs", body).json()["id"]
 
 
+def new_endpoint():
+    body = {"mode": "test", "request": {"url": WEBHOOK}}
+    # The fuzzer's own would soon reach the limit of ten.
+    for endpoint in console("GET", "/webhook-endpoints").json()["data"][4:]:
+        requests.delete(CONSOLE["url"] + "/console/api/webhook-endpoints/" + endpoint["id"], headers=OURS, timeout=30)
+    return console("POST", "/webhook-endpoints", body).json()["endpoint"]["id"]
+
+
+def use_own_endpoint(case):
+    """Every other well-formed id of a webhook endpoint becomes that of a new one."""
+    headers = case.headers or {}
+    if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
+        return
+    address = SERVICE["url"] + "/v1/webhook-endpoints"
+    for endpoint in requests.get(address, headers=SERVICE["headers"], timeout=30).json()["data"][4:]:
+        requests.delete(address + "/" + endpoint["id"], headers=SERVICE["headers"], timeout=30)
+    response = requests.post(address, json={"url": WEBHOOK}, headers=SERVICE["headers"], timeout=30)
+    response.raise_for_status()
+    case.path_parameters = {"id": response.json()["endpoint"]["id"]}
+
+
 def new_console_upload():
     """An upload whose part has arrived."""
     upload = console("POST", "/uploads", {"mode": "test", "request": {"file_name": "fuzz.mp4", "size_bytes": 5}}).json()
@@ -137,6 +158,11 @@ REAL_IDS = {
     "consoleGetUpload": new_console_upload,
     "consoleCompleteUpload": new_console_upload,
     "consoleDeleteUpload": new_console_upload,
+    "consoleUpdateWebhookEndpoint": new_endpoint,
+    "consoleDeleteWebhookEndpoint": new_endpoint,
+    "consoleRotateWebhookEndpointSecret": new_endpoint,
+    "consoleSwitchWebhookEndpointSecret": new_endpoint,
+    "consoleTestWebhookEndpoint": new_endpoint,
     "consoleEndSession": lambda: new_session()[1],
     "consoleRenameKey": new_key,
     "consoleRevokeKey": new_key,
@@ -149,6 +175,17 @@ REAL_IDS = {
     "operatorDecide": lambda: CONSOLE["account"],
     "operatorGrant": lambda: CONSOLE["account"],
 }
+
+
+ENDPOINT_CALLS = {
+    "getWebhookEndpoint",
+    "updateWebhookEndpoint",
+    "deleteWebhookEndpoint",
+    "rotateWebhookEndpointSecret",
+    "switchWebhookEndpointSecret",
+    "testWebhookEndpoint",
+}
+URL_OF_ITS_OWN = {"consoleTestWebhook", "createWebhookEndpoint", "updateWebhookEndpoint", "consoleUpdateWebhookEndpoint"}
 
 
 def as_ours(case):
@@ -191,6 +228,8 @@ def before_call(context, case, kwargs):
         use_deleted_job(case)
     elif operation == "uploadPart":
         use_part_url(case)
+    elif operation in ENDPOINT_CALLS:
+        use_own_endpoint(case)
     elif operation == "completeUpload":
         use_sent_upload(case)
     elif operation in ("createJob", "consoleCreateJob"):
@@ -198,11 +237,13 @@ def before_call(context, case, kwargs):
     body = case.body
     if not isinstance(body, dict):
         return
-    if operation == "consoleTestWebhook" and is_address(body.get("url")):
+    if operation in URL_OF_ITS_OWN and is_address(body.get("url")):
         body["url"] = WEBHOOK
     # The console wraps the body of a job.
     if isinstance(body.get("request"), dict):
         body = body["request"]
+    if operation == "consoleCreateWebhookEndpoint" and is_address(body.get("url")):
+        body["url"] = WEBHOOK
     if is_address(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
     if isinstance(body.get("model"), str) and MODEL.fullmatch(body["model"]):

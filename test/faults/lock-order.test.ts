@@ -1,7 +1,7 @@
 /** All transactions lock in one order, so that none waits for another that waits for it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { createStore, type Store } from '../../src/store/index.ts';
+import { createStore, LeaseLost, type Store } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
@@ -31,6 +31,11 @@ async function leased({ jobId }: Scene) {
   return (await store.leases.acquire(jobId, 'ingest', 'worker', 60))!.fence;
 }
 
+const makeEndpoint = (accountId: string) =>
+  store.webhookEndpoints.create({
+    ...{ accountId, mode: 'live', url: 'https://hooks.example.com/', events: ['job.completed', 'job.failed'], description: '' },
+  });
+
 /** Transactions that lock a job or an account and append to the audit log. */
 const writers: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>> = {
   'deletion of a job': async ({ account, jobId }) => () => store.jobs.delete(account.id, 'live', jobId),
@@ -58,6 +63,14 @@ const writers: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>>
   approval: async ({ account }) => () => store.accounts.reject(account.id),
   'change of the plan': async ({ account }) => () => store.accounts.setPlan(account.id, 'studio'),
   'closing of an account': async ({ account }) => () => store.accounts.close(account.id),
+  'change of a webhook endpoint': async ({ account }) => {
+    const { endpoint } = await makeEndpoint(account.id);
+    return () => store.webhookEndpoints.update({ accountId: account.id, id: endpoint.id }, { enabled: false });
+  },
+  'deletion of a webhook endpoint': async ({ account }) => {
+    const { endpoint } = await makeEndpoint(account.id);
+    return () => store.webhookEndpoints.delete({ accountId: account.id, id: endpoint.id });
+  },
   'new webhook secret': async ({ account }) => () => store.webhookSecrets.rotate(account.id),
 };
 
@@ -91,6 +104,29 @@ describe('an entry of the audit log', () => {
 });
 
 describe('everybody at once', () => {
+  it('jobs end and are deleted while endpoints are made, changed and deleted', async () => {
+    const account = await fundedAccount(store, 1000);
+    const jobs = await Promise.all(Array.from({ length: 10 }, () => liveJob(account)));
+    const made = await Promise.all(Array.from({ length: 5 }, () => makeEndpoint(account.id)));
+    const fences = await Promise.all(jobs.map(({ id }) => leased({ account, jobId: id })));
+    const work: Promise<unknown>[] = [
+      ...fences.map((fence) => store.leases.fail(fence, { code: 'processing_failed', message: 'No.' })),
+      ...jobs.slice(0, 5).map(({ id }) => store.jobs.delete(account.id, 'live', id)),
+      ...made.flatMap(({ endpoint: { id } }, n) => [
+        store.webhookEndpoints.update({ accountId: account.id, id }, { url: `https://hooks.example.com/${n}` }),
+        store.webhookEndpoints.rotateSecret({ accountId: account.id, id }),
+        n % 2 === 0 ? store.webhookEndpoints.delete({ accountId: account.id, id }) : makeEndpoint(account.id),
+      ]),
+    ];
+    const failures = (await Promise.allSettled(work)).flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(failures.filter((error) => !(error instanceof LeaseLost))).toEqual([]);
+    const left = (await store.webhookEndpoints.list(account.id)).map(({ id }) => id);
+    const orphans = await world.sql`SELECT 1 FROM webhook_deliveries
+      WHERE account_id = ${account.id} AND state = 'pending' AND endpoint_id <> ALL (${left})`;
+    expect(orphans).toHaveLength(0);
+    expect(await store.ledgerCheck()).toEqual([]);
+  });
+
   it('17.30: results handed out, jobs deleted, credits granted, keys and secrets replaced', async () => {
     const account = await fundedAccount(store, 1000);
     const jobs = await Promise.all(Array.from({ length: 12 }, () => liveJob(account)));

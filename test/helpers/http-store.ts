@@ -186,6 +186,17 @@ export class ApiStore implements HttpStore {
     get: async (accountId, mode, jobId) => (await this.#query()).certificates.get(accountId, mode, jobId),
   };
 
+  readonly webhookEndpoints: HttpStore['webhookEndpoints'] = {
+    create: async (input, actor) => (await this.#query()).webhookEndpoints.create(input, actor),
+    list: async (accountId, mode) => (await this.#query()).webhookEndpoints.list(accountId, mode),
+    get: async (which) => (await this.#query()).webhookEndpoints.get(which),
+    update: async (which, change, actor) => (await this.#query()).webhookEndpoints.update(which, change, actor),
+    delete: async (which, actor) => (await this.#query()).webhookEndpoints.delete(which, actor),
+    rotateSecret: async (which, actor) => (await this.#query()).webhookEndpoints.rotateSecret(which, actor),
+    switchSecret: async (which, actor) => (await this.#query()).webhookEndpoints.switchSecret(which, actor),
+    test: async (which, event) => (await this.#query()).webhookEndpoints.test(which, event),
+  };
+
   readonly jobs: HttpStore['jobs'] = {
     findReplay: async (accountId, mode, idempotency) => (await this.#query()).jobs.findReplay(accountId, mode, idempotency),
     create: async (input) => (await this.#query()).jobs.create(input),

@@ -12,10 +12,14 @@ import type {
   EnhancePlan,
   EnhanceRequest,
   EnhanceResult,
+  JoinRequest,
+  JoinResult,
   Media,
   ModelReport,
+  PlanSegmentsRequest,
   ProbeRequest,
   ProbeResult,
+  SegmentPlan,
   WarmPoolHandle,
   WarmPoolRequest,
 } from '../../src/media/types.ts';
@@ -88,7 +92,8 @@ export class FakeMedia implements Media {
     try {
       await readFile(request.inputPath);
       const result = await this.onEnhance(request);
-      await writeFile(join(request.outputDir, request.outputName), `enhanced ${request.options.target}`);
+      const { target, piece } = request.options;
+      await writeFile(join(request.outputDir, request.outputName), piece === undefined ? `enhanced ${target}` : `piece ${piece.index}`);
       return result;
     } finally {
       this.running--;
@@ -112,6 +117,18 @@ export class FakeMedia implements Media {
 
   plan(): Promise<EnhancePlan> {
     return Promise.reject(new Error('nothing is planned here'));
+  }
+
+  onPlanSegments: (request: PlanSegmentsRequest) => Promise<SegmentPlan> = () => Promise.reject(new Error('no segments are planned here'));
+
+  planSegments(request: PlanSegmentsRequest): Promise<SegmentPlan> {
+    return this.onPlanSegments(request);
+  }
+
+  onJoin: (request: JoinRequest) => Promise<JoinResult> = () => Promise.reject(new Error('nothing is joined here'));
+
+  join(request: JoinRequest): Promise<JoinResult> {
+    return this.onJoin(request);
   }
 
   checkModel(): Promise<ModelReport> {

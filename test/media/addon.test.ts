@@ -49,6 +49,10 @@ it('is refused when it was built from older sources', () => {
 describe('wrong arguments', () => {
   const at4k = { target: '4k' };
   const calls: [string, () => unknown, string][] = [
+    ['enhance', () => addon.enhance('a', 'b', { ...at4k, piece: {} } as never), 'a text for piece.plan but received undefined'],
+    ['planSegments', () => addon.planSegments('a', { ...at4k, lengths: { wantedS: 0 } } as never), 'for lengths.wantedS but received 0'],
+    ['joinSegments', () => addon.joinSegments('a', 'b', 'c' as never, 'd'), "an array for pieces but received 'c'"],
+    ['joinSegments', () => addon.joinSegments('a', 'b', ['c', ''], 'd'), "a path for pieces[1] but received ''"],
     ['probe', () => addon.probe(undefined as never), 'a path or a byte source for source but received undefined'],
     ['probe', () => addon.probe(''), "a path for source but received ''"],
     ['probe', () => addon.probe('a\0b'), 'a path for source'],

@@ -111,14 +111,13 @@ class Run:
         say(f'{file.name}: done')
 
     def keep(self, clip, found, group, label):
-        """Crops of the middle frame for sheets and for the judge."""
-        first = next(iter(found.values()))
-        at = len(first.luma) // 2
+        """Crops of a frame for sheets and for the judge."""
+        first, at = next(iter(found.values())), shown_frame(found)
         truth = None if clip.truth is None else clip.truth[at]
         reference = first.luma[at] if truth is None else luma(truth)
         for size in (sheets.CROP, sheets.PAIR):
             part = sheets.most_textured(reference, size)
-            crops = {name: made.rgb(at, part) for name, made in found.items() if len(made.luma) > at}
+            crops = {name: made.rgb(at, part) for name, made in found.items()}
             if size == sheets.PAIR:
                 if clip.chain != goals.CLEAN:  # nothing was damaged there
                     self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
@@ -130,6 +129,12 @@ class Run:
         return {'seed': clips.SEED, 'candidate': self.args.candidate, 'methods': order, 'output': 'H.264, CRF 1',
                 'means': goals.damaged_means(self.clips), 'chains': goals.table(self.clips), 'clips': self.clips, 'real': self.real,
                 'goals': goals.goals(self.clips, self.args.candidate) if self.clips else []}
+
+
+def shown_frame(found):
+    """The number of the frame that sheets show: the middle one, or the last that every method made (slow ones make few)."""
+    counts = [len(made.luma) for made in found.values()]
+    return min(max(counts) // 2, min(counts) - 1)
 
 
 def real_clip(file, frames):

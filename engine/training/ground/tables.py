@@ -138,7 +138,7 @@ def _real_damage():
         '`engine/bench/real/README.md`); all are enhanced to 1080p. Group `real`: clips as people have them, whose truth nobody '
         'knows. Other groups and tables, where there are any: validation photographs as moving pictures through fixed chains of '
         'damage, means of all damaged chains. Crops are where the picture has most texture.\n\n'
-        + page.read_text())
+        + page.read_text().lstrip())
 
 
 def _training(models):

@@ -262,6 +262,12 @@ def test_a_sheet_shows_the_methods_that_ran_in_order():
     assert sheets.described('real', [('web', crops())]) == 'real: crops side by side, columns Lanczos, fast, auto, realesr-animevideov3, truth; rows web'
 
 
+@pytest.mark.parametrize('counts, at', [((6, 6), 3), ((3, 1), 0), ((6, 2), 1), ((1,), 0)])
+def test_sheets_show_a_frame_that_every_method_made(counts, at):
+    made = {str(n): methods.Made([np.zeros((4, 4))] * count, None) for n, count in enumerate(counts)}
+    assert command.shown_frame(made) == at
+
+
 def test_the_most_textured_part_is_found():
     picture = np.full((200, 300), 90.0)
     picture[120:170, 200:260] += 60 * np.random.default_rng(5).standard_normal((50, 60))

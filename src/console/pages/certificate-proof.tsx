@@ -47,6 +47,13 @@ export function CertificateProof({ jws }: { jws: string }) {
   );
 }
 
+const roleNames = {
+  original: 'Source',
+  output: 'Result',
+  segment: 'Piece of the result',
+  upload: 'Upload',
+} as const satisfies Record<CertificatePayload['objects'][number]['role'], string>;
+
 const deletions = {
   customer: 'Deleted on request',
   retention: 'Deleted at the end of the retention',
@@ -67,7 +74,7 @@ function Verified({ payload }: { payload: CertificatePayload }) {
           ...payload.objects.map(
             (object) =>
               [
-                object.role === 'original' ? 'Source' : 'Result',
+                roleNames[object.role],
                 <span key={object.key} className="stack-s">
                   <span>
                     {object.size_bytes === null ? 'never complete' : formatBytes(object.size_bytes)}, verified absent {formatDateTimeFull(object.verified_absent_at)}

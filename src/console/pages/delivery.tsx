@@ -39,10 +39,15 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
           ['State', <Badge key="state" tone={tone}>{text}</Badge>],
           [
             'Job',
-            <Link key="job" href={`/jobs/${delivery.job_id}`} onClick={onClose}>
-              <code>{delivery.job_id}</code>
-            </Link>,
+            delivery.job_id === null ? (
+              'none: a test event'
+            ) : (
+              <Link key="job" href={`/jobs/${delivery.job_id}`} onClick={onClose}>
+                <code>{delivery.job_id}</code>
+              </Link>
+            ),
           ],
+          ...(delivery.endpoint_id === null ? [] : ([['Endpoint', <code key="endpoint">{delivery.endpoint_id}</code>]] as const)),
           ['Id', <code key="id">{delivery.id}</code>],
           ...(delivery.next_at === null ? [] : ([['Next attempt', <Ago key="next" at={delivery.next_at} />]] as const)),
         ]}
@@ -72,7 +77,7 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
 
 function requestText({ request }: ConsoleDeliveryDetail): string {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
-  return [`${request.method} ${request.url ?? '(deleted with its job)'}`, ...headers, '', request.body].join('\n');
+  return [`${request.method} ${request.url ?? '(deleted)'}`, ...headers, '', request.body].join('\n');
 }
 
 function Attempt({ attempt }: { attempt: ConsoleDeliveryAttempt }) {

@@ -26,14 +26,16 @@ import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { DeliveryDialog } from './delivery.tsx';
 import { deliveryStates } from './delivery-state.ts';
+import { EndpointsPanel } from './webhook-endpoints.tsx';
 
 export function WebhooksPage() {
   return (
-    <Page title="Webhooks" intro="When a job ends, the service sends a signed event to the webhook URL of the job. It retries failed deliveries for a day.">
+    <Page title="Webhooks" intro="When a job ends, the service sends a signed event to the webhook URL of the job and to your endpoints. It retries failed deliveries for a day.">
       <div className="halves">
         <SecretPanel />
         <TestPanel />
       </div>
+      <EndpointsPanel />
       <Deliveries />
     </Page>
   );
@@ -219,7 +221,7 @@ function Deliveries() {
         {(deliveries) =>
           deliveries.length === 0 ? (
             <Empty icon={Webhook} title={state === '' && job === undefined ? 'No deliveries yet' : 'No delivery matches'}>
-              Set a webhook URL in a job, or send a test event.
+              Set a webhook URL in a job, add an endpoint, or send a test event.
             </Empty>
           ) : (
             <DeliveryTable deliveries={deliveries} onOpen={setOpen} />
@@ -241,7 +243,7 @@ function DeliveryTable({ deliveries, onOpen }: { deliveries: readonly ConsoleDel
             <code>{delivery.event}</code>
           </td>
           <td data-label="URL">
-            <span className="wrap-anywhere">{delivery.url ?? <span className="muted">deleted with its job</span>}</span>
+            <span className="wrap-anywhere">{delivery.url ?? <span className="muted">deleted</span>}</span>
           </td>
           <td data-label="State">
             <span className="row">

@@ -9,6 +9,7 @@ import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operator.ts';
 import { sessionHandlers } from './sessions.ts';
 import { uploadHandlers } from './uploads.ts';
+import { webhookEndpointHandlers } from './webhook-endpoints.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 export { registerConsolePage } from './page.ts';
@@ -20,6 +21,7 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...jobHandlers(deps),
     ...uploadHandlers(deps),
     ...webhookHandlers(deps),
+    ...webhookEndpointHandlers(deps),
     ...accountHandlers(deps),
     ...operatorHandlers(deps),
   };

@@ -93,6 +93,7 @@ export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
   return {
     id: delivery.id,
     job_id: delivery.jobId,
+    endpoint_id: delivery.endpointId,
     event: delivery.event,
     url: delivery.url,
     state: delivery.state,

@@ -1,7 +1,7 @@
 /** The signing secret, deliveries with their attempts, resending, and test events. */
 import type { ConsoleDeliveryDetail, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
-import { webhookBody } from '../../domain/webhooks.ts';
+import { testEventJobId, webhookBody } from '../../domain/webhooks.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
 import { createJob } from '../create-job.ts';
 import type { ConsoleHandlers } from '../register.ts';
@@ -98,7 +98,7 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
 }
 
 const notResendable = () =>
-  new ReelmendError('delivery_not_resendable', 'The job was deleted, and its webhook URL with it.');
+  new ReelmendError('delivery_not_resendable', 'The job or the webhook endpoint was deleted, and the URL with it.');
 
 async function resend({ console: { store } }: WithConsole, id: string): Promise<DeliveryRecord> {
   const found = await store.deliveries.resend(id).catch(async (error: unknown) => {
@@ -121,7 +121,7 @@ function serializeWithRequest(delivery: DeliveryRecord): ConsoleDeliveryDetail {
         'user-agent': 'Reelmend-Webhooks/1',
         'webhook-id': delivery.id,
       },
-      body: webhookBody(delivery.event, delivery.jobId),
+      body: webhookBody(delivery.event, delivery.jobId ?? testEventJobId),
     },
     attempts: delivery.attempts.map(serializeAttempt),
   };

@@ -1,0 +1,348 @@
+/** Webhook endpoints of the account: creating, changing, testing and deleting them. A new secret is shown once. */
+import { useQueryClient } from '@tanstack/react-query';
+import { MoreHorizontal, Pencil, Plus, Power, RefreshCw, Send, Trash2, Webhook } from 'lucide-react';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { Mode, WebhookEndpoint, WebhookEndpointSecret } from '../../contract/types.gen.ts';
+import { problemOf } from '../api/client.ts';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  rotateWebhookEndpointSecret,
+  switchWebhookEndpointSecret,
+  testWebhookEndpoint,
+  updateWebhookEndpoint,
+  useWebhookEndpoints,
+} from '../api/webhook-endpoints.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Secret } from '../ui/code.tsx';
+import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
+import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
+import { CheckField, Choices, TextField } from '../ui/field.tsx';
+import { ModeBadge } from '../ui/job-status.tsx';
+import { Menu, MenuItem } from '../ui/menu.tsx';
+import { Panel } from '../ui/panel.tsx';
+import { hidden, Table } from '../ui/table.tsx';
+import { Ago } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+type Event = WebhookEndpoint['events'][number];
+const events: readonly Event[] = ['job.completed', 'job.failed'];
+
+type Open =
+  | { kind: 'create' }
+  | { kind: 'edit' | 'rotate' | 'switch' | 'delete'; endpoint: WebhookEndpoint }
+  | { kind: 'shown'; made: WebhookEndpointSecret };
+
+export function EndpointsPanel() {
+  const list = useWebhookEndpoints();
+  const refresh = useRefresh();
+  const [open, setOpen] = useState<Open | null>(null);
+  const close = () => setOpen(null);
+  const show = (made: WebhookEndpointSecret) => {
+    setOpen({ kind: 'shown', made });
+    void refresh();
+  };
+  const create = (
+    <Button size="small" onClick={() => setOpen({ kind: 'create' })}>
+      <Plus size={14} aria-hidden="true" />
+      Add an endpoint
+    </Button>
+  );
+  return (
+    <Panel title="Endpoints" note="URLs that get the events of all jobs, beside the webhook URL of each job. Each has a secret of its own." flush actions={create}>
+      <Load query={list}>
+        {(endpoints) =>
+          endpoints.length === 0 ? (
+            <Empty icon={Webhook} title="No endpoints">
+              Without endpoints, only jobs with a webhook URL send events.
+            </Empty>
+          ) : (
+            <EndpointTable endpoints={endpoints} onOpen={setOpen} />
+          )
+        }
+      </Load>
+      {open?.kind === 'create' && <CreateDialog onClose={close} onCreated={show} />}
+      {open?.kind === 'edit' && <EditDialog endpoint={open.endpoint} onClose={close} />}
+      {open?.kind === 'rotate' && <RotateDialog endpoint={open.endpoint} onClose={close} onRotated={show} />}
+      {open?.kind === 'switch' && <SwitchDialog endpoint={open.endpoint} onClose={close} />}
+      {open?.kind === 'delete' && <DeleteDialog endpoint={open.endpoint} onClose={close} />}
+      {open?.kind === 'shown' && <ShownOnce made={open.made} onClose={close} />}
+    </Panel>
+  );
+}
+
+function useRefresh() {
+  const client = useQueryClient();
+  return () => client.invalidateQueries({ queryKey: ['webhook-endpoints'] });
+}
+
+function EndpointTable({ endpoints, onOpen }: { endpoints: readonly WebhookEndpoint[]; onOpen: (open: Open) => void }) {
+  return (
+    <Table columns={['URL', 'Mode', 'Events', 'State', 'Created', hidden('Actions')]}>
+      {endpoints.map((endpoint) => (
+        <tr key={endpoint.id}>
+          <td data-label="URL">
+            <span className="wrap-anywhere">{endpoint.url}</span>
+            {endpoint.description !== '' && <div className="small muted">{endpoint.description}</div>}
+          </td>
+          <td data-label="Mode">
+            <ModeBadge mode={endpoint.sandbox ? 'test' : 'live'} />
+          </td>
+          <td data-label="Events" className="small">
+            {endpoint.events.length === events.length ? 'all' : endpoint.events.join(', ')}
+          </td>
+          <td data-label="State">
+            <Badge tone={endpoint.enabled ? 'good' : 'plain'}>{endpoint.enabled ? 'Enabled' : 'Disabled'}</Badge>
+          </td>
+          <td data-label="Created" className="small muted">
+            <Ago at={endpoint.created_at} />
+          </td>
+          <td className="acts">
+            <EndpointMenu endpoint={endpoint} onOpen={onOpen} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function EndpointMenu({ endpoint, onOpen }: { endpoint: WebhookEndpoint; onOpen: (open: Open) => void }) {
+  const refresh = useRefresh();
+  const client = useQueryClient();
+  const test = useAction(async () => {
+    await testWebhookEndpoint(endpoint.id, endpoint.events[0] ?? 'job.completed');
+    toast('Sending a test event. It appears below in a few seconds.');
+    await client.invalidateQueries({ queryKey: ['deliveries'] });
+  });
+  const toggle = useAction(async () => {
+    await updateWebhookEndpoint(endpoint.id, { enabled: !endpoint.enabled });
+    await refresh();
+  });
+  const item = (icon: ReactNode, text: string, onSelect: () => void) => (
+    <MenuItem onSelect={onSelect}>
+      {icon}
+      {text}
+    </MenuItem>
+  );
+  return (
+    <>
+      {test.error !== null && <ErrorNotice error={test.error} />}
+      {toggle.error !== null && <ErrorNotice error={toggle.error} />}
+      <Menu
+        trigger={
+          <IconButton label={`Actions for ${endpoint.url}`} tone="quiet" size="small">
+            <MoreHorizontal size={16} aria-hidden="true" />
+          </IconButton>
+        }
+      >
+        {item(<Send size={15} aria-hidden="true" />, 'Send a test event', test.run)}
+        {item(<Pencil size={15} aria-hidden="true" />, 'Change', () => onOpen({ kind: 'edit', endpoint }))}
+        {item(<Power size={15} aria-hidden="true" />, endpoint.enabled ? 'Disable' : 'Enable', toggle.run)}
+        {item(<RefreshCw size={15} aria-hidden="true" />, 'Rotate the secret', () => onOpen({ kind: 'rotate', endpoint }))}
+        {item(<RefreshCw size={15} aria-hidden="true" />, 'Switch X-Service-Signature', () => onOpen({ kind: 'switch', endpoint }))}
+        <MenuItem danger onSelect={() => onOpen({ kind: 'delete', endpoint })}>
+          <Trash2 size={15} aria-hidden="true" />
+          Delete
+        </MenuItem>
+      </Menu>
+    </>
+  );
+}
+
+interface Values {
+  url: string;
+  description: string;
+  events: Event[];
+}
+
+/** The fields that creating and changing have in common. */
+function EndpointFields({ values, onChange, problem }: { values: Values; onChange: (values: Values) => void; problem: string | undefined }) {
+  const toggle = (event: Event, wanted: boolean) =>
+    onChange({ ...values, events: events.filter((each) => (each === event ? wanted : values.events.includes(each))) });
+  return (
+    <>
+      <TextField
+        label="Endpoint URL"
+        type="url"
+        required
+        placeholder="https://hooks.example.com/reelmend"
+        value={values.url}
+        problem={problem}
+        onChange={(change) => onChange({ ...values, url: change.target.value })}
+      />
+      <TextField
+        label="Description"
+        maxLength={200}
+        value={values.description}
+        onChange={(change) => onChange({ ...values, description: change.target.value })}
+      />
+      <fieldset className="field">
+        <legend className="label">Events</legend>
+        {events.map((event) => (
+          <CheckField
+            key={event}
+            label={event}
+            checked={values.events.includes(event)}
+            onChange={(change) => toggle(event, change.target.checked)}
+          />
+        ))}
+      </fieldset>
+    </>
+  );
+}
+
+function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (made: WebhookEndpointSecret) => void }) {
+  const [mode, setMode] = useState<Mode>('test');
+  const [values, setValues] = useState<Values>({ url: '', description: '', events: [...events] });
+  const { run, busy, error } = useAction(async () =>
+    onCreated(await createWebhookEndpoint({ mode, request: { ...values, url: values.url.trim() } })),
+  );
+  return (
+    <EndpointForm title="Add an endpoint" action="Add" {...{ values, busy, error, onClose, run }} problem={problemOf(error, 'request/url')}>
+      <Choices<Mode>
+        label="Mode"
+        value={mode}
+        onChange={setMode}
+        choices={[
+          { value: 'test', title: 'Test', text: 'Events of test jobs.' },
+          { value: 'live', title: 'Live', text: 'Events of live jobs.' },
+        ]}
+      />
+      <EndpointFields values={values} onChange={setValues} problem={problemOf(error, 'request/url')} />
+    </EndpointForm>
+  );
+}
+
+function EditDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) {
+  const refresh = useRefresh();
+  const { url, description } = endpoint;
+  const [values, setValues] = useState<Values>({ url, description, events: [...endpoint.events] });
+  const { run, busy, error } = useAction(async () => {
+    await updateWebhookEndpoint(endpoint.id, { ...values, url: values.url.trim() });
+    await refresh();
+    onClose();
+  });
+  return (
+    <EndpointForm title="Change the endpoint" action="Save" {...{ values, busy, error, onClose, run }} problem={problemOf(error, 'url')}>
+      <EndpointFields values={values} onChange={setValues} problem={problemOf(error, 'url')} />
+    </EndpointForm>
+  );
+}
+
+interface FormProps {
+  title: string;
+  action: string;
+  values: Values;
+  busy: boolean;
+  error: unknown;
+  problem: string | undefined;
+  run: () => void;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+function EndpointForm({ title, action, values, busy, error, problem, run, onClose, children }: FormProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        {children}
+        {values.events.length === 0 && <Notice tone="info">Choose at least one event.</Notice>}
+        {error !== null && problem === undefined && <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={busy} disabled={values.events.length === 0}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface EndpointDialogProps {
+  endpoint: WebhookEndpoint;
+  onClose: () => void;
+}
+
+function RotateDialog({ endpoint, onClose, onRotated }: EndpointDialogProps & { onRotated: (made: WebhookEndpointSecret) => void }) {
+  const { run, busy, error } = useAction(async () => onRotated(await rotateWebhookEndpointSecret(endpoint.id)));
+  return (
+    <Dialog title="Rotate the secret of this endpoint?" onClose={onClose}>
+      <p className="wrap-anywhere">{endpoint.url}</p>
+      <p>
+        For 24 hours <code>webhook-signature</code> carries the signatures of both secrets, and <code>X-Service-Signature</code> uses the old one
+        unless you switch it.
+      </p>
+      {error !== null && <ErrorNotice error={error} />}
+      <div className="dialog-foot">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button tone="primary" busy={busy} onClick={run}>
+          Rotate
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function SwitchDialog({ endpoint, onClose }: EndpointDialogProps) {
+  return (
+    <ConfirmDialog
+      title="Switch X-Service-Signature to the newest secret?"
+      action="Switch now"
+      onClose={onClose}
+      onConfirm={async () => {
+        await switchWebhookEndpointSecret(endpoint.id);
+        toast('X-Service-Signature uses the newest secret.');
+      }}
+    >
+      <p>After a rotation, receivers that verify this header need the new secret from now on.</p>
+    </ConfirmDialog>
+  );
+}
+
+function DeleteDialog({ endpoint, onClose }: EndpointDialogProps) {
+  const refresh = useRefresh();
+  return (
+    <ConfirmDialog
+      title="Delete this endpoint?"
+      action="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await deleteWebhookEndpoint(endpoint.id);
+        toast('The endpoint is deleted.');
+        await refresh();
+      }}
+    >
+      <p className="wrap-anywhere">{endpoint.url}</p>
+      <p>Its pending deliveries stop, and its secret is deleted.</p>
+    </ConfirmDialog>
+  );
+}
+
+function ShownOnce({ made, onClose }: { made: WebhookEndpointSecret; onClose: () => void }) {
+  const { switches_at } = made.service_signature;
+  return (
+    <Dialog title="The secret of the endpoint" onClose={onClose} sticky wide>
+      <Notice tone="warn" title="Copy it now.">
+        It is shown only once.
+      </Notice>
+      <p className="wrap-anywhere small muted">{made.endpoint.url}</p>
+      <Secret value={made.secret} label="the signing secret of the endpoint" />
+      {switches_at !== null && (
+        <p className="small muted">
+          <code>X-Service-Signature</code> uses the replaced secret. It switches <Ago at={switches_at} />.
+        </p>
+      )}
+      <div className="dialog-foot">
+        <Button tone="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

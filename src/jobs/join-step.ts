@@ -1,0 +1,111 @@
+/** Last step of a job in segments: puts the pieces together, with everything but the pictures from the original. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ReelmendError } from '../domain/errors.ts';
+import type { AppliedEnhancements } from '../domain/job.ts';
+import { expectedResultBytes } from '../domain/output-size.ts';
+import { isSegmentMismatch } from '../media/failures.ts';
+import { openToChild } from '../media/users.ts';
+import type { Piece } from '../store/index.ts';
+import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
+import { encoding, mediaOptions, outputName } from './enhance-step.ts';
+import { assertSameSource } from './ingest-step.ts';
+import { runStep, type StepContext } from './step.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export const joinJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'join', jobId, joinReserved);
+
+/** On the scratch disk: the source, the pieces, and the result. */
+function joinReserved(context: StepContext): Promise<void> {
+  const { worker, job } = context;
+  const resultBytes = expectedResultBytes(job, worker.config.encoder.crf);
+  const needs: DiskNeed[] = [
+    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + 2 * resultBytes },
+    { folder: 'storage', bytes: resultBytes },
+  ];
+  return withDiskReservation(worker, { jobId: job.id, needs }, () => joinPieces(context));
+}
+
+async function joinPieces(context: StepContext): Promise<void> {
+  const { worker, job, fence, originalKey, scratch, signal, logger } = context;
+  const sourcePath = join(scratch, 'source');
+  const outputDir = join(scratch, 'output');
+  await mkdir(outputDir);
+  const found = originalKey !== null && (await worker.storage.getFile(originalKey, sourcePath, signal));
+  if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
+  await openToChild(sourcePath);
+  const pieces = await worker.store.segments.pieces(job.id);
+  const lost = await fetchPieces(context, pieces);
+  if (lost.length > 0) {
+    logger.warn({ segments: lost }, 'pieces are missing in the storage or damaged there, and are made again');
+    return worker.store.segments.remake(fence, lost);
+  }
+  const result = await joinFiles(context, sourcePath, outputDir, pieces);
+  if (result === null) return worker.store.segments.giveUpJoin(fence);
+  assertSameSource(result.durationS, job.source?.duration ?? job.durationSeconds);
+  signal.throwIfAborted();
+  const key = await worker.store.objects.registerPendingObject(fence, 'output');
+  const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  await worker.store.leases.finish(fence, {
+    stored,
+    output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) },
+    applied: appliedByAll(pieces),
+  });
+}
+
+const folderOf = (scratch: string) => join(scratch, 'pieces');
+const nameOf = ({ number }: Piece) => `${number}.mp4`;
+
+/** Fetches the pieces; returns the numbers of those that the storage does not have any more as they were stored. */
+async function fetchPieces({ worker, scratch, signal }: StepContext, pieces: Piece[]): Promise<number[]> {
+  await mkdir(folderOf(scratch));
+  const lost: number[] = [];
+  for (const piece of pieces) {
+    const path = join(folderOf(scratch), nameOf(piece));
+    const found = await worker.storage.getFile(piece.key, path, signal);
+    if (!found || (await sha256Of(path, signal)) !== piece.sha256) lost.push(piece.number);
+    else await openToChild(path);
+  }
+  return lost;
+}
+
+async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash, { signal });
+  return hash.digest('hex');
+}
+
+/** null when the pieces do not fit together. */
+async function joinFiles(context: StepContext, sourcePath: string, outputDir: string, pieces: Piece[]) {
+  const { worker, job, segmentPlan, scratch, signal, logger } = context;
+  const { limits } = mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds);
+  try {
+    return await worker.media.join({
+      sourcePath,
+      plan: segmentPlan ?? '',
+      piecesDir: folderOf(scratch),
+      pieces: pieces.map(nameOf),
+      outputDir,
+      outputName,
+      ...(limits === undefined ? {} : { limits }),
+      timeoutMs: worker.tuning.enhanceTimeoutMs.base,
+      signal,
+    });
+  } catch (error) {
+    if (!isSegmentMismatch(error)) throw error;
+    logger.warn({ err: error }, 'the pieces do not fit together; the video is enhanced in one piece');
+    return null;
+  }
+}
+
+/** The plan is the same for all; faces may be in some segments only. */
+function appliedByAll(pieces: Piece[]): AppliedEnhancements | null {
+  const all = pieces.map(({ result }) => result.applied);
+  const [first] = all;
+  if (first === undefined) return null;
+  const devices = [...new Set(pieces.map(({ result }) => result.device))];
+  return { ...first, face_restoration: Math.max(...all.map((each) => each.face_restoration)), device: devices.join(', ') };
+}

@@ -1,0 +1,34 @@
+/** Cuts a long video into segments, each of which is a task of its own. */
+import type { EnhanceRequest } from '../media/types.ts';
+import type { DeviceClass } from '../store/index.ts';
+import type { StepContext } from './step.ts';
+
+type EngineOptions = EnhanceRequest['options'];
+
+/** Segments of a long video are longer, so that their number stays small. */
+const wantedSeconds = (durationS: number) => Math.min(40, Math.max(20, durationS / 500));
+
+/**
+ * True when the video was cut: then its segments are queued, and this step is over. False when it is enhanced in one piece: it
+ * is short, segments are not enabled, or the engine cannot cut it exactly.
+ */
+export async function planSegments(context: StepContext, inputPath: string, options: EngineOptions): Promise<boolean> {
+  const { worker, job, fence, inOnePiece, signal, logger } = context;
+  const { segmentsFromSeconds = 0 } = worker.config;
+  const durationS = job.source?.duration ?? job.durationSeconds;
+  if (inOnePiece || segmentsFromSeconds <= 0 || durationS <= segmentsFromSeconds) return false;
+  const { text, segments, plan, whyWhole } = await worker.media.planSegments({
+    inputPath,
+    options,
+    lengths: { shortestS: 10, wantedS: wantedSeconds(durationS), longestS: 60 },
+    timeoutMs: worker.tuning.enhanceTimeoutMs.base,
+    signal,
+  });
+  logger.info({ segments: segments.length, ...(whyWhole === '' ? {} : { whyWhole }) }, 'segments planned');
+  if (segments.length < 2) return false;
+  const spans = segments.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
+  await worker.store.segments.planned(fence, { text, deviceClass: classOf(plan.device), segments: spans });
+  return true;
+}
+
+const classOf = (device: string): DeviceClass => (device.startsWith('cuda') ? 'cuda' : 'cpu');

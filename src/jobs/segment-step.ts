@@ -1,0 +1,165 @@
+/** One segment of a job: enhances it in a media child, checks the piece, and stores it. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { ReelmendError } from '../domain/errors.ts';
+import { expectedResultBytes } from '../domain/output-size.ts';
+import { isSegmentMismatch } from '../media/failures.ts';
+import type { EnhanceResult } from '../media/types.ts';
+import { openToChild } from '../media/users.ts';
+import { LeaseLost, type SegmentLease } from '../store/index.ts';
+import { classifyFailure } from './classify-failure.ts';
+import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
+import { appliedEnhancements, mediaOptions, outputName } from './enhance-step.ts';
+import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
+import { withScratch } from './scratch.ts';
+import { logRetry, secondsSince } from './step.ts';
+import { inStepSpan } from './step-span.ts';
+import type { WorkerContext } from './worker-context.ts';
+import type { StepOutcome } from './worker-metrics.ts';
+
+interface SegmentContext {
+  worker: WorkerContext;
+  lease: SegmentLease;
+  keeper: LeaseKeeper;
+  scratch: string;
+  logger: Logger;
+}
+
+/** Runs one segment, if it still waits. Does not throw when it fails: the rows of segment and job record the failure. */
+export async function runSegment(worker: WorkerContext, jobId: string, number: number): Promise<void> {
+  const { segments } = worker.store;
+  const { leaseSeconds, dataDir } = worker.config;
+  const lease = await segments.acquire(jobId, number, worker.id, leaseSeconds);
+  if (!lease) return;
+  const { fence, traceparent } = lease;
+  const logger = worker.logger.child({ job: jobId, segment: number, attempt: fence.attempt });
+  const leases = { heartbeat: () => segments.heartbeat(fence, leaseSeconds) };
+  const keeper = keepLease({ leases, fence, leaseSeconds, stopping: worker.stopping });
+  const start = performance.now();
+  let outcome: StepOutcome = 'returned';
+  worker.lifetime.stepStarted();
+  try {
+    await inStepSpan({ job: jobId, step: 'segment', attempt: fence.attempt, traceparent }, () =>
+      withScratch(dataDir, { ...fence, jobId: `${jobId}-${number}` }, (scratch) => makePiece({ worker, lease, keeper, scratch, logger })),
+    );
+    logger.info('segment done');
+    outcome = 'done';
+  } catch (error) {
+    outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+  } finally {
+    keeper.stop();
+    worker.metrics.stepEnded('segments', outcome, (performance.now() - start) / 1000);
+    worker.lifetime.stepEnded();
+  }
+}
+
+/** The source, and this segment's share of the result. */
+function needsOf({ config }: WorkerContext, { job, span }: SegmentLease): DiskNeed[] {
+  const share = Math.min(1, (span.endSeconds - span.startSeconds) / Math.max(1, job.durationSeconds));
+  const pieceBytes = Math.ceil(expectedResultBytes(job, config.encoder.crf) * share);
+  return [
+    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + pieceBytes },
+    { folder: 'storage', bytes: pieceBytes },
+  ];
+}
+
+function makePiece(context: SegmentContext): Promise<void> {
+  const { worker, lease } = context;
+  return withDiskReservation(worker, { jobId: lease.job.id, needs: needsOf(worker, lease) }, () => makeReservedPiece(context));
+}
+
+async function makeReservedPiece(context: SegmentContext): Promise<void> {
+  const { worker, lease, keeper, scratch } = context;
+  const { fence, originalKey } = lease;
+  const { signal } = keeper;
+  signal.throwIfAborted();
+  const inputPath = join(scratch, 'source');
+  const outputDir = join(scratch, 'output');
+  await mkdir(outputDir);
+  const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
+  if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
+  await openToChild(inputPath);
+  const result = await enhanceSegment(context, inputPath, outputDir);
+  await checkPiece(context, join(outputDir, outputName), result);
+  worker.metrics.enhanced(result);
+  signal.throwIfAborted();
+  const key = await worker.store.segments.registerPendingPiece(fence);
+  const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  await worker.store.segments.finish(fence, { stored, result: { applied: appliedEnhancements(result), device: result.device } });
+}
+
+function enhanceSegment({ worker, lease, keeper }: SegmentContext, inputPath: string, outputDir: string): Promise<EnhanceResult> {
+  const { job, span, plan, fence } = lease;
+  const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
+  const progress = progressWriter(worker, lease, keeper);
+  return worker.media.enhance({
+    inputPath,
+    outputDir,
+    outputName,
+    options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), piece: { plan, index: fence.number } },
+    timeoutMs: Math.ceil(base + perSecond * (span.endSeconds - span.startSeconds)),
+    signal: keeper.signal,
+    onProgress: ({ fraction }) => progress(fraction),
+  });
+}
+
+const progressIntervalMs = 1000;
+
+function progressWriter(worker: WorkerContext, { fence }: SegmentLease, keeper: LeaseKeeper): (fraction: number) => void {
+  let nextAt = 0;
+  return (fraction) => {
+    const now = performance.now();
+    if (now < nextAt) return;
+    nextAt = now + progressIntervalMs;
+    // A failed write is ignored: the heartbeat finds out whether the lease is lost.
+    worker.store.segments.progress(fence, fraction, worker.config.leaseSeconds).then(keeper.renewed, () => {});
+  };
+}
+
+/** A piece counts when it has the planned frames and length, and when its file can be read back: all packets, one picture. */
+async function checkPiece({ worker, lease, keeper }: SegmentContext, path: string, result: EnhanceResult): Promise<void> {
+  const { span, isLast } = lease;
+  const toleranceS = 0.002;
+  await openToChild(path);
+  const probe = await worker.media.probe({ source: { path }, walkPackets: true, timeoutMs: worker.tuning.probeTimeoutMs, signal: keeper.signal });
+  const wantedS = isLast ? result.durationS : span.endSeconds - span.startSeconds;
+  const isWhole = result.frames === span.frames && [result.durationS, probe.durationS].every((s) => Math.abs(s - wantedS) <= toleranceS);
+  if (isWhole && probe.width === result.width && probe.height === result.height) return;
+  throw new Error(`The piece has ${result.frames} frames and ${probe.durationS} s instead of ${span.frames} and ${wantedS}`);
+}
+
+/** Records the failure, or returns the segment to the queue if it was interrupted: by a lost lease or by the worker's stop. */
+async function handleError(worker: WorkerContext, lease: SegmentLease, error: unknown, logger: Logger): Promise<StepOutcome> {
+  const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
+  try {
+    if (!isInterruption(error)) return await recordFailure(worker, lease, error, logger);
+  } catch (reason) {
+    if (!isInterruption(reason)) throw reason;
+  }
+  logger.info('segment returned to the queue');
+  await worker.store.segments.release(lease.fence);
+  return 'returned';
+}
+
+/** Throws LeaseLost. */
+async function recordFailure(worker: WorkerContext, lease: SegmentLease, error: unknown, logger: Logger): Promise<StepOutcome> {
+  const { segments } = worker.store;
+  const { fence, failures, diskWaitSince } = lease;
+  if (isSegmentMismatch(error)) {
+    logger.warn({ err: error }, 'the segment is not what was planned; the video is enhanced in one piece');
+    await segments.giveUp(fence);
+    return 'retried';
+  }
+  const waitS = secondsSince(diskWaitSince);
+  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS }, worker.tuning);
+  if (decision.kind === 'fail') {
+    logger.warn({ err: error, code: decision.failure.code }, 'job failed');
+    await segments.fail(fence, decision.failure);
+    worker.metrics.jobFailed(decision.failure.code);
+    return 'failed';
+  }
+  logRetry(logger, error, decision.delayS);
+  await segments.retryLater(fence, decision);
+  return 'retried';
+}
