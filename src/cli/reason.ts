@@ -3,9 +3,9 @@ import { getSystemErrorMap } from 'node:util';
 import { ReelmendError } from '../domain/errors.ts';
 
 /**
- * Codes of the engine (native/index.d.ts), and of the child itself (internal), whose sentences are about this machine. Customers of a service get a general one
- * instead, but at the command line the operator of the machine is the reader. The media child is not trusted: nothing that
- * controls a terminal.
+ * Codes of the engine (native/index.d.ts), and of the media child itself (internal), whose sentences are about this machine.
+ * Customers of a service get a general one instead, but at the command line the operator of the machine is the reader. The
+ * child is not trusted: nothing that controls a terminal.
  */
 const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io|internal): ([^\p{Cc}]{1,300})$/u;
 
