@@ -3,7 +3,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey, type KeyAccess, keyAccesses, longestKeyName } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
-import { known, type Opened, positiveWhole, withStore } from './with-store.ts';
+import { positiveWhole } from './options.ts';
+import { known, type Opened, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 /** characters; the limit of the database */

@@ -9,8 +9,8 @@ import { newWebhookSecret, webhookBody, webhookHeaders } from '../domain/webhook
 import type { Job, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
 import { interruptible } from './interruptible.ts';
+import { positiveWhole } from './options.ts';
 import { say, terminal, warn } from './terminal.ts';
-import { positiveWhole } from './with-store.ts';
 
 /** ms between two looks at the jobs; 600 reads a minute are allowed */
 const pollMs = 1000;

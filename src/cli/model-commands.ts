@@ -132,7 +132,7 @@ async function compileModels(media: Media, config: Config, name: string | undefi
   const wanted = installedModels(config.modelsDir).filter(
     (model) => (name === undefined || model.name === name) && model.precision === 'fp32' && model.layout !== 'face',
   );
-  if (wanted.length === 0) throw new Error(name === undefined ? 'No networks are installed.' : `There is no model named ${name} that runs on GPUs.`);
+  if (wanted.length === 0) throw new Error(name === undefined ? 'No networks are installed.' : await unknownModel(config, name, ' that runs on GPUs'));
   for (const model of wanted) {
     for (const { width, height } of options.size ?? usualSizes) {
       const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs });
@@ -235,12 +235,18 @@ function summary(report: ModelReport): string {
 async function benchModels(media: Media, config: Config, options: { name: string | undefined; size: Size; json?: boolean }): Promise<void> {
   const { installedModels, toModelFile } = await manifests();
   const wanted = installedModels(config.modelsDir).filter((model) => options.name === undefined || model.name === options.name);
-  if (wanted.length === 0) throw new Error(options.name === undefined ? 'No networks are installed.' : `There is no model named ${options.name}.`);
+  if (wanted.length === 0) throw new Error(options.name === undefined ? 'No networks are installed.' : await unknownModel(config, options.name));
   for (const model of wanted) {
     const trial = { ...options.size, frames: 20, threads: config.threads };
     const report = await media.checkModel({ model: toModelFile(model), trial, timeoutMs: trialTimeoutMs });
     say(options.json === true ? JSON.stringify({ ...identity(model), ...report }) : `${label(model)}: ${summary(report)}`);
   }
+}
+
+async function unknownModel(config: Config, name: string, which = ''): Promise<string> {
+  const { installedModels } = await manifests();
+  const names = new Set(installedModels(config.modelsDir).map((model) => model.name));
+  return `There is no model “${name}”${which}; there are ${[...names].toSorted().join(', ')}.`;
 }
 
 const identity = ({ name, scale, precision }: InstalledModel) => ({ name, scale, file_precision: precision });

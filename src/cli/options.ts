@@ -37,6 +37,11 @@ export function withEncoder(command: Command): Command {
     .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate);
 }
 
+export function positiveWhole(text: string): number {
+  if (!/^[1-9]\d{0,11}$/.test(text)) throw new InvalidArgumentError('Expected a positive whole number.');
+  return Number(text);
+}
+
 /** Loads the configuration with these options. Throws ConfigError, which names an invalid option. */
 export function configWith(options: OverridingOptions): Config {
   const used = (Object.keys(variables) as Name[]).filter((name) => options[name]);

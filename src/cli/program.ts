@@ -1,25 +1,20 @@
 /** The command line `reelmend`. Errors are one line on stderr and exit status 1. */
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { inspect } from 'node:util';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
-import { configWith, type OverridingOptions, withEncoder, withMachine } from './options.ts';
-import { reasonOf } from './reason.ts';
-import { configOfTerminal, print, terminal, warn } from './terminal.ts';
+import { configWith, type OverridingOptions, positiveWhole, withEncoder, withMachine } from './options.ts';
+import { configOfTerminal, print, terminal } from './terminal.ts';
 import { remoteCommands } from './remote-commands.ts';
+import { addGroups, rootCommand, run } from './run.ts';
 import { operatorCommands, userCommands } from './user-commands.ts';
 import { verifyCommands } from './verify-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
-import { positiveWhole } from './with-store.ts';
 import type { EnhanceSettings } from './enhance-file.ts';
 import type { Config } from '../app/config.ts';
 import type { Lifetime, Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
 
 function strength(text: string): Strength {
   if (text === 'auto' || text === 'off') return text;
@@ -97,12 +92,7 @@ async function runEnhance(paths: string[], { list, jobs, force, ...options }: En
 }
 
 function program(): Command {
-  const reelmend = new Command('reelmend')
-    .description('Enhances videos, as a service or from the command line.')
-    .version(version)
-    .showHelpAfterError('(use --help for the commands and options)')
-    .configureOutput({ writeOut: (text) => terminal().stdout(text), writeErr: (text) => terminal().stderr(text) })
-    .exitOverride();
+  const reelmend = rootCommand('Enhances videos, as a service or from the command line.');
 
   reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
   reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
@@ -147,28 +137,9 @@ function program(): Command {
     command.hook('preAction', () => void (terminal().json = command.opts<{ json?: boolean }>().json === true));
   }
   const groups = [modelsCommands(), ...operators, auditCommands(), certificateCommands(), verifyCommands(), ...remoteCommands()];
-  for (const group of groups) {
-    reelmend.addCommand(group);
-    // Commands that are created apart do not inherit these settings by themselves.
-    group.copyInheritedSettings(reelmend);
-    for (const command of group.commands) command.copyInheritedSettings(reelmend);
-  }
+  addGroups(reelmend, groups);
   return reelmend;
 }
 
 /** Runs one command at its terminal. */
-export async function runProgram(args: string[]): Promise<void> {
-  try {
-    await program().parseAsync(args, { from: 'user' });
-  } catch (error) {
-    // Commander has printed its message, or the help that was asked for.
-    if (error instanceof CommanderError) {
-      terminal().status = error.exitCode;
-      return;
-    }
-    // `REELMEND_LOG_LEVEL=debug` shows all of it.
-    warn(`reelmend: ${reasonOf(error)}`);
-    if (terminal().env['REELMEND_LOG_LEVEL'] === 'debug') warn(inspect(error));
-    terminal().status = 1;
-  }
-}
+export const runProgram = (args: string[]): Promise<void> => run(program(), args);

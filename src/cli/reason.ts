@@ -1,13 +1,13 @@
 /** One line that says why a command failed. */
-import { getSystemErrorMessage } from 'node:util';
+import { getSystemErrorMap } from 'node:util';
 import { ReelmendError } from '../domain/errors.ts';
 
 /**
- * Codes of the engine (native/index.d.ts) whose sentences are about this machine. Customers of a service get a general one
- * instead, but at the command line the operator of the machine is the reader. The media child is not trusted: nothing that
- * controls a terminal.
+ * Codes of the engine (native/index.d.ts), and of the media child itself (internal), whose sentences are about this machine.
+ * Customers of a service get a general one instead, but at the command line the operator of the machine is the reader. The
+ * child is not trusted: nothing that controls a terminal.
  */
-const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io): ([^\p{Cc}]{1,300})$/u;
+const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io|internal): ([^\p{Cc}]{1,300})$/u;
 
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -18,6 +18,6 @@ export function reasonOf(error: unknown): string {
     if (sentence !== undefined) return sentence;
   }
   const { path, errno } = error as NodeJS.ErrnoException;
-  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;
+  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMap().get(errno)?.[1] ?? `error ${errno}`}.`;
   return error.message.split('\n')[0]!;
 }

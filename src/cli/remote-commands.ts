@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { DownloadProgress, Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
+import type { DownloadedFile, DownloadProgress, Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { listenCommand } from './listen-command.ts';
 import { bitrate } from './options.ts';
@@ -120,6 +120,15 @@ function jobCommands(): Command {
     .description('print a job as JSON')
     .argument('<job>', 'id, job_…')
     .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.get(id)));
+  withService(jobs.command('download'))
+    .description('write the result of a job to a file; an existing one is replaced')
+    .argument('<job>', 'id, job_…')
+    .argument('<file>', 'the MP4 file to write')
+    .action(async (id: string, file: string, options: RemoteOptions) => {
+      const reelmend = await connect(options);
+      const { sizeBytes } = await download(reelmend, { id }, file);
+      say(`${file}: ${bytes(sizeBytes)}`);
+    });
   withService(jobs.command('delete'))
     .description('delete a job with its files and its upload')
     .argument('<job>', 'id, job_…')
@@ -191,11 +200,11 @@ async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {
   }
 }
 
-async function download(reelmend: Reelmend, { id }: Job, output: string): Promise<void> {
+async function download(reelmend: Reelmend, { id }: Pick<Job, 'id'>, output: string): Promise<DownloadedFile> {
   const bar = progressBar(basename(output));
   try {
     const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => bar.update(receivedBytes / totalBytes);
-    await reelmend.jobs.download(id, resolve(output), { onProgress });
+    return await reelmend.jobs.download(id, resolve(output), { onProgress });
   } finally {
     bar.stop();
   }

@@ -1,6 +1,7 @@
 /** `reelmend webhooks …`: signing secrets, endpoints and deliveries. */
 import { Command } from 'commander';
-import { known, positiveWhole, withStore } from './with-store.ts';
+import { positiveWhole } from './options.ts';
+import { known, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 export function webhookCommands(): Command {

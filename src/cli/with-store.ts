@@ -1,7 +1,6 @@
-/** Shared by the commands that need the database: opening it, printing JSON, refusing unknown ids. */
+/** Shared by the commands that need the database: opening it, refusing unknown ids. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import type { Config } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
 import { configOfTerminal, terminal } from './terminal.ts';
@@ -32,9 +31,4 @@ function requireService({ databaseUrl, dataDir }: Config): void {
 export function known<T>(value: T | null, what: string, id: string): T {
   if (value === null) throw new Error(`There is no ${what} ${id}.`);
   return value;
-}
-
-export function positiveWhole(text: string): number {
-  if (!/^[1-9]\d{0,11}$/.test(text)) throw new InvalidArgumentError('Expected a positive whole number.');
-  return Number(text);
 }

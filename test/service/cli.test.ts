@@ -165,6 +165,10 @@ describe('an error is one line and exit status 1', () => {
       says: /^reelmend: [A-Z][^\n]+\.\n$/,
     },
     'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would overwrite the input/ },
+    'a network that is not installed, timed': {
+      args: ['models', 'bench', 'nope'],
+      says: /^reelmend: There is no model “nope”; there are .*fast, .*\.\n$/,
+    },
     'a part that ends before it begins': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '2', '--to', '1'],
       says: /^reelmend: --to 1 must be after --from 2\.\n$/,

@@ -8,6 +8,8 @@ describe('the reason of a failure, at the command line', () => {
     const failure = failureFromChild({ code: 'unavailable', message });
     expect(failure.message).toBe('The video could not be processed.');
     expect(reasonOf(failure)).toBe(message);
+    const older = 'The addon build/native/Release/reelmend.node is older than this program; run scripts/build-native.';
+    expect(reasonOf(failureFromChild({ code: 'internal', message: older }))).toBe(older);
     expect(reasonOf(failureFromChild({ code: 'io', message: 'The disk is full: /tmp/x.' }))).toBe('The disk is full: /tmp/x.');
   });
 

@@ -122,6 +122,14 @@ describe('reelmend jobs', () => {
     expect((await create('many')).stderr).toContain('Expected a whole number.');
   });
 
+  it('downloads the result of a job', async () => {
+    const job = await json<Job>('jobs', 'create', 'https://media.example.com/later.mp4', '--wait', '--json');
+    const { status, stdout } = await reelmend('jobs', 'download', job.id, file('later.mp4'));
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/later\.mp4: [\d.]+ [kM]B\n$/) as string });
+    expect((await stat(file('later.mp4'))).size).toBe(job.output!.size_bytes);
+    expect((await reelmend('jobs', 'download', 'job_unknown', file('x.mp4'))).stderr).toBe('reelmend: There is no such job.\n');
+  });
+
   it('says why a job has failed', async () => {
     const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
     expect(status).toBe(1);

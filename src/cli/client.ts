@@ -1,0 +1,24 @@
+/**
+ * Entry of the package for customers (scripts/build-cli): the commands that work with a service elsewhere and need neither
+ * engine nor database. The others say where they are.
+ */
+import { Command } from 'commander';
+import { remoteCommands } from './remote-commands.ts';
+import { addGroups, rootCommand, run } from './run.ts';
+import { verifyCommands } from './verify-commands.ts';
+
+/** Of the command line of a checkout; hidden in the help. */
+const elsewhere = [
+  ...['start', 'serve', 'work', 'health', 'enhance', 'plan', 'probe', 'devices', 'models'],
+  ...['accounts', 'keys', 'users', 'operators', 'webhooks', 'ledger', 'audit', 'certificates', 'signing-keys'],
+];
+
+const client = rootCommand('Works with a Reelmend service: send videos, follow jobs, receive webhooks, verify proofs.');
+addGroups(client, [...remoteCommands(), verifyCommands()]);
+for (const name of elsewhere) {
+  const command = new Command(name).argument('[args...]').allowUnknownOption().helpOption(false);
+  client.addCommand(command.action(() => {
+    throw new Error(`${name} needs the engine and the service, which this package does not contain. Run it in a checkout of Reelmend: scripts/reelmend ${name}.`);
+  }), { hidden: true });
+}
+await run(client, process.argv.slice(2));

@@ -1,0 +1,44 @@
+/** What the whole command line and the package for customers share: the root command, its groups, and how errors are said. */
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { Command, CommanderError } from 'commander';
+import { reasonOf } from './reason.ts';
+import { terminal, warn } from './terminal.ts';
+
+// The package has its bundle as deep as this file lies.
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+
+export function rootCommand(description: string): Command {
+  return new Command('reelmend')
+    .description(description)
+    .version(version)
+    .showHelpAfterError('(use --help for the commands and options)')
+    .configureOutput({ writeOut: (text) => terminal().stdout(text), writeErr: (text) => terminal().stderr(text) })
+    .exitOverride();
+}
+
+export function addGroups(root: Command, groups: readonly Command[]): void {
+  for (const group of groups) {
+    root.addCommand(group);
+    // Commands that are created apart do not inherit these settings by themselves.
+    group.copyInheritedSettings(root);
+    for (const command of group.commands) command.copyInheritedSettings(root);
+  }
+}
+
+/** Runs one command at its terminal. Errors are one line on stderr and exit status 1. */
+export async function run(root: Command, args: string[]): Promise<void> {
+  try {
+    await root.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    // Commander has printed its message, or the help that was asked for.
+    if (error instanceof CommanderError) {
+      terminal().status = error.exitCode;
+      return;
+    }
+    warn(`reelmend: ${reasonOf(error)}`);
+    // All of it.
+    if (terminal().env['REELMEND_LOG_LEVEL'] === 'debug') warn(inspect(error));
+    terminal().status = 1;
+  }
+}
