@@ -146,7 +146,7 @@ describe('keys, endpoints and requests', () => {
     await page.goto(`${world.url}/keys`);
     await page.getByText('Read only').waitFor();
     await page.getByRole('button', { name: 'Create a key' }).click();
-    await page.getByLabel('Name').fill('uploader');
+    await page.getByRole('textbox', { name: 'Name' }).fill('uploader');
     await page.getByRole('radio', { name: 'Create only' }).check();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
@@ -155,7 +155,7 @@ describe('keys, endpoints and requests', () => {
     expect(await row.textContent()).toContain('Create only');
     await row.getByRole('button', { name: /^Actions for/ }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
-    await page.getByLabel('Name').fill('camera');
+    await page.getByRole('textbox', { name: 'Name' }).fill('camera');
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
     await page.getByRole('row').filter({ hasText: 'camera' }).waitFor();
@@ -182,7 +182,7 @@ describe('keys, endpoints and requests', () => {
       await page.getByRole('menuitem', { name }).click();
     };
     await choose('Send a test event');
-    await page.getByText('Sending a test event.').waitFor();
+    await page.getByText('Sending a test event.').first().waitFor();
     await choose('Change');
     await page.getByLabel('Description').fill('pager');
     await page.getByRole('button', { name: 'Save' }).click();
