@@ -291,5 +291,6 @@ function rowOf(job: JobRecord): Record<string, unknown> {
     attempt: 0,
     crashes: 0,
     failures: 0,
+    in_one_piece: false,
   };
 }
