@@ -33,8 +33,9 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
+const enhancements = { denoise: 0.2, sharpen: 0.2, face_restoration: 'off', adaptive_contrast: 0.3 };
 const create = async () => {
-  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
+  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p', model: 'none', enhancements };
   const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);
   expect(created.status).toBe(201);
   return created.body.id;
@@ -52,9 +53,9 @@ async function timesStored(id: string): Promise<number[]> {
 }
 
 async function downloaded(id: string, name: string): Promise<string> {
-  const { body } = await call<{ url: string }>(api.url, customer.key, 'GET', `/v1/jobs/${id}/result`);
+  const { body } = await call<{ download_url: string }>(api.url, customer.key, 'GET', `/v1/jobs/${id}/result`);
   const path = join(dir, name);
-  await writeFile(path, new Uint8Array(await (await fetch(body.url)).arrayBuffer()));
+  await writeFile(path, new Uint8Array(await (await fetch(body.download_url)).arrayBuffer()));
   return path;
 }
 
