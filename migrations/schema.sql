@@ -309,6 +309,30 @@ CREATE UNLOGGED TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (subject, class)
 );
 
+CREATE TABLE request_log (
+  account_id text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  duration_ms integer NOT NULL,
+  error jsonb,
+  id text COLLATE "C" NOT NULL,
+  key_id text NOT NULL,
+  method text NOT NULL,
+  mode text NOT NULL,
+  path text NOT NULL,
+  request_body jsonb,
+  request_id text NOT NULL,
+  resource_id text,
+  status integer NOT NULL,
+  CONSTRAINT request_log_duration_ms_check CHECK ((duration_ms >= 0)),
+  CONSTRAINT request_log_id_check CHECK ((id ~ '^log_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT request_log_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT request_log_pkey PRIMARY KEY (id),
+  CONSTRAINT request_log_request_id_check CHECK ((length(request_id) <= 128)),
+  CONSTRAINT request_log_status_check CHECK (((status >= 100) AND (status <= 599)))
+);
+CREATE INDEX request_log_account ON public.request_log USING btree (account_id, id DESC);
+CREATE INDEX request_log_age ON public.request_log USING btree (at);
+
 CREATE TABLE signing_keys (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   kid text NOT NULL,

@@ -11,6 +11,7 @@ import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
 import { answerParserErrors } from '../http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
+import { createRequestLog } from '../http/request-log.ts';
 import { createWorker, createWorkerMetrics, type Lifetime, scratchRoot, type Worker } from '../jobs/index.ts';
 import { createLogger } from '../observability/logger.ts';
 import { createMeasure, probeSlots } from './measure.ts';
@@ -142,8 +143,12 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
   const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, storage } = parts;
   const { limits, rateLimits, testModeDelayMs, uploadQuotaBytes } = config;
+  const requestLog = createRequestLog({ store: store.requestLog, logger });
+  // After the server has stopped, and before the store is closed.
+  shutdown.add(() => requestLog.close());
   const app = buildApp({
     store,
+    requestLog,
     storage,
     evidence,
     keyPepper,

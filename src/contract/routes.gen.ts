@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -1100,6 +1100,46 @@ export const testWebhookEndpointRoute = createRoute({
         },
         503: {
             description: 'testWebhookEndpoint 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listRequestLogRoute = createRoute({
+    operationId: 'listRequestLog',
+    method: 'get',
+    path: '/v1/request-log',
+    security: [{ apiKey: [] }],
+    request: {
+        query: coercedQuery(zListRequestLogQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'listRequestLog 200',
+            content: { 'application/json': { schema: zRequestLogPage } }
+        },
+        400: {
+            description: 'listRequestLog 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'listRequestLog 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listRequestLog 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listRequestLog 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listRequestLog 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listRequestLog 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -3003,6 +3043,42 @@ export const consoleTestWebhookEndpointRoute = createRoute({
     }
 });
 
+export const consoleListRequestLogRoute = createRoute({
+    operationId: 'consoleListRequestLog',
+    method: 'get',
+    path: '/console/api/request-log',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListRequestLogQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListRequestLog 200',
+            content: { 'application/json': { schema: zRequestLogPage } }
+        },
+        400: {
+            description: 'consoleListRequestLog 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListRequestLog 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListRequestLog 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListRequestLog 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListRequestLog 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const consoleListLedgerRoute = createRoute({
     operationId: 'consoleListLedger',
     method: 'get',
@@ -3466,6 +3542,7 @@ export const routes = {
     rotateWebhookEndpointSecret: rotateWebhookEndpointSecretRoute,
     switchWebhookEndpointSecret: switchWebhookEndpointSecretRoute,
     testWebhookEndpoint: testWebhookEndpointRoute,
+    listRequestLog: listRequestLogRoute,
     listAuditLog: listAuditLogRoute,
     getJwks: getJwksRoute,
     getOpenApiJson: getOpenApiJsonRoute,
@@ -3514,6 +3591,7 @@ export const routes = {
     consoleRotateWebhookEndpointSecret: consoleRotateWebhookEndpointSecretRoute,
     consoleSwitchWebhookEndpointSecret: consoleSwitchWebhookEndpointSecretRoute,
     consoleTestWebhookEndpoint: consoleTestWebhookEndpointRoute,
+    consoleListRequestLog: consoleListRequestLogRoute,
     consoleListLedger: consoleListLedgerRoute,
     consoleGetUsage: consoleGetUsageRoute,
     consoleListAuditLog: consoleListAuditLogRoute,

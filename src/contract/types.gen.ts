@@ -854,6 +854,68 @@ export type KeyAccess = 'full' | 'read_only' | 'create_only';
 export type KeyName = string;
 
 /**
+ * Id of an entry of the request log.
+ */
+export type LogId = string;
+
+/**
+ * One request, and what became of it.
+ */
+export type RequestLogEntry = {
+    id: LogId;
+    /**
+     * `X-Request-Id` of the response.
+     */
+    request_id: string;
+    at: Timestamp;
+    key_id: KeyId;
+    /**
+     * Whether the key is a test key.
+     */
+    sandbox: boolean;
+    method: string;
+    /**
+     * The path as this document writes it, such as `/v1/jobs/{id}`.
+     */
+    path: string;
+    /**
+     * The job, upload or webhook endpoint that the request named or created.
+     */
+    resource_id: string | null;
+    status: number;
+    /**
+     * Milliseconds until the response began.
+     */
+    duration_ms: number;
+    /**
+     * The error of the response, without URLs; null for a success.
+     */
+    error: {
+        code: string;
+        message: string;
+        param: string | null;
+    } | null;
+    /**
+     * The JSON body without secrets; null if there was none, or one of more than 8 KB.
+     */
+    request_body: {
+        [key: string]: unknown;
+    } | null;
+};
+
+export type RequestLogPage = {
+    /**
+     * Newest first.
+     */
+    data: Array<RequestLogEntry>;
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: LogId | null;
+};
+
+/**
  * Prices of processed video for the key's tier, billed per second to the cent.
  */
 export type Pricing = {
@@ -3454,6 +3516,80 @@ export type TestWebhookEndpointResponses = {
 
 export type TestWebhookEndpointResponse = TestWebhookEndpointResponses[keyof TestWebhookEndpointResponses];
 
+export type ListRequestLogData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last entry of the previous page.
+         */
+        starting_after?: LogId;
+        /**
+         * Only requests with this key.
+         */
+        key_id?: KeyId;
+        /**
+         * Only requests with this `X-Request-Id`.
+         */
+        request_id?: string;
+        /**
+         * Only requests about this job, upload or webhook endpoint.
+         */
+        resource_id?: string;
+        /**
+         * Only requests with this status (`404`), or of this class (`4xx`).
+         */
+        status?: string;
+    };
+    url: '/v1/request-log';
+};
+
+export type ListRequestLogErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListRequestLogError = ListRequestLogErrors[keyof ListRequestLogErrors];
+
+export type ListRequestLogResponses = {
+    /**
+     * One page of requests.
+     */
+    200: RequestLogPage;
+};
+
+export type ListRequestLogResponse = ListRequestLogResponses[keyof ListRequestLogResponses];
+
 export type ListAuditLogData = {
     body?: never;
     path?: never;
@@ -6003,6 +6139,78 @@ export type ConsoleTestWebhookEndpointResponses = {
 };
 
 export type ConsoleTestWebhookEndpointResponse = ConsoleTestWebhookEndpointResponses[keyof ConsoleTestWebhookEndpointResponses];
+
+export type ConsoleListRequestLogData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last entry of the previous page.
+         */
+        starting_after?: LogId;
+        /**
+         * Only requests with this key.
+         */
+        key_id?: KeyId;
+        /**
+         * Only requests with this `X-Request-Id`.
+         */
+        request_id?: string;
+        /**
+         * Only requests about this job, upload or webhook endpoint.
+         */
+        resource_id?: string;
+        /**
+         * Only requests with this status (`404`), or of this class (`4xx`).
+         */
+        status?: string;
+        /**
+         * Only requests with keys of this mode.
+         */
+        mode?: Mode;
+    };
+    url: '/console/api/request-log';
+};
+
+export type ConsoleListRequestLogErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListRequestLogError = ConsoleListRequestLogErrors[keyof ConsoleListRequestLogErrors];
+
+export type ConsoleListRequestLogResponses = {
+    /**
+     * One page of requests.
+     */
+    200: RequestLogPage;
+};
+
+export type ConsoleListRequestLogResponse = ConsoleListRequestLogResponses[keyof ConsoleListRequestLogResponses];
 
 export type ConsoleListLedgerData = {
     body?: never;

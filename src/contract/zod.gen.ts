@@ -507,6 +507,11 @@ export const zKeyAccess = z.enum([
 export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/);
 
 /**
+ * Id of an entry of the request log.
+ */
+export const zLogId = z.string().regex(/^log_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
  * US dollars, by target resolution.
  */
 export const zPriceByResolution = z.object({
@@ -584,6 +589,34 @@ export const zAccount = z.object({
     pricing: zPricing,
     limits: zLimits,
     key: zAccountKey
+});
+
+/**
+ * One request, and what became of it.
+ */
+export const zRequestLogEntry = z.object({
+    id: zLogId,
+    request_id: z.string(),
+    at: zTimestamp,
+    key_id: zKeyId,
+    sandbox: z.boolean(),
+    method: z.string(),
+    path: z.string(),
+    resource_id: z.string().nullable(),
+    status: z.int().gte(100).lte(599),
+    duration_ms: z.int().gte(0),
+    error: z.object({
+        code: z.string(),
+        message: z.string(),
+        param: z.string().nullable()
+    }).nullable(),
+    request_body: z.record(z.string(), z.unknown()).nullable()
+});
+
+export const zRequestLogPage = z.object({
+    data: z.array(zRequestLogEntry).max(100),
+    has_more: z.boolean(),
+    next_cursor: zLogId.nullable()
 });
 
 export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
@@ -1359,6 +1392,15 @@ export const zTestWebhookEndpointPath = z.object({
     id: zWebhookEndpointId
 });
 
+export const zListRequestLogQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zLogId.optional(),
+    key_id: zKeyId.optional(),
+    request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
+    resource_id: z.string().regex(/^(job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional()
+});
+
 export const zListAuditLogQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: z.int().gte(1).lte(999999999999).optional(),
@@ -1561,6 +1603,16 @@ export const zConsoleTestWebhookEndpointBody = zWebhookEndpointTest;
 
 export const zConsoleTestWebhookEndpointPath = z.object({
     id: zWebhookEndpointId
+});
+
+export const zConsoleListRequestLogQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zLogId.optional(),
+    key_id: zKeyId.optional(),
+    request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
+    resource_id: z.string().regex(/^(job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional(),
+    mode: zMode.optional()
 });
 
 export const zConsoleListLedgerQuery = z.object({

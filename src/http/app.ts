@@ -14,6 +14,7 @@ import { accessLog } from './middleware/access-log.ts';
 import { authenticate, requireApproval } from './middleware/authenticate.ts';
 import { requireAccess } from './middleware/key-access.ts';
 import { jsonBody } from './middleware/json-body.ts';
+import { logRequests } from './middleware/log-requests.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { traceRequests } from './middleware/trace.ts';
@@ -28,6 +29,7 @@ import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
+import { requestLogHandlers } from './routes/request-log.ts';
 import { uploadHandlers } from './routes/uploads.ts';
 import { webhookEndpointHandlers } from './routes/webhook-endpoints.ts';
 import { createStreams } from './streams.ts';
@@ -37,7 +39,7 @@ const defaultBodyLimitBytes = 65_536;
 const defaultBodyTimeoutMs = 30_000;
 
 export function buildApp(deps: HttpDeps): App {
-  const { store, options = {} } = deps;
+  const { store, requestLog, options = {} } = deps;
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook: (result, c) => {
       if (result.success) return;
@@ -57,6 +59,7 @@ export function buildApp(deps: HttpDeps): App {
   const handlers = { ...apiHandlers(parts), ...(consoleParts === undefined ? {} : consoleHandlers(consoleParts)) };
   registerRoutes(app, handlers, {
     authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
+    ...(requestLog === undefined ? {} : { log: (operation) => logRequests(requestLog, operation) }),
     limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
     approve: requireApproval(),
     access: requireAccess,
@@ -92,6 +95,7 @@ function apiHandlers(deps: WithStreams): Handlers {
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
     ...webhookEndpointHandlers(deps),
+    ...requestLogHandlers(deps),
     ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),

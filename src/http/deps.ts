@@ -2,6 +2,7 @@
 import type { Jwks } from '../contract/types.gen.ts';
 import type { MeasuredSource, Resolution } from '../domain/job.ts';
 import type { VideoLimits } from '../domain/limits.ts';
+import type { LoggedRequest } from '../domain/request-log.ts';
 import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
@@ -16,6 +17,20 @@ export interface HttpLogger {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
+}
+
+/** What a request knows at its end. The rest is derived when the batch is written. */
+export interface RequestFacts extends Omit<LoggedRequest, 'id' | 'requestBody'> {
+  /** the text of the JSON body; undefined for none */
+  bodyText: string | undefined;
+}
+
+/** Collects what keys called (`createRequestLog`). */
+export interface RequestLog {
+  add(facts: RequestFacts): void;
+  /** Writes what waits; resolves also when that fails. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** The state of an audit log, to be signed. */
@@ -63,6 +78,8 @@ export interface HttpDeps {
   logger: HttpLogger;
   /** free bytes of the disk that uploads are stored on; absent: the storage is not on this machine */
   freeBytes?(): Promise<number>;
+  /** the log of the accounts' requests; absent: none is written */
+  requestLog?: RequestLog;
   /** counts and times requests (`createHttpMetrics`); optional */
   metrics?: HttpMetrics;
   /** serves the console; optional */

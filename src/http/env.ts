@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { LoggedError } from '../domain/request-log.ts';
 import type { ConsoleIdentity } from '../store/index.ts';
 import type { KeyPrincipal } from '../store/types.ts';
 
@@ -8,6 +9,10 @@ export interface AppEnv {
     requestId: string;
     /** the job that the request created, for the access log */
     jobId: string | undefined;
+    /** the upload or webhook endpoint that the request created, for the request log */
+    resourceId: string | undefined;
+    /** the error of the response, for the request log */
+    problem: LoggedError | undefined;
     /** set for every operation that needs an API key */
     principal: KeyPrincipal;
     /** set for every console operation that needs a session */

@@ -153,6 +153,7 @@ export function problemHandler({ logger }: ProblemOptions) {
       ...(error.param === undefined ? {} : { param: error.param }),
       request_id: requestId,
     };
+    c.set('problem', { code, message: error.message, param: error.param ?? null });
     return c.json({ error: detail }, status);
   };
 }

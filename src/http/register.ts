@@ -19,6 +19,8 @@ export type ConsoleHandlers = HandlersOf<ConsoleOperationId>;
 export interface RouteMiddleware {
   /** for operations that need an API key; runs before validation */
   authenticate: MiddlewareHandler<AppEnv>;
+  /** runs after authentication and around the rest; absent: requests are not logged */
+  log?(operation: { path: string }): MiddlewareHandler<AppEnv>;
   /** runs after authentication, since limits are per key */
   limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
   /** runs after the limit, so that refused calls count too */
@@ -78,7 +80,8 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
   if (console === undefined || !route.path.startsWith('/console/')) {
     if (needed === undefined) return [];
     const access = middleware.access({ id, method: route.method });
-    return [middleware.authenticate, middleware.limit(rateClass), middleware.approve, access];
+    const log = middleware.log === undefined ? [] : [middleware.log({ path: route.path })];
+    return [middleware.authenticate, ...log, middleware.limit(rateClass), middleware.approve, access];
   }
   if (needed === undefined) return console.anonymous(id);
   return [

@@ -3,6 +3,7 @@
  * worker executes it. All of them are safe to repeat at any time.
  */
 import type { CronItem, TaskList } from 'graphile-worker';
+import { keptLogDays, keptLogEntries } from '../domain/request-log.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /** days for which a settled webhook stays in the list of deliveries */
@@ -86,9 +87,17 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];
   for (const each of batches) await runBatches(worker, { ...bounds, ...each });
+  await pruneRequestLog(worker);
   await store.rateLimits.prune();
   await store.users.dropEndedSessions();
   await checkLedger(worker);
+}
+
+const prunedAtOnce = 5000;
+
+async function pruneRequestLog({ store, stopping }: ScheduledTaskContext): Promise<void> {
+  const query = { days: keptLogDays, perAccount: keptLogEntries, limit: prunedAtOnce };
+  for (let removed = prunedAtOnce; removed === prunedAtOnce && !stopping.aborted; ) removed = await store.requestLog.prune(query);
 }
 
 /** seconds after which the whole ledger is checked again: every second run of its task, whose times are not exact */

@@ -4,7 +4,7 @@ import { createClient, type Client } from './client/index.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { items, pages } from './pages.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
@@ -33,6 +33,7 @@ export interface CreateOptions extends CallOptions {
 export type ListQuery = NonNullable<ListJobsData['query']>;
 export type UploadsQuery = NonNullable<ListUploadsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
+export type RequestLogQuery = NonNullable<ListRequestLogData['query']>;
 
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
 function resources(call: Call, sending: SendDefaults) {
@@ -55,6 +56,8 @@ function resources(call: Call, sending: SendDefaults) {
     call((base) => operations.getJob({ ...base, ...job(id) }), options);
   const listAuditLog = (query: AuditLogQuery = {}, options?: CallOptions) =>
     call((base) => operations.listAuditLog({ ...base, query }), options);
+  const listRequestLog = (query: RequestLogQuery = {}, options?: CallOptions) =>
+    call((base) => operations.listRequestLog({ ...base, query }), options);
   return {
     jobs: {
       /** Creates a job: measures the video, charges the account and queues the job. Retries safely; never charges twice. */
@@ -155,6 +158,15 @@ function resources(call: Call, sending: SendDefaults) {
       /** Yields the entries of these pages. */
       all: (query: AuditLogQuery = {}, options?: CallOptions) =>
         items((next: AuditLogQuery) => listAuditLog(next, options), query),
+    },
+    requestLog: {
+      /** Returns one page of the requests with keys of this mode, newest first. */
+      list: listRequestLog,
+      pages: (query: RequestLogQuery = {}, options?: CallOptions) =>
+        pages((next: RequestLogQuery) => listRequestLog(next, options), query),
+      /** Yields the entries of these pages. */
+      all: (query: RequestLogQuery = {}, options?: CallOptions) =>
+        items((next: RequestLogQuery) => listRequestLog(next, options), query),
     },
     jwks: {
       /** Returns the public keys that verify certificates and audit log heads. */

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, RotateWebhookEndpointSecretData, RotateWebhookEndpointSecretErrors, RotateWebhookEndpointSecretResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, SwitchWebhookEndpointSecretData, SwitchWebhookEndpointSecretErrors, SwitchWebhookEndpointSecretResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateWebhookEndpointData, UpdateWebhookEndpointErrors, UpdateWebhookEndpointResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
+import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListRequestLogData, ListRequestLogErrors, ListRequestLogResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, RotateWebhookEndpointSecretData, RotateWebhookEndpointSecretErrors, RotateWebhookEndpointSecretResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, SwitchWebhookEndpointSecretData, SwitchWebhookEndpointSecretErrors, SwitchWebhookEndpointSecretResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateWebhookEndpointData, UpdateWebhookEndpointErrors, UpdateWebhookEndpointResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -412,6 +412,21 @@ export const testWebhookEndpoint = <ThrowOnError extends boolean = false>(option
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * List the requests of the account
+ *
+ * Lists the requests that were made with keys of the account in this key's mode, newest first, also refused ones. A
+ * request appears a second or two after its response. Entries are kept for 30 days, and the newest 10,000 of an
+ * account at most. Bodies are shown without secrets: URLs, file names, descriptions, metadata and every other free
+ * text are replaced by `…`. A service that gets more requests than it can log drops entries.
+ *
+ */
+export const listRequestLog = <ThrowOnError extends boolean = false>(options?: Options<ListRequestLogData, ThrowOnError>): RequestResult<ListRequestLogResponses, ListRequestLogErrors, ThrowOnError> => (options?.client ?? client).get<ListRequestLogResponses, ListRequestLogErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/request-log',
+    ...options
 });
 
 /**

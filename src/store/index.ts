@@ -15,6 +15,7 @@ import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from '
 import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
 import { rateLimitQueries } from './rate-limits.ts';
+import { requestLogQueries } from './request-log.ts';
 import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
@@ -71,6 +72,7 @@ export interface Store extends HttpStore {
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
   signingKeys: ReturnType<typeof signingKeyQueries>;
+  requestLog: ReturnType<typeof requestLogQueries>;
   webhookEndpoints: ReturnType<typeof webhookEndpointQueries>;
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
@@ -109,6 +111,7 @@ export function createStore(options: StoreOptions): Store {
     audit: auditQueries(db),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
+    requestLog: requestLogQueries(db),
     webhookEndpoints: webhookEndpointQueries(db, options.cipher),
     webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),

@@ -24,6 +24,7 @@ import type {
   MeasuredSource,
   Tier,
 } from '../domain/job.ts';
+import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import type { ApprovalStatus } from './types.ts';
@@ -299,6 +300,22 @@ export const certificates = pgTable('certificates', {
   accountId: text('account_id').notNull(),
   jws: text('jws').notNull(),
   issuedAt: timestamptz('issued_at').notNull(),
+});
+
+export const requestLog = pgTable('request_log', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  keyId: text('key_id').notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
+  requestId: text('request_id').notNull(),
+  at: timestamptz('at').notNull(),
+  method: text('method').notNull(),
+  path: text('path').notNull(),
+  resourceId: text('resource_id'),
+  status: integer('status').notNull(),
+  durationMs: integer('duration_ms').notNull(),
+  error: jsonb('error').$type<LoggedError>(),
+  requestBody: jsonb('request_body').$type<Record<string, unknown>>(),
 });
 
 export const webhookEndpoints = pgTable('webhook_endpoints', {

@@ -2,6 +2,7 @@
 import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
+import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 
@@ -296,6 +297,25 @@ export interface WebhookEndpointStore {
   test(which: WhichWebhookEndpoint, event: WebhookEvent): Promise<string | null>;
 }
 
+export interface ListRequestLog {
+  accountId: string;
+  /** both unless it is named */
+  mode?: Mode | undefined;
+  keyId?: string | undefined;
+  requestId?: string | undefined;
+  resourceId?: string | undefined;
+  /** inclusive */
+  statuses?: { from: number; to: number } | undefined;
+  startingAfter?: string | undefined;
+  limit: number;
+}
+
+export interface RequestLogStore {
+  append(entries: readonly LoggedRequest[]): Promise<void>;
+  /** Newest first; `startingAfter` is an exclusive id. */
+  page(query: ListRequestLog): Promise<LoggedRequest[]>;
+}
+
 /** The part of the store that http needs. */
 export interface HttpStore {
   keys: KeyStore;
@@ -306,6 +326,7 @@ export interface HttpStore {
   audit: AuditStore;
   certificates: CertificateStore;
   webhookEndpoints: WebhookEndpointStore;
+  requestLog: RequestLogStore;
   /** true when the database answers, for readiness */
   ping(): Promise<boolean>;
 }

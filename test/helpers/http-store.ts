@@ -197,6 +197,11 @@ export class ApiStore implements HttpStore {
     test: async (which, event) => (await this.#query()).webhookEndpoints.test(which, event),
   };
 
+  readonly requestLog: HttpStore['requestLog'] = {
+    append: async (entries) => (await this.#query()).requestLog.append(entries),
+    page: async (query) => (await this.#query()).requestLog.page(query),
+  };
+
   readonly jobs: HttpStore['jobs'] = {
     findReplay: async (accountId, mode, idempotency) => (await this.#query()).jobs.findReplay(accountId, mode, idempotency),
     create: async (input) => (await this.#query()).jobs.create(input),

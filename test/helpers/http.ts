@@ -5,6 +5,7 @@ import { signHead } from '../../src/evidence/audit-log.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { HttpDeps, HttpOptions } from '../../src/http/deps.ts';
+import { createRequestLog } from '../../src/http/request-log.ts';
 import { createUrlPolicy } from '../../src/net/policy.ts';
 import type { FilesystemStorage } from '../../src/storage/filesystem.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from '../../src/storage/links.ts';
@@ -121,8 +122,11 @@ export function makeApi({ measure, options, account: overrides, metrics, freeByt
   const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const measured: string[] = [];
   const policy = createUrlPolicy({ allowHosts: [] });
+  // Written when a test calls `flush`.
+  const requestLog = createRequestLog({ store: store.requestLog, logger, intervalMs: 2 ** 30 });
   const app = buildApp({
     store,
+    requestLog,
     storage,
     checkUrl: (url) => void policy.check(url),
     measure: (video, request) => {
@@ -159,7 +163,7 @@ export function makeApi({ measure, options, account: overrides, metrics, freeByt
   }
 
   const jwks = async () => ({ keys: [(await signer).publicJwk] });
-  return { app, store, storage, objects, account, keys, logger, logged, measured, jwks, request };
+  return { app, requestLog, store, storage, objects, account, keys, logger, logged, measured, jwks, request };
 }
 
 export type Api = ReturnType<typeof makeApi>;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
+import type { LoggedRequest } from '../../src/domain/request-log.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, FakeStorage } from '../helpers/worker-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
@@ -53,6 +54,40 @@ describe('17.32: accesses to a result', () => {
     });
     await access(job.id, 'key_1');
     expect(await accesses(job.id)).toHaveLength(2);
+  });
+});
+
+describe('the request log', () => {
+  const entry = (change: Partial<LoggedRequest> = {}): LoggedRequest => ({
+    ...{ id: newId('log'), accountId: account.id, keyId: newId('key'), mode: 'live', requestId: 'req_1', at: new Date() },
+    ...{ method: 'GET', path: '/v1/jobs', resourceId: null, status: 200, durationMs: 3, error: null, requestBody: null },
+    ...change,
+  });
+  const left = async (accountId = account.id) =>
+    (await world.store.requestLog.page({ accountId, limit: 1000 })).map(({ requestId }) => requestId);
+
+  it('keeps 30 days, the newest entries of each account, and nothing of closed accounts', async () => {
+    const { requestLog } = world.store;
+    const [busy, closed] = [await fundedAccount(world.store, 0), await fundedAccount(world.store, 0)];
+    const days = (count: number) => new Date(Date.now() - count * 86_400_000);
+    await requestLog.append([entry({ requestId: 'old', at: days(31) }), entry({ requestId: 'young', at: days(29) })]);
+    await requestLog.append(Array.from({ length: 25 }, (_, n) => entry({ accountId: busy.id, requestId: `busy${n}` })));
+    await requestLog.append([entry({ accountId: closed.id })]);
+    await world.store.accounts.close(closed.id);
+    const prune = (limit: number) => requestLog.prune({ days: 30, perAccount: 10, limit });
+    expect(await prune(12)).toBe(12);
+    expect(await prune(12)).toBe(5);
+    expect(await prune(12)).toBe(0);
+    expect(await left()).toEqual(['young']);
+    expect(await left(busy.id)).toEqual(Array.from({ length: 10 }, (_, n) => `busy${24 - n}`));
+    expect(await left(closed.id)).toEqual([]);
+  });
+
+  it('is pruned by the scheduled task', async () => {
+    await world.store.requestLog.append([entry({ requestId: 'old', at: new Date(Date.now() - 31 * 86_400_000) })]);
+    const { tasks } = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, stopping: new AbortController().signal });
+    await tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers);
+    expect(await left()).not.toContain('old');
   });
 });
 

@@ -41,6 +41,7 @@ const calls: Record<string, { call: (reelmend: Reelmend) => Promise<unknown>; an
   switchWebhookEndpointSecret: { call: ({ webhookEndpoints }) => webhookEndpoints.switchSecret(jobId) },
   testWebhookEndpoint: { call: ({ webhookEndpoints }) => webhookEndpoints.test(jobId, 'job.completed') },
   listAuditLog: { call: ({ auditLog }) => auditLog.list(), answer: () => json(page) },
+  listRequestLog: { call: ({ requestLog }) => requestLog.list(), answer: () => json(page) },
   getJwks: { call: ({ jwks }) => jwks.get() },
 };
 

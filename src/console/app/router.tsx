@@ -10,6 +10,7 @@ import { JobsPage } from '../pages/jobs.tsx';
 import { KeysPage } from '../pages/keys.tsx';
 import { OperatorAccountsPage } from '../pages/operator-accounts.tsx';
 import { OperatorFailuresPage, OperatorOverviewPage, OperatorWorkersPage } from '../pages/operator.tsx';
+import { RequestLogPage } from '../pages/request-log.tsx';
 import { SecurePage } from '../pages/secure.tsx';
 import { SettingsPage } from '../pages/settings.tsx';
 import { WebhooksPage } from '../pages/webhooks.tsx';
@@ -27,6 +28,7 @@ export function Pages() {
       <Route path="/jobs/:id">{({ id }) => <JobPage key={id} id={id} />}</Route>
       <Route path="/keys" component={KeysPage} />
       <Route path="/webhooks" component={WebhooksPage} />
+      <Route path="/request-log" component={RequestLogPage} />
       <Route path="/credits" component={CreditsPage} />
       <Route path="/secure" component={SecurePage} />
       <Route path="/settings" component={SettingsPage} />

@@ -12,6 +12,7 @@ import {
   type LucideIcon,
   MonitorCog,
   Moon,
+  ScrollText,
   ShieldCheck,
   Sparkles,
   Sun,
@@ -50,6 +51,7 @@ const work: readonly Item[] = [
 const build: readonly Item[] = [
   { href: '/keys', label: 'API keys', icon: KeyRound },
   { href: '/webhooks', label: 'Webhooks', icon: Webhook },
+  { href: '/request-log', label: 'Request log', icon: ScrollText },
   { href: '/credits', label: 'Credits', icon: Coins },
   { href: '/secure', label: 'Secure', icon: ShieldCheck },
 ];

@@ -7,6 +7,7 @@ import { anonymous, requireCsrfToken, requireOperator, requireSession } from './
 import { jobHandlers } from './jobs.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operator.ts';
+import { requestLogHandlers } from './request-log.ts';
 import { sessionHandlers } from './sessions.ts';
 import { uploadHandlers } from './uploads.ts';
 import { webhookEndpointHandlers } from './webhook-endpoints.ts';
@@ -22,6 +23,7 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...uploadHandlers(deps),
     ...webhookHandlers(deps),
     ...webhookEndpointHandlers(deps),
+    ...requestLogHandlers(deps),
     ...accountHandlers(deps),
     ...operatorHandlers(deps),
   };

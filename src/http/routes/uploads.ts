@@ -24,6 +24,7 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
     createUpload: async (c) => {
       const { file_name: fileName, size_bytes: sizeBytes, sha256 = null } = c.req.valid('json');
       const upload = await createUpload(deps, c.get('principal'), { fileName, sizeBytes, sha256 });
+      c.set('resourceId', upload.id);
       c.header('Location', `/v1/uploads/${upload.id}`);
       return c.json(await describeUpload(deps, upload), 201);
     },

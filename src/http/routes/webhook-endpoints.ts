@@ -35,6 +35,7 @@ export function webhookEndpointHandlers(deps: HttpDeps): EndpointHandlers {
     createWebhookEndpoint: async (c) => {
       const { account, mode } = c.get('principal');
       const created = await calls.create({ accountId: account.id, mode }, c.req.valid('json'), actor(c));
+      c.set('resourceId', created.endpoint.id);
       c.header('Location', `/v1/webhook-endpoints/${created.endpoint.id}`);
       return c.json(created, 201);
     },

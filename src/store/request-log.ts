@@ -1,0 +1,60 @@
+/** The log of an account's requests. Entries come in batches and are removed by a scheduled task. */
+import { and, desc, eq, gte, lt, lte, sql } from './orm.ts';
+import type { LoggedRequest } from '../domain/request-log.ts';
+import type { Db } from './database.ts';
+import { requestLog } from './schema.ts';
+import type { ListRequestLog, RequestLogStore } from './types.ts';
+
+const insertedAtOnce = 1000;
+
+export function requestLogQueries(db: Db) {
+  return {
+    async append(entries: readonly LoggedRequest[]): Promise<void> {
+      // A statement takes 65,535 parameters at most.
+      for (let at = 0; at < entries.length; at += insertedAtOnce) {
+        await db.insert(requestLog).values(entries.slice(at, at + insertedAtOnce)).onConflictDoNothing();
+      }
+    },
+
+    page: (query) => page(db, query),
+
+    /**
+     * Removes up to `limit` entries that are older than `days`, that are more than the newest `perAccount` of their account,
+     * or whose account is closed. Returns how many.
+     */
+    async prune({ days, perAccount, limit }: { days: number; perAccount: number; limit: number }): Promise<number> {
+      const rows = await db.execute(sql`
+        WITH full_accounts AS (
+          SELECT account_id, (SELECT r.id FROM request_log r WHERE r.account_id = l.account_id
+            ORDER BY r.id DESC OFFSET ${perAccount - 1}::int LIMIT 1) AS oldest
+          FROM request_log l GROUP BY account_id HAVING count(*) > ${perAccount}::int),
+        due AS (
+          SELECT id FROM request_log WHERE at < now() - make_interval(days => ${days}::int)
+          UNION ALL SELECT l.id FROM request_log l JOIN full_accounts f ON f.account_id = l.account_id AND l.id < f.oldest
+          UNION ALL SELECT l.id FROM request_log l JOIN accounts a ON a.id = l.account_id AND a.closed_at IS NOT NULL
+          LIMIT ${limit}::int)
+        DELETE FROM request_log WHERE id IN (SELECT id FROM due) RETURNING 1`);
+      return rows.length;
+    },
+  } satisfies RequestLogStore & Record<string, unknown>;
+}
+
+function page(db: Db, query: ListRequestLog): Promise<LoggedRequest[]> {
+  const { accountId, mode, keyId, requestId, resourceId, statuses, startingAfter, limit } = query;
+  return db
+    .select()
+    .from(requestLog)
+    .where(
+      and(
+        eq(requestLog.accountId, accountId),
+        mode === undefined ? undefined : eq(requestLog.mode, mode),
+        keyId === undefined ? undefined : eq(requestLog.keyId, keyId),
+        requestId === undefined ? undefined : eq(requestLog.requestId, requestId),
+        resourceId === undefined ? undefined : eq(requestLog.resourceId, resourceId),
+        statuses === undefined ? undefined : and(gte(requestLog.status, statuses.from), lte(requestLog.status, statuses.to)),
+        startingAfter === undefined ? undefined : lt(requestLog.id, startingAfter),
+      ),
+    )
+    .orderBy(desc(requestLog.id))
+    .limit(limit);
+}
