@@ -18,7 +18,8 @@ beforeAll(async () => {
   const { id } = accounts.find(({ name }) => name === 'Operations')!;
   await world.site.reelmend('accounts', 'approve', id);
   await world.site.reelmend('accounts', 'grant', id, '5000', '--note', 'Welcome');
-  await world.site.reelmend('keys', 'create', id, '--mode', 'test');
+  const { key } = await world.site.reelmend<{ key: string }>('keys', 'create', id, '--mode', 'test', '--name', 'dashboard', '--access', 'read_only');
+  await fetch(`${world.service.url}/v1/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz`, { headers: { Authorization: `Bearer ${key}` } });
   const { page } = tab;
   const jobOf = () => /job_\w+/.exec(page.url())?.[0] ?? '';
 
@@ -57,6 +58,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
   { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },
   { name: 'webhooks', path: () => '/webhooks', sign: 'hooks.example.invalid' },
+  { name: 'request-log', path: () => '/request-log', sign: 'job_not_found' },
   { name: 'credits', path: () => '/credits', sign: 'Welcome' },
   { name: 'secure', path: () => '/secure', sign: 'job.completed' },
   { name: 'certificates', path: () => '/secure?tab=certificates', sign: 'No certificates yet' },
@@ -134,6 +136,78 @@ describe('the theme', () => {
     await page.route('**/assets/*.js', (route) => route.abort());
     await page.reload();
     expect(await paper()).toBe(light);
+    await page.context().close();
+  });
+});
+
+describe('keys, endpoints and requests', () => {
+  it('a restricted key is made with a name, and renamed', async () => {
+    const { page, complaints } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/keys`);
+    await page.getByText('Read only').waitFor();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('uploader');
+    await page.getByRole('radio', { name: 'Create only' }).check();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'uploader' });
+    expect(await row.textContent()).toContain('Create only');
+    await row.getByRole('button', { name: /^Actions for/ }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('camera');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Rename', exact: true }).click();
+    await page.getByRole('row').filter({ hasText: 'camera' }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('an endpoint is added, shows its secret once, is changed, tested and deleted', async () => {
+    const { page, complaints } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/webhooks`);
+    await page.getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByLabel('Endpoint URL').fill('https://hooks.example.invalid/endpoint');
+    await page.getByLabel('job.completed').uncheck();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    const shown = page.getByRole('dialog', { name: 'The secret of the endpoint' });
+    expect(await shown.textContent()).toMatch(/whsec_[A-Za-z0-9+/]{43}=/);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'hooks.example.invalid/endpoint' }).filter({ hasText: 'Enabled' });
+    expect(await row.textContent()).toContain('job.failed');
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: /^Actions for https/ }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await choose('Send a test event');
+    await page.getByText('Sending a test event.').first().waitFor();
+    await choose('Change');
+    await page.getByLabel('Description').fill('pager');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row.filter({ hasText: 'pager' }).waitFor();
+    await choose('Disable');
+    await page.locator('.badge', { hasText: 'Disabled' }).waitFor();
+    await choose('Delete');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('No endpoints', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('a refused request is found by its status and shown with its error', async () => {
+    const { page, complaints } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/request-log`);
+    await page.getByLabel('Status').selectOption('4xx');
+    await page.getByLabel('Key').selectOption({ label: 'dashboard' });
+    await page.getByRole('button', { name: /^Details of GET/ }).first().click();
+    await page.getByText('There is no such job.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await page.getByLabel('Status').selectOption('5xx');
+    await page.getByText('No request matches').waitFor();
+    expect(complaints).toEqual([]);
     await page.context().close();
   });
 });
