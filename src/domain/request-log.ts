@@ -70,9 +70,11 @@ function redactValue(name: string, value: unknown, depth: number): unknown {
   return isObject(value) ? redactObject(value, depth + 1) : removed;
 }
 
-const longestMessage = 300;
+const longestText = 300;
 
-/** The sentence of an error without the addresses that it may quote. */
-export function redactMessage(message: string): string {
-  return message.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, removed).slice(0, longestMessage);
+/** An error without the addresses that its sentence may quote, and without characters that PostgreSQL refuses. */
+export function redactError({ code, message, param }: LoggedError): LoggedError {
+  return { code, message: plain(message.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, removed)), param: param === null ? null : plain(param) };
 }
+
+const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, longestText).toWellFormed();

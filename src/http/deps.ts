@@ -3,13 +3,13 @@ import type { Jwks } from '../contract/types.gen.ts';
 import type { MeasuredSource, Resolution } from '../domain/job.ts';
 import type { VideoLimits } from '../domain/limits.ts';
 import type { ModelDescription } from '../domain/models.ts';
+import type { LoggedRequest } from '../domain/request-log.ts';
 import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
 import type { HttpMetrics } from './metrics.ts';
-import type { RequestLog } from './request-log.ts';
 import type { Streams, StreamsOptions } from './streams.ts';
 
 /** The part of pino that http uses. */
@@ -18,6 +18,20 @@ export interface HttpLogger {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
+}
+
+/** What a request knows at its end. The rest is derived when the batch is written. */
+export interface RequestFacts extends Omit<LoggedRequest, 'id' | 'requestBody'> {
+  /** the text of the JSON body; undefined for none */
+  bodyText: string | undefined;
+}
+
+/** Collects what keys called (`createRequestLog`). */
+export interface RequestLog {
+  add(facts: RequestFacts): void;
+  /** Writes what waits; resolves also when that fails. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** The state of an audit log, to be signed. */

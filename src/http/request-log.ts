@@ -3,31 +3,18 @@
  * load than the database takes, entries are dropped and counted, and requests go on.
  */
 import { newId } from '../domain/ids.ts';
-import type { LoggedError, LoggedRequest } from '../domain/request-log.ts';
-import { redact, redactMessage } from '../domain/request-log.ts';
+import { type LoggedRequest, redact, redactError } from '../domain/request-log.ts';
 import type { RequestLogStore } from '../store/types.ts';
-
-/** What a request knows at its end. The rest is derived when the batch is written. */
-export interface RequestFacts extends Omit<LoggedRequest, 'id' | 'requestBody'> {
-  /** the text of the JSON body; undefined for none */
-  bodyText: string | undefined;
-}
+import type { HttpLogger, RequestFacts, RequestLog } from './deps.ts';
 
 export interface RequestLogOptions {
   store: Pick<RequestLogStore, 'append'>;
-  logger: { warn: (facts: object, message: string) => void };
+  logger: Pick<HttpLogger, 'warn'>;
   /** ms between two batches */
   intervalMs?: number;
   /** entries that wait at most, of one account and of all; more are dropped */
   perAccount?: number;
   total?: number;
-}
-
-export interface RequestLog {
-  add(facts: RequestFacts): void;
-  /** Writes what waits; resolves also when that fails. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** A longer body is not kept. */
@@ -80,8 +67,6 @@ type LoggedWaiting = RequestFacts & { id: string };
 function entryOf({ bodyText, error, ...facts }: LoggedWaiting): LoggedRequest {
   return { ...facts, error: error && redactError(error), requestBody: bodyText === undefined ? null : redact(parsed(bodyText)) };
 }
-
-const redactError = ({ code, message, param }: LoggedError): LoggedError => ({ code, message: redactMessage(message), param });
 
 function parsed(text: string): unknown {
   try {

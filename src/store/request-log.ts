@@ -5,10 +5,15 @@ import type { Db } from './database.ts';
 import { requestLog } from './schema.ts';
 import type { ListRequestLog, RequestLogStore } from './types.ts';
 
+const insertedAtOnce = 1000;
+
 export function requestLogQueries(db: Db) {
   return {
     async append(entries: readonly LoggedRequest[]): Promise<void> {
-      if (entries.length > 0) await db.insert(requestLog).values([...entries]).onConflictDoNothing();
+      // A statement takes 65,535 parameters at most.
+      for (let at = 0; at < entries.length; at += insertedAtOnce) {
+        await db.insert(requestLog).values(entries.slice(at, at + insertedAtOnce)).onConflictDoNothing();
+      }
     },
 
     page: (query) => page(db, query),

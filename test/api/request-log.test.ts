@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestLogPage } from '../../src/contract/types.gen.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { LoggedRequest } from '../../src/domain/request-log.ts';
-import { redact, redactMessage } from '../../src/domain/request-log.ts';
-import { createRequestLog, type RequestFacts } from '../../src/http/request-log.ts';
+import { redact, redactError } from '../../src/domain/request-log.ts';
+import type { RequestFacts } from '../../src/http/deps.ts';
+import { createRequestLog } from '../../src/http/request-log.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { type Api, errorOf, makeApi, type RequestOptions } from '../helpers/http.ts';
 
@@ -91,6 +92,17 @@ describe('the request log', () => {
       const response = await api.request(`/v1/request-log?${bad}`);
       expect([response.status, (await errorOf(response)).code], bad).toEqual([400, 'invalid_request']);
     }
+  });
+
+  it('takes what the database does not, such as U+0000 in the name of a parameter', async () => {
+    const api = makeApi();
+    for (const query of ['%00=1', '%ED%A0%80=1', `${'x'.repeat(2000)}=1`]) {
+      expect((await api.request(`/v1/jobs?${query}`)).status, query).toBe(400);
+    }
+    const { data } = await logged(api);
+    expect(data.map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect(data[2]!.error!.message).toContain('\uFFFD');
+    expect(data[0]!.error!.message.length).toBeLessThanOrEqual(300);
   });
 
   it('shows a key its own mode and account alone', async () => {
@@ -187,7 +199,8 @@ describe('redact', () => {
   });
 
   it('takes addresses out of messages', () => {
-    expect(redactMessage('No answer of https://a.example/x?y=1 came.')).toBe('No answer of … came.');
+    const error = { code: 'video_unreachable', message: 'No answer of https://a.example/x?y=1 came.', param: null };
+    expect(redactError(error)).toEqual({ ...error, message: 'No answer of … came.' });
   });
 });
 

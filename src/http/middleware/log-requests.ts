@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory';
+import type { RequestLog } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
-import type { RequestLog } from '../request-log.ts';
 
 /** Ids of jobs, uploads and webhook endpoints. */
 const resourceId = /^(?:job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/;
