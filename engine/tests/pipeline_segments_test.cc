@@ -365,6 +365,20 @@ TEST_F(PlannedSegments, TakeTheirDecisionsFromThePlan) {
   EXPECT_EQ(result.applied.sharpen, 0);
 }
 
+TEST_F(PlannedSegments, KeepTheLimitOfTheBitrateOfTheirPlan) {
+  const auto size = [&](std::int64_t limit) {
+    EnhanceOptions options = options_;
+    options.encoder.max_bitrate = limit;
+    options.segment_plan = PlanSegments(source_, options, kShort).text;
+    options.encoder.max_bitrate = 0;
+    return Enhance(source_, File("p.mp4"), options).size_bytes;
+  };
+  const std::int64_t free = size(0);
+  const double seconds = plan_.segments.front().end_s;
+  const auto limit = static_cast<std::int64_t>(static_cast<double>(free) * 8 / seconds / 3);
+  EXPECT_LT(size(limit), free / 2);
+}
+
 TEST_F(PlannedSegments, AreRefusedForAnotherVideoEngineOrNumber) {
   EnhanceOptions options = options_;
   options.segment_plan = plan_.text;

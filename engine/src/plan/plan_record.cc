@@ -163,7 +163,7 @@ std::string WriteRecord(const PlanRecord& record) {
   AddLine(text, "format", Text(kFormat));
   AddLine(text, "engine", EngineVersion());
   AddLine(text, "device", record.device == NetworkDevice::kGpu ? "gpu" : "cpu");
-  AddLine(text, "encoder", record.encoder.preset, Text(record.encoder.crf));
+  AddLine(text, "encoder", record.encoder.preset, Text(record.encoder.crf), Text(record.encoder.max_bitrate));
   VisitNumbers(plan, [&](const char* name, const auto&... values) { AddLine(text, name, Text(values)...); });
   AddLine(text, "model", Identity(plan.models, plan.model));
   AddLine(text, "faces", FaceIdentity(plan));
@@ -185,6 +185,7 @@ PlanRecord ReadRecord(const std::string& text) {
   Words encoder = LineOf(lines, "encoder");
   record.encoder.preset = encoder.Word();
   encoder.Read(record.encoder.crf);
+  encoder.Read(record.encoder.max_bitrate);
   VisitNumbers(record.plan, [&](const char* name, auto&... values) {
     Words words = LineOf(lines, name);
     (words.Read(values), ...);
