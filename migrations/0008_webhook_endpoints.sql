@@ -23,5 +23,6 @@ ALTER TABLE webhook_deliveries
   ALTER COLUMN job_id DROP NOT NULL,
   ADD CONSTRAINT webhook_deliveries_of_something CHECK (job_id IS NOT NULL OR endpoint_id IS NOT NULL),
   DROP CONSTRAINT webhook_deliveries_job_id_event_key;
+CREATE INDEX webhook_deliveries_job ON webhook_deliveries (job_id);
 CREATE UNIQUE INDEX webhook_deliveries_of_job ON webhook_deliveries (job_id, event) WHERE endpoint_id IS NULL;
 CREATE UNIQUE INDEX webhook_deliveries_of_endpoint ON webhook_deliveries (endpoint_id, job_id, event) WHERE endpoint_id IS NOT NULL;

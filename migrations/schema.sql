@@ -472,6 +472,7 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_account ON public.webhook_deliveries USING btree (account_id, id DESC);
 CREATE INDEX webhook_deliveries_busy ON public.webhook_deliveries USING btree (account_id) WHERE (busy_until IS NOT NULL);
+CREATE INDEX webhook_deliveries_job ON public.webhook_deliveries USING btree (job_id);
 CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (next_at) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_deliveries_settled ON public.webhook_deliveries USING btree (settled_at) WHERE (settled_at IS NOT NULL);
 CREATE UNIQUE INDEX webhook_deliveries_of_endpoint ON public.webhook_deliveries USING btree (endpoint_id, job_id, event) WHERE (endpoint_id IS NOT NULL);
