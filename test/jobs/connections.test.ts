@@ -84,6 +84,8 @@ describe('the process of a worker', () => {
       let most: string[] = [];
       const names = () => sql<{ name: string }[]>`SELECT application_name AS name FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY 1`;
+      // PostgreSQL ends a process some time after its client has gone.
+      await eventually(async () => (await names()).length === 0);
       const count = async () => {
         const now = (await names()).map(({ name }) => name);
         if (now.length >= most.length) most = now;
