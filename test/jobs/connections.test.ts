@@ -83,7 +83,7 @@ describe('the process of a worker', () => {
       await store.close();
       let most: string[] = [];
       const names = () => sql<{ name: string }[]>`SELECT application_name AS name FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY 1`;
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY 1`;
       // PostgreSQL ends a process some time after its client has gone.
       await eventually(async () => (await names()).length === 0);
       const count = async () => {
