@@ -105,14 +105,11 @@ class Trainer:
         results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
         sizes = [len(p[0]) / len(batch[0]) for p in parts]
         loss = sum(r[0] * s for r, s in zip(results, sizes))
-        if self.device.type == 'cpu':
-            loss = float(loss)
-        if (self.device.type == 'cpu' or self.number % self.CHECKED == 0) and not math.isfinite(loss):
-            raise FloatingPointError(f'the loss of step {self.number} is {loss}')
+        loss = self._checked(loss)
         for at, parameter in enumerate(self.parameters):
             parameter.grad = sum(r[1][at] * s for r, s in zip(results, sizes)) if self.pool else results[0][1][at]
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
-        rate = rate_at(self.number, self.recipe) * (1 - self.spent)
+        rate = self._rate()
         for group in self.optimiser.param_groups:
             group['lr'] = rate
         self.optimiser.step()
@@ -122,12 +119,26 @@ class Trainer:
         return {'loss': loss, 'norm': float(norm) if self.device.type == 'cpu' else norm,
                 'rate': rate}
 
+    def _rate(self):
+        return rate_at(self.number, self.recipe) * (1 - self.spent)
+
+    def _taken(self):
+        """The share of the network's weights that the average takes at this step. Young averages forget faster, so that the
+        random start is soon out of them."""
+        return 1 - min(self.recipe.average, (1 + self.number) / (10 + self.number))
+
+    def _checked(self, loss):
+        """The loss: a number on a CPU, a tensor on a GPU. Throws FloatingPointError."""
+        if self.device.type == 'cpu':
+            loss = float(loss)
+        if (self.device.type == 'cpu' or self.number % self.CHECKED == 0) and not math.isfinite(loss):
+            raise FloatingPointError(f'the loss of step {self.number} is {loss}')
+        return loss
+
     @torch.no_grad()
     def _average(self):
-        # Young averages forget faster, so that the random start is soon out of them.
-        keep = min(self.recipe.average, (1 + self.number) / (10 + self.number))
         state = self.net.state_dict()
-        torch._foreach_lerp_([self.average[n] for n in state], list(state.values()), 1 - keep)
+        torch._foreach_lerp_([self.average[n] for n in state], list(state.values()), self._taken())
 
     def start_average(self):
         """The averaged weights begin anew with what the network holds."""
