@@ -69,6 +69,8 @@ NETWORKS = {
     # As fast, twice as wide and twice as deep, and in colour. Begins as a trained `fast` (--grow), which 16 layers would
     # take long to find.
     'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16, colour=True),
+    # At full resolution throughout, 1.7 million weights, for GPUs. Not shipped yet: it takes a GPU to train (`plans`).
+    'best': Network('best', 'Best ×2 for GPUs', 'super-resolution', 2, 96, 20, fold=1, colour=True),
     # For damaged sources, blind: `fast` and `quality` in size and cost, and begun with their weights.
     'detail': Network('detail', 'Detail ×2 for damaged sources', 'super-resolution', 2, 32, 8, recipe='real',
                       begins='fast-x2.onnx', told=0.06, beside='fast-x2.onnx'),

@@ -201,10 +201,12 @@ def asked_to_stop():
         signal.signal(signal.SIGTERM, before)
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None,
+        written=None):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
-    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold."""
+    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold.
+    `written`: called with the averaged network and {'number', 'hours', 'label'} at every checkpoint."""
     last, losses = time.time(), []
     begun, first = last - 60 * clock, last
     cpu = time.process_time()
@@ -219,10 +221,13 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
             # Before the scores: what they may fail of must not cost the steps.
             save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
                  **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
+            averaged = trainer.averaged()
+            if written:
+                written(averaged, {'number': trainer.number, 'hours': hours, 'label': label})
             row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                    'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
                    'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
-                   'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
+                   'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(averaged)}
             append_log(folder / 'log.jsonl', row)
             print(json.dumps(_rounded(row)), flush=True)
             losses, last = [], time.time()
