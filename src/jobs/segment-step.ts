@@ -35,7 +35,8 @@ export async function runSegment(worker: WorkerContext, jobId: string, number: n
   const { fence, traceparent } = lease;
   const logger = worker.logger.child({ job: jobId, segment: number, attempt: fence.attempt });
   const leases = { heartbeat: () => segments.heartbeat(fence, leaseSeconds) };
-  const keeper = keepLease({ leases, fence, leaseSeconds, stopping: worker.stopping });
+  const { heartbeatsPerLease } = worker.tuning;
+  const keeper = keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, stopping: worker.stopping });
   const start = performance.now();
   let outcome: StepOutcome = 'returned';
   worker.lifetime.stepStarted();
