@@ -4335,6 +4335,10 @@ export type GetDocsData = {
 
 export type GetDocsErrors = {
     /**
+     * The service runs without built documents. Code: `not_found`.
+     */
+    404: Error;
+    /**
      * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
@@ -4350,40 +4354,6 @@ export type GetDocsResponses = {
 };
 
 export type GetDocsResponse = GetDocsResponses[keyof GetDocsResponses];
-
-export type GetDocsFileData = {
-    body?: never;
-    path: {
-        /**
-         * Name of the file. Other names return 404.
-         */
-        file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'page.css' | 'start.js' | 'favicon-32x32.png';
-    };
-    query?: never;
-    url: '/docs/{file}';
-};
-
-export type GetDocsFileErrors = {
-    /**
-     * The page has no such file. Code: `not_found`.
-     */
-    404: Error;
-    /**
-     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
-     */
-    500: Error;
-};
-
-export type GetDocsFileError = GetDocsFileErrors[keyof GetDocsFileErrors];
-
-export type GetDocsFileResponses = {
-    /**
-     * The file.
-     */
-    200: Blob | File;
-};
-
-export type GetDocsFileResponse = GetDocsFileResponses[keyof GetDocsFileResponses];
 
 export type DownloadFileData = {
     body?: never;

@@ -1612,16 +1612,6 @@ export const zListAuditLogQuery = z.object({
     job_id: zJobOrPreviewId.optional()
 });
 
-export const zGetDocsFilePath = z.object({
-    file: z.enum([
-        'swagger-ui.css',
-        'swagger-ui-bundle.js',
-        'page.css',
-        'start.js',
-        'favicon-32x32.png'
-    ])
-});
-
 export const zDownloadFilePath = z.object({
     key: z.string().check(characters({ min: 1, max: 512 })).regex(/^[a-z0-9_\/.-]+$/)
 });

@@ -102,21 +102,15 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
   }
 });
 
-describe.each([390, 320])('the API reference, %i pixels wide', (width) => {
-  it('fits, also with operations opened, and is quiet', async () => {
-    const { page, complaints } = await openTab(world, { width });
-    await page.goto(`${world.service.url}/docs`);
-    const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    const operations = ['createJob', 'listJobs', 'downloadFile', 'getDeletionCertificate'];
-    await page.locator(`[id$="-${operations[0]}"]`).waitFor();
-    expect(await overflow()).toBe(0);
-    for (const id of operations) {
-      const block = page.locator(`[id$="-${id}"]`);
-      await block.locator('.opblock-summary-control').click();
-      await block.locator('.responses-table').first().waitFor();
-      await block.locator('.highlight-code, .model-example').first().waitFor();
-      expect(await overflow(), id).toBe(0);
-    }
+describe('the documentation', () => {
+  it('is linked from the navigation, and leads back', async () => {
+    const { page, complaints } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('link', { name: 'Documentation' }).click();
+    await page.getByRole('heading', { name: 'Reelmend', exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/docs');
+    await page.getByRole('link', { name: 'Console' }).click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
   });
