@@ -1,5 +1,6 @@
 /** A job inside of the service. The store reads and writes it; src/http turns it into the shape of the API. */
 import type { JobErrorCode } from './errors.ts';
+import type { PreviewFacts } from './previews.ts';
 
 export type Mode = 'test' | 'live';
 export type Tier = 'standard' | 'secure';
@@ -122,6 +123,8 @@ export interface JobRecord {
   output: OutputFacts | null;
   applied: AppliedEnhancements | null;
   error: { code: JobErrorCode; message: string } | null;
+  /** null for a job that is no preview */
+  preview: PreviewFacts | null;
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;

@@ -29,6 +29,7 @@ import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { modelHandlers } from './routes/models.ts';
 import { healthHandlers } from './routes/health.ts';
+import { previewHandlers } from './routes/previews.ts';
 import { resultHandlers } from './routes/results.ts';
 import { requestLogHandlers } from './routes/request-log.ts';
 import { uploadHandlers } from './routes/uploads.ts';
@@ -94,6 +95,7 @@ function apiHandlers(deps: WithStreams): Handlers {
   return {
     ...jobHandlers(deps),
     ...resultHandlers(deps),
+    ...previewHandlers(deps),
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
     ...modelHandlers(deps),

@@ -37,6 +37,7 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   link_expired: 403,
   link_invalid: 403,
   job_not_found: 404,
+  preview_not_found: 404,
   upload_not_found: 404,
   webhook_endpoint_not_found: 404,
   not_found: 404,

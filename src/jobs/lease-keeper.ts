@@ -13,14 +13,15 @@ export interface KeepLease {
   leases: Pick<Store['leases'], 'heartbeat'>;
   fence: Fence;
   leaseSeconds: number;
+  heartbeatsPerLease: number;
   stopping: AbortSignal;
 }
 
 /**
- * Sends a heartbeat three times per lease. The work is also aborted when no heartbeat has succeeded for a whole lease,
+ * Sends heartbeats. The work is also aborted when no heartbeat has succeeded for a whole lease,
  * because the database cannot be reached: by then another worker may have the job.
  */
-export function keepLease({ leases, fence, leaseSeconds, stopping }: KeepLease): LeaseKeeper {
+export function keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, stopping }: KeepLease): LeaseKeeper {
   const lost = new AbortController();
   let renewedAt = performance.now();
   let isSending = false;
@@ -40,6 +41,6 @@ export function keepLease({ leases, fence, leaseSeconds, stopping }: KeepLease):
     if (performance.now() - renewedAt >= leaseSeconds * 1000) renewed(false);
     else void sendHeartbeat();
   };
-  const timer = setInterval(tick, (leaseSeconds * 1000) / 3);
+  const timer = setInterval(tick, (leaseSeconds * 1000) / heartbeatsPerLease);
   return { signal: AbortSignal.any([lost.signal, stopping]), renewed, stop: () => clearInterval(timer) };
 }

@@ -1,10 +1,10 @@
 /** Reads the payloads of our queue rows. */
 import { isId } from '../domain/ids.ts';
 
-/** Returns the id of the job in a payload. Throws when there is none: this version did not write the row. */
+/** Returns the id of the job or preview in a payload. Throws when there is none: this version did not write the row. */
 export function jobIdOf(payload: unknown): string {
   const id = typeof payload === 'object' && payload !== null && 'jobId' in payload ? payload.jobId : undefined;
-  if (typeof id !== 'string' || !isId('job', id)) throw new Error('The queue row names no job');
+  if (typeof id !== 'string' || !(isId('job', id) || isId('prv', id))) throw new Error('The queue row names no job');
   return id;
 }
 

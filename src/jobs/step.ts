@@ -48,6 +48,7 @@ export async function runStep(
     leases: worker.store.leases,
     fence: lease.fence,
     leaseSeconds: worker.config.leaseSeconds,
+    heartbeatsPerLease: worker.tuning.heartbeatsPerLease,
     stopping: worker.stopping,
   });
   const attempt = { worker, lease, keeper, logger, work };

@@ -17,6 +17,8 @@ export interface Tuning {
   };
   /** attempts to reach a source */
   downloadAttempts: number;
+  /** heartbeats that a running step sends in the time of one lease; they also tell it of the deletion of its job */
+  heartbeatsPerLease: number;
   /** expired leases after which a job fails */
   maxCrashes: number;
   /** wall-clock limit of measuring, ms */
@@ -46,6 +48,7 @@ export const defaultTuning: Tuning = {
   retryDelaysS: [1, 5, 15, 60],
   insufficientDisk: { retryDelayS: 15, patienceS: 30 * 60, maxWaitS: 24 * 3600 },
   downloadAttempts: 3,
+  heartbeatsPerLease: 3,
   maxCrashes: 5,
   probeTimeoutMs: 120_000,
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },

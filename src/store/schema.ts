@@ -26,6 +26,7 @@ import type {
   MeasuredSource,
   Tier,
 } from '../domain/job.ts';
+import type { PreviewFacts } from '../domain/previews.ts';
 import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -109,10 +110,11 @@ export const jobs = pgTable('jobs', {
   leaseExpiresAt: timestamptz('lease_expires_at'),
   segmentPlan: text('segment_plan'),
   inOnePiece: boolean('in_one_piece').notNull().default(false),
+  preview: jsonb('preview').$type<PreviewFacts>(),
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment';
+export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment' | 'clip';
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),
@@ -317,6 +319,11 @@ export type EventKind =
   | 'job.completed'
   | 'job.failed'
   | 'job.deleted'
+  | 'preview.created'
+  | 'preview.started'
+  | 'preview.completed'
+  | 'preview.failed'
+  | 'preview.deleted'
   | 'upload.created'
   | 'upload.ready'
   | 'upload.failed'

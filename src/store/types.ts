@@ -2,6 +2,7 @@
 import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
+import type { PreviewFacts } from '../domain/previews.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -62,6 +63,8 @@ export interface CreateJob {
   model: string | null;
   enhancements: Enhancements;
   outputSettings?: OutputSettings;
+  /** absent or null for a job that is no preview */
+  preview?: PreviewFacts | null;
   metadata: Record<string, string>;
   durationSeconds: number;
   source: MeasuredSource | null;
@@ -236,8 +239,9 @@ export interface JobStore {
    * same key won.
    */
   create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
-  /** null for unknown, deleted, another account's or the other mode's job. */
+  /** A job or a preview. null for unknown, deleted, another account's or the other mode's one. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
+  /** Without previews. */
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
   /** Storage keys of the finished output and its pictures; null when there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;

@@ -184,7 +184,7 @@ describe('a deletion certificate', () => {
     shop.storage.beforePut = (key) =>
       key.endsWith('.mp4') ? new Promise((resolve) => (letGo = resolve)) : Promise.resolve();
     const job = await create();
-    await shop.worker({ config: { leaseSeconds: 3 } }).start();
+    await shop.worker().start();
     await eventually(
       async () => (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND role = 'output'`).length === 1,
     );

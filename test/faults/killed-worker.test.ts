@@ -30,7 +30,7 @@ beforeAll(async () => {
     audio: ['-c:a', 'aac'],
   });
   files = await startFileServer({ dir });
-  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort });
+  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_LEASE_SECONDS: '6' });
   api = await site.start('serve');
 });
 

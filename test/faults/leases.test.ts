@@ -112,7 +112,7 @@ describe('a heartbeat that cannot reach the database', () => {
     const fence = { jobId: 'job_x', attempt: 1, owner: 'w' };
     const leases = { heartbeat: () => Promise.reject(new Error('connection refused')) };
     const began = performance.now();
-    const keeper = keepLease({ leases, fence, leaseSeconds: 0.3, stopping: new AbortController().signal });
+    const keeper = keepLease({ leases, fence, leaseSeconds: 0.3, heartbeatsPerLease: 3, stopping: new AbortController().signal });
     let endedAfterMs = 0;
     keeper.signal.addEventListener('abort', () => (endedAfterMs = performance.now() - began));
     await eventually(() => keeper.signal.aborted);

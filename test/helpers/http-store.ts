@@ -269,6 +269,7 @@ function testJob(overrides: Partial<JobRecord> & { accountId: string }): JobReco
     output: null,
     applied: null,
     error: null,
+    preview: null,
     createdAt,
     startedAt: null,
     finishedAt: null,

@@ -49,7 +49,6 @@ export async function createSite(env: Environment = {}): Promise<Site> {
     DATABASE_URL: database.url,
     REELMEND_DATA_DIR: dataDir,
     REELMEND_DEMO: '0',
-    REELMEND_LEASE_SECONDS: '6',
     // A child that waits for the next job has loaded what no test may come to use.
     REELMEND_WARM_CHILDREN: '0',
     PORT: '0',

@@ -16,6 +16,7 @@ import type {
   JoinResult,
   Media,
   ModelReport,
+  PlanRequest,
   PlanSegmentsRequest,
   Picture,
   PicturesRequest,
@@ -28,6 +29,7 @@ import type {
 import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
 import type { MultipartUpload, Storage, StoredObject, StoredPart } from '../../src/storage/types.ts';
 import { MemoryMultipart } from './memory-multipart.ts';
+import { hangMs } from './wait.ts';
 import { runScheduledTasksOften, testCipher, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -133,8 +135,10 @@ export class FakeMedia implements Media {
     );
   }
 
-  plan(): Promise<EnhancePlan> {
-    return Promise.reject(new Error('nothing is planned here'));
+  onPlan: (request: PlanRequest) => Promise<EnhancePlan> = () => Promise.reject(new Error('nothing is planned here'));
+
+  plan(request: PlanRequest): Promise<EnhancePlan> {
+    return this.onPlan(request);
   }
 
   onPlanSegments: (request: PlanSegmentsRequest) => Promise<SegmentPlan> = () => Promise.reject(new Error('no segments are planned here'));
@@ -271,6 +275,9 @@ export class FakeStorage implements Storage {
   }
 }
 
+/** seconds: no lease expires because the machine is busy; a test that needs an expired one sets its own or turns the clock */
+export const leaseBeyondHanging = (10 * hangMs) / 1000;
+
 export interface Workshop {
   media: FakeMedia;
   net: FakeNet;
@@ -312,7 +319,7 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           threads: 1,
           device: 'cpu',
           encoder: { preset: 'veryfast', crf: 18 },
-          leaseSeconds: 2,
+          leaseSeconds: leaseBeyondHanging,
           testModeDelayMs: 100,
           ...config,
         },
@@ -327,6 +334,8 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
         tuning: {
           // Each of 32 slots polls: more often would be most of the work.
           pollIntervalMs: 500,
+          // Steps learn within a second that their job was deleted.
+          heartbeatsPerLease: leaseBeyondHanging,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
           periodicMs: { scratch: 250, describe: 500 },

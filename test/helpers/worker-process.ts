@@ -81,12 +81,16 @@ async function main(options: WorkerProcessOptions): Promise<void> {
   media.onEnhance = async ({ signal, onProgress }) => {
     await stallAt('enhance', signal);
     const start = Date.now();
-    while (options.enhanceMs < 0 || Date.now() - start < options.enhanceMs) {
-      signal?.throwIfAborted();
-      onProgress?.({ fraction: 0.5, framesDone: 1, framesPerSecond: 1, etaS: 1 });
-      await pause(50);
+    try {
+      while (options.enhanceMs < 0 || Date.now() - start < options.enhanceMs) {
+        signal?.throwIfAborted();
+        onProgress?.({ fraction: 0.5, framesDone: 1, framesPerSecond: 1, etaS: 1 });
+        await pause(50);
+      }
+      return enhanceResult;
+    } finally {
+      console.log('leaves the enhancement');
     }
-    return enhanceResult;
   };
   const net = new FakeNet();
   net.onDownload = async (_url, signal) => stallAt('download', signal);
@@ -119,6 +123,8 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     testModeSample: () => Promise.reject(new Error('no sandbox here')),
     tuning: {
       pollIntervalMs: 500,
+      // Steps notice within a second that they lost their lease, however long it is.
+      heartbeatsPerLease: Math.max(3, options.leaseSeconds),
       periodicMs: { scratch: 500, describe: 1000 },
       destroyOverdueS: 1,
       ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),

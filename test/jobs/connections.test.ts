@@ -24,7 +24,7 @@ async function work(url: string, sessionUrl?: string) {
   const shop = await createWorkshop(world, { scheduled: false });
   const account = await fundedAccount(world.store, 1000);
   try {
-    const worker = shop.worker({ deps: { databaseUrl: url, sessionUrl, store }, config: { workerConcurrency: 4, leaseSeconds: 20 } });
+    const worker = shop.worker({ deps: { databaseUrl: url, sessionUrl, store }, config: { workerConcurrency: 4 } });
     await worker.start();
     const create = (n: number) =>
       store.jobs.create(jobInput(account, { mode: n % 3 === 0 ? 'test' : 'live', webhookUrl: 'https://customer.example.com/hook' }));

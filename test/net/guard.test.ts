@@ -8,10 +8,12 @@ import type { GuardedClient, NetClientOptions } from '../../src/net/index.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import type { FileServer } from '../helpers/fileserver.ts';
 import { makeCertificate, startRawServer } from '../helpers/rawserver.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const notAllowed = { code: 'url_not_allowed', message: expect.stringMatching(/^This URL is not allowed: it must be/) };
 const redirected = { code: 'url_not_allowed', message: expect.stringMatching(/^This URL redirects to one that is not allowed: its? [^\d]*(80, 443.*)?\.$/) };
-const timeouts = { connectMs: 500, headersMs: 500, idleMs: 500, retryDelayMs: 5, attempts: 2 };
+/** Nothing here is too slow, however busy the machine is; tests of a limit set theirs. */
+const timeouts = { connectMs: hangMs, headersMs: hangMs, idleMs: hangMs, retryDelayMs: 5, attempts: 2 };
 const certificate = await makeCertificate();
 
 let server: FileServer;

@@ -10,7 +10,7 @@ import { createCustomer, createSite, type Running, type Site } from '../helpers/
 import type { Outcome } from './consumer.ts';
 import { guides, readMarkdown } from '../docs/markdown.ts';
 import { createProject, lintPackage, nodes, type Project, readmeExamples } from './project.ts';
-import { expectedOf, sampleKey, samplesIn, startRecorder } from './recorder.ts';
+import { expectedOf, sampleKey, samplesIn, startRecorder, withoutSample } from './recorder.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 /** bytes, minified: the whole package */
@@ -204,6 +204,7 @@ describe('the samples of the documents', () => {
     const recorder = await startRecorder();
     const environment = { REELMEND_URL: recorder.url, REELMEND_API_KEY: sampleKey };
     const typescript = samplesIn('TypeScript');
+    expect([...withoutSample('TypeScript'), ...withoutSample('curl')]).toEqual([]);
     for (const { operation, text } of typescript) await project.write(`samples/${operation.id}.ts`, text);
     await project.compile({ module: 'nodenext', types: ['node'], outDir: 'out/samples', rootDir: 'samples' }, ['samples']);
     const steps = typescript.map(({ operation: { id } }) => `await fetch(process.env.REELMEND_URL + '/mark/ts-${id}');\nawait import('./out/samples/${id}.js');`);
@@ -218,7 +219,7 @@ describe('the samples of the documents', () => {
       for (const { operation } of samples) {
         const sent = recorder.recorded.get(`${name}-${operation.id}`);
         expect(sent, `${name} ${operation.id}`).toMatchObject([expectedOf(operation)]);
-        if (operation.id === 'createJob') expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{32,36}$/);
+        if (['createJob', 'createPreview'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{32,36}$/);
       }
     }
   });

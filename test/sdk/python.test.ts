@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
-import { expectedOf, sampleKey, samplesIn, startRecorder } from './recorder.ts';
+import { expectedOf, sampleKey, samplesIn, startRecorder, withoutSample } from './recorder.ts';
 
 const exec = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -55,6 +55,7 @@ it('does what customers do, with types for every answer', async () => {
 it('sends what the contract asks for, with the samples of the API reference', async () => {
   const recorder = await startRecorder();
   const samples = samplesIn('Python');
+  expect(withoutSample('Python')).toEqual(['streamJobEvents']);
   const steps = samples.map(({ operation, text }) => `httpx.get(os.environ["REELMEND_URL"] + "/mark/${operation.id}")\nexec(${JSON.stringify(text)}, {})`);
   await writeFile(join(dir, 'samples.py'), `import os\n\nimport httpx\n\n${steps.join('\n')}\n`);
   const env = { PATH: process.env['PATH']!, REELMEND_URL: recorder.url, REELMEND_API_KEY: sampleKey };
@@ -64,6 +65,6 @@ it('sends what the contract asks for, with the samples of the API reference', as
   for (const { operation } of samples) {
     const sent = recorder.recorded.get(operation.id);
     expect(sent, operation.id).toMatchObject([expectedOf(operation)]);
-    if (operation.id === 'createJob') expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
+    if (['createJob', 'createPreview'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
   }
 });

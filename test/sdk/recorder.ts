@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Content, type Operation, operations, streamOf } from '../../src/site/reference/contract.ts';
-import { type Sample, samplesOf } from '../../src/site/reference/samples.ts';
+import { exampleIds, type Sample, samplesOf } from '../../src/site/reference/samples.ts';
 
 export interface Recorded {
   method: string;
@@ -70,10 +70,14 @@ export function samplesIn(label: Sample['label']): { operation: Operation; text:
 
 export const sampleKey = 'svc_test_00000000000000000000000000000000000000';
 
+/** Operations of the API without a sample in a language, by their ids. */
+export function withoutSample(label: Sample['label']): string[] {
+  return operations.filter((operation) => operation.needsKey && !samplesOf(operation).some((one) => one.label === label)).map(({ id }) => id);
+}
+
 /** What the sample of an operation must send. */
 export function expectedOf({ method, path, body, needsKey }: Operation): Omit<Recorded, 'idempotencyKey'> {
-  const id = { jobs: 'job', uploads: 'upl', 'webhook-endpoints': 'hook' }[path.split('/')[2] ?? ''];
   const example = Object.values(body?.content['application/json']?.examples ?? {})[0]?.value;
-  const filled = path.replace('{id}', `${id}_01jdq4s9xkf5v8t2m6w0c3rhbz`);
+  const filled = path.replace('{id}', exampleIds[path.split('/')[2] ?? ''] ?? '');
   return { method, path: filled, body: example, authorization: needsKey ? `Bearer ${sampleKey}` : undefined };
 }

@@ -39,8 +39,8 @@ export function principalOf(c: Context<AppEnv>, mode: Mode): Principal {
   return { keyId: user.id, mode, tier: 'secure', account };
 }
 
-/** Prefixes `param` of errors: the console sends the body of a job in the field `request`. */
-async function insideRequest<T>(work: Promise<T>): Promise<T> {
+/** Prefixes `param` of errors: the console sends the body of a job or preview in the field `request`. */
+export async function insideRequest<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
