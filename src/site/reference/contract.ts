@@ -97,6 +97,12 @@ export function resolve<T extends object>(node: T): T {
   return { ...resolve(document.components[kind!]![name!] as T), ...own };
 }
 
+/** Examples of the events of a stream, as they are sent. */
+export function streamOf(examples: readonly Example[]): string {
+  const events = examples.map(({ value }) => value as { event: string; data: string });
+  return events.map(({ event, data }) => `event: ${event}\ndata: ${data}\n\n`).join('');
+}
+
 /** The name of a referred schema: that of its type in the clients. */
 export const nameOf = (schema: Schema | undefined): string | undefined => schema?.$ref?.split('/').at(-1);
 

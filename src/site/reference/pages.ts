@@ -1,6 +1,6 @@
 /** The pages of the API reference: an overview, and one for each tag of the contract. */
 import { codeBlock, escapeHtml, tabs } from '../html.ts';
-import { type Content, info, type Operation, type Response, type Tag, tags } from './contract.ts';
+import { type Content, info, type Operation, type Response, streamOf, type Tag, tags } from './contract.ts';
 import { samplesOf } from './samples.ts';
 import { parameterList, schemaHtml } from './schema.ts';
 
@@ -18,9 +18,11 @@ const slugOf = ({ name }: Tag) => name.toLowerCase();
 const method = (operation: Operation) => `<span class="method ${operation.method.toLowerCase()}">${operation.method}</span>`;
 const route = (operation: Operation) => `${method(operation)} <code>${escapeHtml(operation.path)}</code>`;
 
-function exampleBlock(content: Content | undefined, caption: string): string {
-  const [example] = Object.values(content?.examples ?? {});
+function exampleBlock(type: string | undefined, content: Content | undefined, caption: string): string {
+  const examples = Object.values(content?.examples ?? {});
+  const [example] = examples;
   if (example === undefined) return '';
+  if (type === 'text/event-stream') return codeBlock({ language: 'text', text: streamOf(examples).trim(), caption, isOutput: true });
   const isText = typeof example.value === 'string';
   const text = isText ? String(example.value) : JSON.stringify(example.value, null, 2);
   return codeBlock({ language: isText ? 'text' : 'json', text, caption, isOutput: true });
@@ -58,7 +60,7 @@ function successHtml([status, { description, content = {} }]: [string, Response]
   const [type, media] = Object.entries(content)[0] ?? [];
   const fields = media?.schema === undefined || type !== 'application/json' ? '' : schemaHtml(media.schema, render);
   const inner = fields === '' ? '' : `<details><summary>Fields of the answer</summary>${fields}</details>`;
-  return `<div class="response"><p class="status good">${status}</p>${render(description)}${inner}${exampleBlock(media, 'Example')}</div>`;
+  return `<div class="response"><p class="status good">${status}</p>${render(description)}${inner}${exampleBlock(type, media, 'Example')}</div>`;
 }
 
 function responsesHtml({ responses }: Operation, render: Render, codes: ReadonlySet<string>): string {

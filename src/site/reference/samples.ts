@@ -8,14 +8,16 @@ export interface Sample {
   text: string;
 }
 
-const exampleId: Readonly<Record<string, string>> = {
+/** By the second part of the path. */
+export const exampleIds: Readonly<Record<string, string>> = {
   jobs: 'job_01jdq4s9xkf5v8t2m6w0c3rhbz',
+  previews: 'prv_01jdq4s9xkf5v8t2m6w0c3rhbz',
   uploads: 'upl_01jdq4s9xkf5v8t2m6w0c3rhbz',
   'webhook-endpoints': 'hook_01jdq4s9xkf5v8t2m6w0c3rhbz',
 };
 
 /** The id in the path, which differs by the resource. */
-const idOf = ({ path }: Operation): string | undefined => (path.includes('{id}') ? exampleId[path.split('/')[2]!] : undefined);
+const idOf = ({ path }: Operation): string | undefined => (path.includes('{id}') ? exampleIds[path.split('/')[2]!] : undefined);
 
 function bodyOf({ body }: Operation): unknown {
   return Object.values(body?.content['application/json']?.examples ?? {})[0]?.value;
@@ -54,6 +56,9 @@ const sdkMethods: Readonly<Record<string, string>> = {
   getJobResult: 'jobs.result',
   getDeletionCertificate: 'jobs.deletionCertificate',
   createQuote: 'quotes.create',
+  createPreview: 'previews.create',
+  getPreview: 'previews.get',
+  deletePreview: 'previews.delete',
   createUpload: 'uploads.begin',
   getUpload: 'uploads.get',
   deleteUpload: 'uploads.delete',
