@@ -102,6 +102,8 @@ export class FakeMedia implements Media {
     }
   }
 
+  hasGpu = false;
+
   async devices() {
     return [];
   }
