@@ -469,6 +469,49 @@ export type Job = {
      * Name of the uploaded file; the download is named after it. Null for a job with a `video_url`.
      */
     file_name: FileName | null;
+    /**
+     * The earliest segment that is already enhanced, to look at before the job ends; null while there is none. Only in the
+     * response of Get a job, while the job runs. A video that is enhanced in one piece has no preview.
+     *
+     */
+    preview?: JobPreview | null;
+    /**
+     * The parts of the video that are enhanced on their own, in order; empty when it is enhanced in one piece. Only in the
+     * response of Get a job, while the job runs.
+     *
+     */
+    segments?: Array<JobSegment>;
+};
+
+export type JobPreview = {
+    /**
+     * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
+     * log records the first one of each segment as an access to the result.
+     *
+     */
+    url: string;
+    /**
+     * Validity of the URL in seconds.
+     */
+    expires_in: number;
+    /**
+     * Where the segment begins in the video.
+     */
+    start_seconds: number;
+    end_seconds: number;
+};
+
+export type JobSegment = {
+    /**
+     * Where the segment begins in the video.
+     */
+    start_seconds: number;
+    end_seconds: number;
+    status: 'waiting' | 'running' | 'done';
+    /**
+     * Completed part of the segment.
+     */
+    progress: number;
 };
 
 /**
@@ -1647,6 +1690,10 @@ export type ConsoleJobDetail = {
      * Oldest first. Empty in test mode.
      */
     charges: Array<ConsoleJobCharge>;
+    /**
+     * The parts of the video of a running job, in order; empty when it is enhanced in one piece.
+     */
+    segments: Array<JobSegment>;
 };
 
 /**
@@ -4335,6 +4382,10 @@ export type GetDocsData = {
 
 export type GetDocsErrors = {
     /**
+     * The service runs without built documents. Code: `not_found`.
+     */
+    404: Error;
+    /**
      * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
@@ -4350,40 +4401,6 @@ export type GetDocsResponses = {
 };
 
 export type GetDocsResponse = GetDocsResponses[keyof GetDocsResponses];
-
-export type GetDocsFileData = {
-    body?: never;
-    path: {
-        /**
-         * Name of the file. Other names return 404.
-         */
-        file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'page.css' | 'start.js' | 'favicon-32x32.png';
-    };
-    query?: never;
-    url: '/docs/{file}';
-};
-
-export type GetDocsFileErrors = {
-    /**
-     * The page has no such file. Code: `not_found`.
-     */
-    404: Error;
-    /**
-     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
-     */
-    500: Error;
-};
-
-export type GetDocsFileError = GetDocsFileErrors[keyof GetDocsFileErrors];
-
-export type GetDocsFileResponses = {
-    /**
-     * The file.
-     */
-    200: Blob | File;
-};
-
-export type GetDocsFileResponse = GetDocsFileResponses[keyof GetDocsFileResponses];
 
 export type DownloadFileData = {
     body?: never;

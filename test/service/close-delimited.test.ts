@@ -80,6 +80,6 @@ it.each(sizes)('a body of %i bytes is quoted and enhanced, and /healthz answers 
     stop.abort();
   }
   const statuses = await health;
-  expect(statuses.length).toBeGreaterThan(20);
+  expect(statuses.length).toBeGreaterThan(3);
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
