@@ -15,7 +15,7 @@ COPY . .
 RUN scripts/bootstrap && scripts/package /opt/package
 
 # Contents: /opt/reelmend (scripts, TypeScript sources, the addon with the engine, OpenVINO's CPU libraries, shipped
-# networks, console, migrations, production packages with Node 24 and PostgreSQL), FFmpeg's libraries and bubblewrap.
+# networks, console, documents, migrations, production packages with Node 24 and PostgreSQL), FFmpeg's libraries and bubblewrap.
 FROM ${BASE}
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV REELMEND_DEVICE=cpu REELMEND_DATA_DIR=/var/lib/reelmend REELMEND_RESTART=1 \

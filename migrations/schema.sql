@@ -180,6 +180,7 @@ CREATE TABLE jobs (
   output_key text,
   output_settings jsonb NOT NULL DEFAULT '{}'::jsonb,
   pictures jsonb,
+  preview jsonb,
   progress double precision NOT NULL DEFAULT 0,
   resolution text NOT NULL,
   segment_plan text,
@@ -198,7 +199,6 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_check2 CHECK (((lease_owner IS NULL) = (lease_expires_at IS NULL))),
   CONSTRAINT jobs_check3 CHECK (((status = 'error'::text) = (error_code IS NOT NULL))),
   CONSTRAINT jobs_check4 CHECK (((status = ANY (ARRAY['done'::text, 'error'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT jobs_check5 CHECK (((status <> 'done'::text) OR (output IS NOT NULL))),
   CONSTRAINT jobs_check6 CHECK (((deleted_at IS NULL) = (deleted_by IS NULL))),
   CONSTRAINT jobs_check8 CHECK (((deleted_at IS NULL) OR ((webhook_url IS NULL) AND (metadata = '{}'::jsonb)))),
   CONSTRAINT jobs_credits_charged_check CHECK ((credits_charged >= 0)),
@@ -207,7 +207,9 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_eta_seconds_check CHECK ((eta_seconds >= 0)),
   CONSTRAINT jobs_file_of_upload CHECK (((file_name IS NULL) OR (upload_id IS NOT NULL))),
   CONSTRAINT jobs_forgets_source CHECK (((deleted_at IS NULL) OR ((video_url IS NULL) AND (file_name IS NULL)))),
-  CONSTRAINT jobs_id_check CHECK ((id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT jobs_has_result CHECK (((status <> 'done'::text) OR (preview IS NOT NULL) OR (output IS NOT NULL))),
+  CONSTRAINT jobs_id_check CHECK ((id ~ '^(job|prv)_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT jobs_id_of_preview CHECK (((preview IS NOT NULL) = (id ~~ 'prv\_%'::text))),
   CONSTRAINT jobs_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
   CONSTRAINT jobs_one_source CHECK (((deleted_at IS NOT NULL) OR ((video_url IS NULL) = (upload_id IS NOT NULL)))),
   CONSTRAINT jobs_pkey PRIMARY KEY (id),
@@ -222,12 +224,12 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
-CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NULL));
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
 CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = ANY (ARRAY['enhance'::text, 'segments'::text, 'join'::text])) AND (status = 'running'::text) AND (deleted_at IS NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
-CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION jobs_changed();
+CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();
 CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER jobs_move_forward BEFORE UPDATE ON public.jobs FOR EACH ROW EXECUTE FUNCTION jobs_move_forward();
 
@@ -298,7 +300,7 @@ CREATE TABLE objects (
   CONSTRAINT objects_check1 CHECK (((state = 'destroyed'::text) = (destroyed_at IS NOT NULL))),
   CONSTRAINT objects_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
   CONSTRAINT objects_pkey PRIMARY KEY (key),
-  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text, 'segment'::text]))),
+  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text, 'segment'::text, 'clip'::text]))),
   CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
   CONSTRAINT objects_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'destroyed'::text])))
 );
@@ -348,12 +350,17 @@ CREATE TABLE segments (
   job_id text NOT NULL,
   lease_expires_at timestamp with time zone,
   lease_owner text,
+  moved boolean NOT NULL DEFAULT false,
   number integer NOT NULL,
   object_key text,
+  previewed boolean NOT NULL DEFAULT false,
+  priority smallint NOT NULL DEFAULT 0,
   progress double precision NOT NULL DEFAULT 0,
+  queued boolean NOT NULL DEFAULT true,
   result jsonb,
   sha256 text,
   start_seconds double precision NOT NULL,
+  started_at timestamp with time zone,
   state text NOT NULL DEFAULT 'pending'::text,
   CONSTRAINT segments_check CHECK ((end_seconds > start_seconds)),
   CONSTRAINT segments_check1 CHECK (((state = 'running'::text) = (lease_owner IS NOT NULL))),
@@ -514,6 +521,7 @@ CREATE UNIQUE INDEX webhook_secrets_of_endpoint ON public.webhook_secrets USING 
 
 CREATE TABLE workers (
   concurrency integer,
+  device_classes text[] NOT NULL DEFAULT '{}'::text[],
   devices jsonb NOT NULL DEFAULT '[]'::jsonb,
   heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
   host text,

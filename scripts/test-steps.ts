@@ -62,5 +62,6 @@ export const longSteps: Step[] = [
   { name: 'converter of networks', lane: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
   { name: 'a network of PyTorch, converted and used', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/convert-network'] },
   { name: 'training ground', lane: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },
+  { name: 'Dockerfiles, without Docker', lane: 'engine', command: ['bash', 'scripts/test-dockerfiles'] },
   { name: 'other distributions', lane: 'engine', command: ['bash', 'scripts/test-distributions'] },
 ];

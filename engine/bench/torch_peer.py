@@ -2,7 +2,7 @@
 
 python3 engine/bench/torch_peer.py engine/models/fast-x2.onnx …   prints one JSON object a line: frames a second of a model
 at one size, as soon as it is measured. Compiling takes most of the time.
-Reads the operators that the shipped networks use (Conv, Relu, Add, DepthToSpace); anything else ends in one sentence.
+Reads the operators that the shipped networks use (Conv, Relu, Add, DepthToSpace, Slice of planes); anything else ends in one sentence.
 Needs torch with CUDA and onnx.
 """
 
@@ -32,9 +32,11 @@ class Network(torch.nn.Module):
             self.register_buffer("w_" + tensor.name, torch.from_numpy(numpy_helper.to_array(tensor).copy()))
         self.nodes = []
         for node in graph.node:
-            if node.op_type not in ("Conv", "Relu", "Add", "DepthToSpace"):
+            if node.op_type not in ("Conv", "Relu", "Add", "DepthToSpace", "Slice"):
                 sys.exit(f"torch_peer: {path} uses the operator {node.op_type}, which is not written here.")
             attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+            if node.op_type == "Slice":  # of planes: [data, from, to, axis 1]
+                attributes["planes"] = slice(*(int(getattr(self, "w_" + name)) for name in node.input[1:3]))
             self.nodes.append((node.op_type, list(node.input), node.output[0], attributes))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -50,6 +52,8 @@ class Network(torch.nn.Module):
                 values[output] = functional.relu(values[inputs[0]])
             elif kind == "Add":
                 values[output] = values[inputs[0]] + values[inputs[1]]
+            elif kind == "Slice":
+                values[output] = values[inputs[0]][:, attributes["planes"]]
             else:
                 values[output] = functional.pixel_shuffle(values[inputs[0]], attributes["blocksize"])
         return values[self.output]

@@ -330,7 +330,7 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_EQ(restored.applied.model, "detail");
   EXPECT_FLOAT_EQ(restored.applied.denoise, 0.7F);
   const auto model = std::ranges::find(restored.plan, "model", &PlannedStage::name);
-  EXPECT_EQ(model->why, "the source is heavily compressed: detail at 70 %");
+  EXPECT_EQ(model->why, "the source is compressed: detail at 70 %");
   const std::string fine = Clip("fine.mp4", "320x180", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
   EXPECT_EQ(PlanEnhance(fine, options).model, "fast");
   options.models = {fast};

@@ -25,10 +25,10 @@ BEGIN
   END IF;
   INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, upload_id, file_name, webhook_url, model, enhancements,
       output_settings, metadata,
-      duration_seconds, credits_charged, source, step, traceparent, expires_at)
+      duration_seconds, credits_charged, source, step, traceparent, preview, expires_at)
     VALUES (job.id, job.account_id, job.mode, job.tier, job.resolution, job.video_url, job.upload_id, job.file_name,
       job.webhook_url, job.model,
-      job.enhancements, coalesce(job.output_settings, '{}'), job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent,
+      job.enhancements, coalesce(job.output_settings, '{}'), job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent, job.preview,
       now() + make_interval(days => (wanted ->> 'retention_days')::int))
     RETURNING * INTO job;
   IF job.credits_charged > 0 THEN
@@ -40,6 +40,6 @@ BEGIN
   PERFORM graphile_worker.add_job(queued ->> 'task', payload := json_build_object('jobId', job.id),
     job_key := queued ->> 'key', run_at := clock_timestamp(), max_attempts := (queued ->> 'max_attempts')::int,
     flags := ARRAY[job.account_id], job_key_mode := 'unsafe_dedupe');
-  PERFORM append_event(job.account_id, event_id, 'job.created', job.id, event_data);
+  PERFORM append_event(job.account_id, event_id, CASE WHEN job.preview IS NULL THEN 'job.created' ELSE 'preview.created' END, job.id, event_data);
   RETURN NEXT job;
 END $$;

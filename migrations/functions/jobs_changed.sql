@@ -1,4 +1,4 @@
--- Notifies the watchers of a job and of its account (src/store/job-feed.ts). The payload is the job's id, a space and
+-- Notifies the watchers of a job and of its account (src/store/job-feed.ts). Nobody watches previews. The payload is the job's id, a space and
 -- the account's id.
 CREATE OR REPLACE FUNCTION jobs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -7,6 +7,6 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER jobs_changed AFTER UPDATE ON jobs FOR EACH ROW
-  WHEN (OLD.status IS DISTINCT FROM NEW.status OR OLD.progress IS DISTINCT FROM NEW.progress
-    OR OLD.deleted_at IS DISTINCT FROM NEW.deleted_at)
+  WHEN (NEW.preview IS NULL AND (OLD.status IS DISTINCT FROM NEW.status OR OLD.progress IS DISTINCT FROM NEW.progress
+    OR OLD.deleted_at IS DISTINCT FROM NEW.deleted_at))
   EXECUTE FUNCTION jobs_changed();

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -122,10 +123,11 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   shutdown.add(() => net.close());
   // startApi replaces this URL: with PORT=0 the port is known only once the API listens.
   const listening = { url: `http://${bracketed(config.host)}:${config.port}` };
-  const storage = await createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
+  const publicUrl = () => config.publicUrl ?? listening.url;
+  const storage = await createStorage({ ...config, ...secrets, publicUrl });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
   const { keyPepper } = secrets;
-  return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, storage };
+  return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, publicUrl, storage };
 }
 
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
@@ -141,7 +143,7 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
 
 /** Returns the URL that the API listens on. */
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
-  const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, storage } = parts;
+  const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, publicUrl, storage } = parts;
   const { limits, rateLimits, testModeDelayMs, uploadQuotaBytes } = config;
   const requestLog = createRequestLog({ store: store.requestLog, logger });
   // After the server has stopped, and before the store is closed.
@@ -156,12 +158,14 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     measure: createMeasure({ net, storage, media, limits }),
     checkUrl: (url: string) => net.checkUrl(url),
     description: await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
+    publicUrl,
+    docsDir: fileURLToPath(new URL('../../build/docs', import.meta.url)),
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
     options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, models: describeModels(models), encoderCrf: config.encoder.crf },
   });
-  const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
+  const url = await listen(app.fetch, { ...config, variable: 'PORT' }, parts);
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && wildcardAddresses.has(config.host)) {
@@ -171,7 +175,8 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
 }
 
 /** Serves metrics on their own port. Returns undefined when no port is configured. */
-async function serveMetrics({ config, logger, store, shutdown }: Parts, roles: Roles): Promise<Registry | undefined> {
+async function serveMetrics(parts: Parts, roles: Roles): Promise<Registry | undefined> {
+  const { config, logger, store } = parts;
   if (config.metricsPort === undefined) return undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -184,7 +189,7 @@ async function serveMetrics({ config, logger, store, shutdown }: Parts, roles: R
   };
   registerDiskMetrics({ registry, folders });
   const socket = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
-  const url = await listen(buildMetricsApp({ registry }).fetch, socket, { shutdown, logger });
+  const url = await listen(buildMetricsApp({ registry }).fetch, socket, parts);
   logger.info({ url }, 'metrics');
   return registry;
 }
@@ -206,9 +211,9 @@ interface ListenOptions {
   variable: string;
 }
 
-async function listen(fetch: Fetch, at: ListenOptions, { shutdown, logger }: { shutdown: Shutdown; logger: Logger }): Promise<string> {
+async function listen(fetch: Fetch, at: ListenOptions, { shutdown, logger, publicUrl }: Pick<Parts, 'shutdown' | 'logger' | 'publicUrl'>): Promise<string> {
   const server = serve({ fetch, hostname: at.host, port: at.port, createServer }) as ReturnType<typeof createServer>;
-  answerParserErrors(server, logger);
+  answerParserErrors(server, { logger, publicUrl });
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -372,6 +372,150 @@ export const getDeletionCertificateRoute = createRoute({
         },
         503: {
             description: 'getDeletionCertificate 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const createPreviewRoute = createRoute({
+    operationId: 'createPreview',
+    method: 'post',
+    path: '/v1/previews',
+    security: [{ apiKey: [] }],
+    request: {
+        headers: zCreatePreviewHeaders,
+        body: {
+            content: { 'application/json': { schema: zCreatePreviewBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'createPreview 201',
+            content: { 'application/json': { schema: zPreview } }
+        },
+        400: {
+            description: 'createPreview 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'createPreview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        402: {
+            description: 'createPreview 402',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'createPreview 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'createPreview 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'createPreview 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'createPreview 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'createPreview 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'createPreview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'createPreview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'createPreview 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const deletePreviewRoute = createRoute({
+    operationId: 'deletePreview',
+    method: 'delete',
+    path: '/v1/previews/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zDeletePreviewPath
+    },
+    responses: {
+        200: {
+            description: 'deletePreview 200',
+            content: { 'application/json': { schema: zPreviewDeletion } }
+        },
+        401: {
+            description: 'deletePreview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'deletePreview 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'deletePreview 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'deletePreview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'deletePreview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'deletePreview 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getPreviewRoute = createRoute({
+    operationId: 'getPreview',
+    method: 'get',
+    path: '/v1/previews/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zGetPreviewPath
+    },
+    responses: {
+        200: {
+            description: 'getPreview 200',
+            content: { 'application/json': { schema: zPreview } }
+        },
+        401: {
+            description: 'getPreview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'getPreview 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'getPreview 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'getPreview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'getPreview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'getPreview 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -1283,32 +1427,12 @@ export const getDocsRoute = createRoute({
             description: 'getDocs 200',
             content: { 'text/html': { schema: z.unknown() } }
         },
+        404: {
+            description: 'getDocs 404',
+            content: { 'application/json': { schema: zError } }
+        },
         500: {
             description: 'getDocs 500',
-            content: { 'application/json': { schema: zError } }
-        }
-    }
-});
-
-export const getDocsFileRoute = createRoute({
-    operationId: 'getDocsFile',
-    method: 'get',
-    path: '/docs/{file}',
-    security: [],
-    request: {
-        params: zGetDocsFilePath
-    },
-    responses: {
-        200: {
-            description: 'getDocsFile 200',
-            content: { 'text/css': { schema: z.unknown() } }
-        },
-        404: {
-            description: 'getDocsFile 404',
-            content: { 'application/json': { schema: zError } }
-        },
-        500: {
-            description: 'getDocsFile 500',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -2302,6 +2426,146 @@ export const consoleStreamJobsRoute = createRoute({
         },
         503: {
             description: 'consoleStreamJobs 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleCreatePreviewRoute = createRoute({
+    operationId: 'consoleCreatePreview',
+    method: 'post',
+    path: '/console/api/previews',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        headers: zConsoleCreatePreviewHeaders,
+        body: {
+            content: { 'application/json': { schema: zConsoleCreatePreviewBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleCreatePreview 201',
+            content: { 'application/json': { schema: zPreview } }
+        },
+        400: {
+            description: 'consoleCreatePreview 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleCreatePreview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        402: {
+            description: 'consoleCreatePreview 402',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleCreatePreview 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleCreatePreview 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleCreatePreview 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleCreatePreview 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleCreatePreview 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleCreatePreview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleCreatePreview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleCreatePreview 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleDeletePreviewRoute = createRoute({
+    operationId: 'consoleDeletePreview',
+    method: 'delete',
+    path: '/console/api/previews/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleDeletePreviewPath
+    },
+    responses: {
+        200: {
+            description: 'consoleDeletePreview 200',
+            content: { 'application/json': { schema: zPreviewDeletion } }
+        },
+        401: {
+            description: 'consoleDeletePreview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleDeletePreview 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleDeletePreview 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleDeletePreview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleDeletePreview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleDeletePreview 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetPreviewRoute = createRoute({
+    operationId: 'consoleGetPreview',
+    method: 'get',
+    path: '/console/api/previews/{id}',
+    security: [{ consoleSession: [] }],
+    request: {
+        params: zConsoleGetPreviewPath
+    },
+    responses: {
+        200: {
+            description: 'consoleGetPreview 200',
+            content: { 'application/json': { schema: zPreview } }
+        },
+        401: {
+            description: 'consoleGetPreview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleGetPreview 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetPreview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetPreview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetPreview 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -3559,6 +3823,9 @@ export const routes = {
     getJobResult: getJobResultRoute,
     streamJobEvents: streamJobEventsRoute,
     getDeletionCertificate: getDeletionCertificateRoute,
+    createPreview: createPreviewRoute,
+    deletePreview: deletePreviewRoute,
+    getPreview: getPreviewRoute,
     listUploads: listUploadsRoute,
     createUpload: createUploadRoute,
     deleteUpload: deleteUploadRoute,
@@ -3582,7 +3849,6 @@ export const routes = {
     getOpenApiJson: getOpenApiJsonRoute,
     getOpenApiYaml: getOpenApiYamlRoute,
     getDocs: getDocsRoute,
-    getDocsFile: getDocsFileRoute,
     downloadFile: downloadFileRoute,
     getHealth: getHealthRoute,
     getReadiness: getReadinessRoute,
@@ -3607,6 +3873,9 @@ export const routes = {
     consoleGetJob: consoleGetJobRoute,
     consoleGetJobLinks: consoleGetJobLinksRoute,
     consoleStreamJobs: consoleStreamJobsRoute,
+    consoleCreatePreview: consoleCreatePreviewRoute,
+    consoleDeletePreview: consoleDeletePreviewRoute,
+    consoleGetPreview: consoleGetPreviewRoute,
     consoleCreateUpload: consoleCreateUploadRoute,
     consoleDeleteUpload: consoleDeleteUploadRoute,
     consoleGetUpload: consoleGetUploadRoute,

@@ -10,6 +10,16 @@ import * as z from 'zod';
 export const zJobId = z.string().regex(/^job_[0-9a-hjkmnp-tv-z]{26}$/);
 
 /**
+ * Id of a preview, assigned by the service. Ids sort by creation time.
+ */
+export const zPreviewId = z.string().regex(/^prv_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
+ * Id of a job (`job_…`) or of a preview (`prv_…`).
+ */
+export const zJobOrPreviewId = z.string().regex(/^(job|prv)_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
  * `done` and `error` are final.
  */
 export const zJobStatus = z.enum([
@@ -230,6 +240,68 @@ export const zJobInput = z.strictObject({
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
 
+export const zJobPreview = z.object({
+    url: z.url(),
+    expires_in: z.int().gte(1),
+    start_seconds: z.number().gte(0),
+    end_seconds: z.number().gte(0)
+});
+
+export const zJobSegment = z.object({
+    start_seconds: z.number().gte(0),
+    end_seconds: z.number().gte(0),
+    status: z.enum([
+        'waiting',
+        'running',
+        'done'
+    ]),
+    progress: z.number().gte(0).lte(1)
+});
+
+/**
+ * One way to enhance the video, with the names that a job's body has for it.
+ */
+export const zPreviewSetting = z.strictObject({
+    resolution: zResolution,
+    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
+    enhancements: zEnhancementsInput.optional(),
+    output: zOutputInput.optional()
+});
+
+/**
+ * A video, by exactly one of `video_url` and `upload_id`, and the settings to compare.
+ */
+export const zPreviewInput = z.strictObject({
+    video_url: zPublicUrl.optional(),
+    upload_id: zUploadId.optional(),
+    settings: z.array(zPreviewSetting).min(1).max(3),
+    secure: z.boolean().optional(),
+    max_credits: z.int().gte(0).lte(1000000000).optional()
+}).check(exactlyOneOf('video_url', 'upload_id'));
+
+/**
+ * An MP4 (H.264) without sound.
+ */
+export const zPreviewClip = z.object({
+    url: z.string().regex(/^https?:\/\//),
+    width: z.int().gte(1),
+    height: z.int().gte(1),
+    size_bytes: z.int().gte(1)
+});
+
+export const zPreviewStretch = z.object({
+    start: z.number().gte(0),
+    duration: z.number().gt(0).lte(2),
+    reason: z.enum([
+        'face',
+        'hardest_to_encode',
+        'most_damaged',
+        'evenly_spaced'
+    ]),
+    original: zPreviewClip,
+    results: z.array(zPreviewClip).min(1).max(3)
+});
+
 /**
  * Your own key-value pairs.
  */
@@ -267,6 +339,29 @@ export const zJobError = z.object({
         'url_not_allowed'
     ]),
     message: z.string()
+});
+
+export const zPreview = z.object({
+    id: zPreviewId,
+    status: zJobStatus,
+    processed_seconds: z.int().gte(1),
+    credits_charged: z.int().gte(0),
+    credits_refunded: z.int().gte(0),
+    sandbox: z.boolean(),
+    tier: zTier,
+    progress: z.number().gte(0).lte(1),
+    eta_seconds: z.int().gte(0).nullable(),
+    created_at: zTimestamp,
+    started_at: zTimestamp.nullable(),
+    finished_at: zTimestamp.nullable(),
+    expires_at: zTimestamp,
+    source: zSource.nullable(),
+    upload_id: zUploadId.nullable(),
+    file_name: zFileName.nullable(),
+    settings: z.array(zPreviewSetting).min(1).max(3),
+    stretches: z.array(zPreviewStretch).min(1).max(3).nullable(),
+    links_expire_in: z.int().gte(1).lte(43200).nullable(),
+    error: zJobError.nullable()
 });
 
 /**
@@ -312,7 +407,9 @@ export const zJob = z.object({
     enhancements: zAppliedEnhancements.nullable(),
     metadata: zMetadata,
     upload_id: zUploadId.nullable(),
-    file_name: zFileName.nullable()
+    file_name: zFileName.nullable(),
+    preview: zJobPreview.nullish(),
+    segments: z.array(zJobSegment).optional()
 });
 
 export const zJobList = z.object({
@@ -397,6 +494,14 @@ export const zAccountUpdate = z.strictObject({
  */
 export const zCompactJws = z.string().regex(/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/);
 
+export const zPreviewDeletion = z.object({
+    id: zPreviewId,
+    deleted: z.literal(true),
+    deleted_at: zTimestamp,
+    refunded_credits: z.int().gte(0),
+    certificate: zCompactJws.nullable()
+});
+
 export const zJobDeletion = z.object({
     id: zJobId,
     deleted: z.literal(true),
@@ -450,7 +555,8 @@ export const zDestroyedObject = z.object({
         'segment',
         'upload',
         'poster',
-        'thumbnail'
+        'thumbnail',
+        'clip'
     ]),
     version: z.string().nullable(),
     sha256: zSha256.nullable(),
@@ -472,7 +578,7 @@ export const zAuditPosition = z.object({
 export const zCertificatePayload = z.object({
     id: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/),
     version: z.literal(1),
-    job_id: zJobId,
+    job_id: zJobOrPreviewId,
     account_id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
     objects: z.array(zDestroyedObject),
     method: z.enum(['logical deletion, verified absent']),
@@ -500,7 +606,7 @@ export const zAuditEntry = z.object({
     sequence: z.int().gte(1),
     id: z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/),
     kind: z.string().regex(/^[a-z_]+(\.[a-z_]+)+$/),
-    job_id: zJobId.nullable(),
+    job_id: zJobOrPreviewId.nullable(),
     at: zTimestamp,
     data: z.record(z.string(), z.unknown()),
     previous_hash: zSha256,
@@ -860,6 +966,14 @@ export const zConsoleJobInput = z.strictObject({
 });
 
 /**
+ * A request for a preview and its mode.
+ */
+export const zConsolePreviewInput = z.strictObject({
+    mode: zMode,
+    request: zPreviewInput
+});
+
+/**
  * A job as an item of lists.
  */
 export const zConsoleJob = z.object({
@@ -918,7 +1032,8 @@ export const zConsoleJobDetail = z.object({
     requested: zEnhancementsInput,
     error_help: z.string().nullable(),
     timeline: z.array(zConsoleTimelineEvent),
-    charges: z.array(zConsoleJobCharge)
+    charges: z.array(zConsoleJobCharge),
+    segments: z.array(zJobSegment)
 });
 
 export const zConsoleLink = z.object({
@@ -1043,7 +1158,7 @@ export const zConsoleLedgerEntry = z.object({
     ]),
     amount: z.int(),
     balance: z.int().gte(0),
-    job_id: zJobId.nullable(),
+    job_id: zJobOrPreviewId.nullable(),
     note: z.string(),
     at: zTimestamp
 });
@@ -1068,7 +1183,7 @@ export const zConsoleUsage = z.object({
 
 export const zConsoleCertificate = z.object({
     id: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/),
-    job_id: zJobId,
+    job_id: zJobOrPreviewId,
     issued_at: zTimestamp,
     certificate: zCompactJws
 });
@@ -1160,7 +1275,7 @@ export const zOperatorDevice = z.object({
 });
 
 export const zOperatorLease = z.object({
-    id: zJobId,
+    id: zJobOrPreviewId,
     step: z.enum([
         'ingest',
         'enhance',
@@ -1196,7 +1311,7 @@ export const zOperatorWorkerList = z.object({
  * A job that ended in error. Contains no URL of the customer's.
  */
 export const zOperatorFailure = z.object({
-    job_id: zJobId,
+    job_id: zJobOrPreviewId,
     account_id: zAccountId,
     mode: zMode,
     tier: zTier,
@@ -1254,6 +1369,7 @@ export const zErrorDetail = z.object({
         'secure_tier_required',
         'key_access_denied',
         'job_not_found',
+        'preview_not_found',
         'upload_not_found',
         'not_found',
         'method_not_allowed',
@@ -1303,6 +1419,16 @@ export const zError = z.object({
  * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export const zJobId2 = zJobId;
+
+/**
+ * Id of the job or preview. An id that is unknown to the account in the key's mode returns 404.
+ */
+export const zJobOrPreviewId2 = zJobOrPreviewId;
+
+/**
+ * Id of the preview. An id that is unknown to the account in the key's mode returns 404.
+ */
+export const zPreviewId2 = zPreviewId;
 
 /**
  * Id of the webhook endpoint. An unknown id returns 404.
@@ -1384,7 +1510,24 @@ export const zStreamJobEventsPath = z.object({
 });
 
 export const zGetDeletionCertificatePath = z.object({
-    id: zJobId
+    id: zJobOrPreviewId
+});
+
+/**
+ * The video and the settings. At most 64 KB.
+ */
+export const zCreatePreviewBody = zPreviewInput;
+
+export const zCreatePreviewHeaders = z.object({
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+});
+
+export const zDeletePreviewPath = z.object({
+    id: zPreviewId
+});
+
+export const zGetPreviewPath = z.object({
+    id: zPreviewId
 });
 
 export const zListUploadsQuery = z.object({
@@ -1487,17 +1630,7 @@ export const zListRequestLogQuery = z.object({
 export const zListAuditLogQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: z.int().gte(1).lte(999999999999).optional(),
-    job_id: zJobId.optional()
-});
-
-export const zGetDocsFilePath = z.object({
-    file: z.enum([
-        'swagger-ui.css',
-        'swagger-ui-bundle.js',
-        'page.css',
-        'start.js',
-        'favicon-32x32.png'
-    ])
+    job_id: zJobOrPreviewId.optional()
 });
 
 export const zDownloadFilePath = z.object({
@@ -1609,6 +1742,23 @@ export const zConsoleGetJobLinksPath = z.object({
 /**
  * At most 64 KB.
  */
+export const zConsoleCreatePreviewBody = zConsolePreviewInput;
+
+export const zConsoleCreatePreviewHeaders = z.object({
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+});
+
+export const zConsoleDeletePreviewPath = z.object({
+    id: zPreviewId
+});
+
+export const zConsoleGetPreviewPath = z.object({
+    id: zPreviewId
+});
+
+/**
+ * At most 64 KB.
+ */
 export const zConsoleCreateUploadBody = zConsoleUploadInput;
 
 export const zConsoleDeleteUploadPath = z.object({
@@ -1710,13 +1860,13 @@ export const zConsoleGetUsageQuery = z.object({
 export const zConsoleListAuditLogQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(50),
     starting_after: z.int().gte(1).lte(9007199254740991).optional(),
-    job_id: zJobId.optional()
+    job_id: zJobOrPreviewId.optional()
 });
 
 export const zConsoleListCertificatesQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
-    job_id: zJobId.optional()
+    job_id: zJobOrPreviewId.optional()
 });
 
 export const zOperatorListAccountsQuery = z.object({
@@ -1754,7 +1904,7 @@ export const zOperatorListWorkersQuery = z.object({
 
 export const zOperatorListFailuresQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
-    starting_after: zJobId.optional()
+    starting_after: zJobOrPreviewId.optional()
 });
 
 export const zJobCompletedWebhookRequest = z.object({

@@ -33,6 +33,7 @@ export const requestErrorCodes = [
   'secure_tier_required',
   'key_access_denied',
   'job_not_found',
+  'preview_not_found',
   'upload_not_found',
   'not_found',
   'method_not_allowed',

@@ -93,6 +93,43 @@ export interface AppliedEnhancements {
   condition?: string;
 }
 
+/** One way to enhance the video, with the names of a job's body. */
+export interface PreviewSetting {
+  resolution: Resolution;
+  model?: string;
+  enhancements?: Enhancements;
+  output?: OutputSettings;
+}
+
+export type StretchReason = 'face' | 'hardest_to_encode' | 'most_damaged' | 'evenly_spaced';
+
+/** Seconds from the first frame, and seconds. */
+export interface Stretch {
+  start: number;
+  duration: number;
+  reason: StretchReason;
+}
+
+/** A stored clip of a preview. */
+export interface PreviewClip {
+  /** of its object */
+  key: string;
+  /** index of its stretch */
+  stretch: number;
+  /** index of its setting; null: the untouched stretch */
+  setting: number | null;
+  width: number;
+  height: number;
+  size_bytes: number;
+}
+
+/** What makes a job a preview. `stretches` and `clips` are there once it is done. */
+export interface PreviewFacts {
+  settings: PreviewSetting[];
+  stretches?: Stretch[];
+  clips?: PreviewClip[];
+}
+
 export interface JobRecord {
   id: string;
   accountId: string;
@@ -122,6 +159,8 @@ export interface JobRecord {
   output: OutputFacts | null;
   applied: AppliedEnhancements | null;
   error: { code: JobErrorCode; message: string } | null;
+  /** null for a job that is no preview */
+  preview: PreviewFacts | null;
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;

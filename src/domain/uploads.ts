@@ -1,5 +1,6 @@
 /** Rules of uploads: their parts, how long they are kept, how much an account may have, and the name of a result. */
 import type { JobPicture, JobRecord, Mode } from './job.ts';
+import type { PreviewClip } from './previews.ts';
 
 export type UploadStatus = 'waiting' | 'verifying' | 'ready' | 'failed';
 export type UploadErrorCode = 'checksum_mismatch';
@@ -65,9 +66,19 @@ const longestStem = 150;
 /** The name of a job's result: that of the uploaded file with the resolution, or else the job's id. */
 export function resultFileName({ id, fileName, resolution }: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string {
   if (fileName === null) return `${id}-${resolution}.mp4`;
-  const stem = [...fileName.replace(/(?<=.)\.[^.]{1,10}$/, '')].slice(0, longestStem).join('');
-  return `${stem}-${resolution}.mp4`;
+  return `${stemOf(fileName)}-${resolution}.mp4`;
 }
+
+const stemOf = (fileName: string): string => [...fileName.replace(/(?<=.)\.[^.]{1,10}$/, '')].slice(0, longestStem).join('');
+
+/** The name of a clip of a preview: `…-preview-1-original.mp4`, `…-preview-1-setting-2.mp4`. */
+export function previewFileName({ id, fileName }: Pick<JobRecord, 'id' | 'fileName'>, { stretch, setting }: Pick<PreviewClip, 'stretch' | 'setting'>): string {
+  const stem = fileName === null ? id : `${stemOf(fileName)}-preview`;
+  return `${stem}-${stretch + 1}-${setting === null ? 'original' : `setting-${setting + 1}`}.mp4`;
+}
+
+/** The name of a piece of a result that is not done yet. */
+export const segmentFileName = (job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string => resultFileName(job).replace(/\.mp4$/, '-preview.mp4');
 
 /** The name of a picture of a result: `…-poster.jpg`, `…-thumbnail-1.jpg`. */
 export function pictureFileName(job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>, { key }: Pick<JobPicture, 'key'>): string {

@@ -19,7 +19,7 @@ export const certificatePayload = z.strictObject({
     z.strictObject({
       /** opaque storage key */
       key: z.string(),
-      role: z.enum(['original', 'output', 'segment', 'upload', 'poster', 'thumbnail']),
+      role: z.enum(['original', 'output', 'segment', 'upload', 'poster', 'thumbnail', 'clip']),
       /** S3 version id; null where the storage keeps none */
       version: z.string().nullable(),
       /** of the stored bytes; null when the upload never finished */

@@ -23,12 +23,13 @@ import { onlyErrors, problemHandler } from './problem.ts';
 import { type Handlers, registerRoutes } from './register.ts';
 import { accountHandlers } from './routes/account.ts';
 import { descriptionHandlers } from './routes/description.ts';
-import { docsHandlers } from './routes/docs.ts';
+import { docsHandlers, registerDocs } from './routes/docs.ts';
 import { downloadHandlers } from './routes/downloads.ts';
 import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { modelHandlers } from './routes/models.ts';
 import { healthHandlers } from './routes/health.ts';
+import { previewHandlers } from './routes/previews.ts';
 import { resultHandlers } from './routes/results.ts';
 import { requestLogHandlers } from './routes/request-log.ts';
 import { uploadHandlers } from './routes/uploads.ts';
@@ -71,10 +72,11 @@ export function buildApp(deps: HttpDeps): App {
     ...(consoleParts === undefined ? {} : { console: consoleMiddleware(consoleParts) }),
   });
   if (deps.console !== undefined) registerConsolePage(app, deps.console);
+  registerDocs(app, deps);
   app.notFound(() => {
     throw new ReelmendError('not_found', 'There is nothing at this path.');
   });
-  app.onError(problemHandler({ logger: deps.logger }));
+  app.onError(problemHandler(deps));
   return app;
 }
 
@@ -93,6 +95,7 @@ function apiHandlers(deps: WithStreams): Handlers {
   return {
     ...jobHandlers(deps),
     ...resultHandlers(deps),
+    ...previewHandlers(deps),
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
     ...modelHandlers(deps),

@@ -3,6 +3,7 @@ import { jcs, sha256Hex } from '../domain/audit.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
+import { priceInCredits } from '../domain/pricing.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
@@ -12,6 +13,7 @@ import {
   assertWithinMaxCredits,
   findVideo,
   type JobInput,
+  type PreviewInput,
   measureVideo,
   parsePublicUrl,
   tierOf,
@@ -45,7 +47,8 @@ export async function createJob(
   const video = await findVideo(deps, principal, body);
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, video, signal });
-  assertWithinMaxCredits(body, measured.durationSeconds);
+  const { durationSeconds } = measured;
+  assertWithinMaxCredits(priceInCredits({ durationSeconds, resolution: body.resolution, tier: tierOf(body) }), body.max_credits);
   if (principal.mode === 'test') assertTestBalance(video);
   await limitUnapprovedAccount(deps, principal.account);
   return store.jobs.create({
@@ -63,17 +66,17 @@ export async function createJob(
 const dayS = 86_400;
 
 /** Anyone who signs up can use test mode, so an account that is not approved has a daily limit. */
-async function limitUnapprovedAccount({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
+export async function limitUnapprovedAccount({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
   if (approvalStatus === 'approved') return;
   const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
   const quota = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
   if (quota.allowed) return;
   const retryAfterS = Math.max(1, Math.ceil(quota.retryAfterS));
-  const message = `An account that is not approved can create ${limit} test jobs per day. Retry after ${retryAfterS} s, or ask the operator for approval.`;
+  const message = `An account that is not approved can create ${limit} test jobs and previews per day. Retry after ${retryAfterS} s, or ask the operator for approval.`;
   throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }
 
-function idempotencyOf(key: string | undefined, body: JobInput): Idempotency | null {
+export function idempotencyOf(key: string | undefined, body: JobInput | PreviewInput): Idempotency | null {
   if (key === undefined) return null;
   return { key, fingerprint: sha256Hex(jcs(body)) };
 }

@@ -74,8 +74,12 @@ export interface HttpDeps {
   evidence: HttpEvidence;
   /** server secret for the hashes of API keys */
   keyPepper: string;
+  /** base URL of this service as its clients know it, without a slash at the end */
+  publicUrl(): string;
   /** the text of openapi.yaml */
   description: string;
+  /** folder of the built documents; absent: /docs returns 404 */
+  docsDir?: string;
   logger: HttpLogger;
   /** free bytes of the disk that uploads are stored on; absent: the storage is not on this machine */
   freeBytes?(): Promise<number>;

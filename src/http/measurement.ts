@@ -1,6 +1,6 @@
 /** Measures and prices a job request before anything is stored. */
 import type { z } from 'zod';
-import type { zJobInput } from '../contract/zod.gen.ts';
+import type { zJobInput, zPreviewInput } from '../contract/zod.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource, Tier } from '../domain/job.ts';
 import {
@@ -22,6 +22,7 @@ import { limitsOf, modelsOf } from './serialize.ts';
 import { uploadNotFound } from './validation.ts';
 
 export type JobInput = z.output<typeof zJobInput>;
+export type PreviewInput = z.output<typeof zPreviewInput>;
 
 export interface MeasurementRequest {
   principal: Principal;
@@ -53,7 +54,7 @@ export const nameOf = ({ url, upload }: Video): VideoName => ({ videoUrl: url?.h
  * Finds the video of a request. Throws ReelmendError `url_not_allowed`, `upload_not_found`, `upload_not_ready` or
  * `upload_failed`.
  */
-export async function findVideo(deps: HttpDeps, { account, mode }: Principal, body: JobInput): Promise<Video> {
+export async function findVideo(deps: HttpDeps, { account, mode }: Principal, body: JobInput | PreviewInput): Promise<Video> {
   if (body.upload_id === undefined) return { url: parsePublicUrl(deps, body.video_url ?? '', '/video_url'), upload: null };
   const upload = await deps.store.uploads.get(account.id, mode, body.upload_id);
   if (upload === null) throw uploadNotFound('/upload_id');
@@ -76,12 +77,12 @@ function assertUsable({ status }: UploadRecord): void {
 
 const defaultMeasureTimeoutMs = 19_000;
 
-export function tierOf(body: JobInput): Tier {
+export function tierOf(body: Pick<JobInput, 'secure'>): Tier {
   return body.secure === true ? 'secure' : 'standard';
 }
 
 /** Throws ReelmendError `secure_tier_required` for a Secure job with a Standard key. */
-export function assertTierAllowed(principal: Principal, body: JobInput): void {
+export function assertTierAllowed(principal: Principal, body: Pick<JobInput, 'secure'>): void {
   if (body.secure === true && principal.tier !== 'secure') throw secureTierRequired('/secure');
 }
 
@@ -117,11 +118,11 @@ export async function measureVideo(deps: HttpDeps, request: MeasurementRequest):
 }
 
 /** Applies to test mode too, so that a test finds a name that live mode would refuse. */
-function assertModelInstalled(deps: HttpDeps, { model }: JobInput): void {
+export function assertModelInstalled(deps: HttpDeps, { model }: Pick<JobInput, 'model'>, param = '/model'): void {
   const names = modelsOf(deps);
   if (model === undefined || names.includes(model)) return;
   const message = `There is no model "${model}"; there are ${names.join(', ')}.`;
-  throw new ReelmendError('invalid_request', message, { param: '/model' });
+  throw new ReelmendError('invalid_request', message, { param });
 }
 
 async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
@@ -181,14 +182,12 @@ function measurementError(cause: unknown, { param, isAborted }: { param: string;
 }
 
 /**
- * Throws ReelmendError `max_credits_exceeded` if the job costs more than the request allows. Test mode costs nothing, so the
+ * Throws ReelmendError `max_credits_exceeded` if the job or preview costs more than the request allows. Test mode costs nothing, so the
  * price in live mode counts there.
  */
-export function assertWithinMaxCredits(body: JobInput, durationSeconds: number): void {
-  const { max_credits: most, resolution } = body;
-  const credits = priceInCredits({ durationSeconds, resolution, tier: tierOf(body) });
+export function assertWithinMaxCredits(credits: number, most: number | undefined, what: 'job' | 'preview' = 'job'): void {
   if (most === undefined || credits <= most) return;
-  const message = `The job would cost ${credits} credits; \`max_credits\` allows ${most}.`;
+  const message = `The ${what} would cost ${credits} credits; \`max_credits\` allows ${most}.`;
   throw new ReelmendError('max_credits_exceeded', message, { param: '/max_credits' });
 }
 

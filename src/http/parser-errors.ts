@@ -2,9 +2,8 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Error as ErrorBody } from '../contract/types.gen.ts';
-import type { HttpLogger } from './deps.ts';
 import { newRequestId } from './middleware/request-id.ts';
-import { statusByCode, typeByStatus } from './problem.ts';
+import { docUrl, type ProblemOptions, statusByCode, typeByStatus } from './problem.ts';
 
 /** By the code of Node's error; every other code gets the general sentence. */
 const messages: Readonly<Record<string, string>> = {
@@ -13,11 +12,15 @@ const messages: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
 };
 
+interface ParserErrorOptions extends Pick<ProblemOptions, 'publicUrl'> {
+  logger: Pick<ProblemOptions['logger'], 'info'>;
+}
+
 /**
  * Answers 400 `invalid_request` and closes the connection. While earlier requests of the connection are unfinished it
  * is closed without an answer: the client would read the 400 as the answer to the first of them.
  */
-export function answerParserErrors(server: Server, logger: Pick<HttpLogger, 'info'>): void {
+export function answerParserErrors(server: Server, { logger, publicUrl }: ParserErrorOptions): void {
   /** More than one at a time when the client pipelines. */
   const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
   server.on('request', (request, response) => {
@@ -30,14 +33,14 @@ export function answerParserErrors(server: Server, logger: Pick<HttpLogger, 'inf
     if (!socket.writable || isBusy || error.code === 'ECONNRESET') return void socket.destroy();
     const requestId = newRequestId();
     logger.info({ reason: error.code, request_id: requestId }, 'request refused by the HTTP parser');
-    socket.end(responseText(messages[error.code ?? ''] ?? 'The request is not proper HTTP.', requestId));
+    socket.end(responseText(messages[error.code ?? ''] ?? 'The request is not proper HTTP.', { requestId, publicUrl: publicUrl() }));
   });
 }
 
-function responseText(message: string, requestId: string): string {
+function responseText(message: string, { requestId, publicUrl }: { requestId: string; publicUrl: string }): string {
   const status = statusByCode.invalid_request;
   const body: ErrorBody = {
-    error: { code: 'invalid_request', message, type: typeByStatus[status]!, request_id: requestId },
+    error: { code: 'invalid_request', message, type: typeByStatus[status]!, request_id: requestId, doc_url: docUrl(publicUrl, 'invalid_request') },
   };
   const text = JSON.stringify(body);
   const headers = [

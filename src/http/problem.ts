@@ -37,6 +37,7 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   link_expired: 403,
   link_invalid: 403,
   job_not_found: 404,
+  preview_not_found: 404,
   upload_not_found: 404,
   webhook_endpoint_not_found: 404,
   not_found: 404,
@@ -126,8 +127,13 @@ function challengeOf(code: RequestErrorCode): string {
   return ofKey ? 'Bearer realm="reelmend"' : 'Cookie realm="reelmend console"';
 }
 
+/** The place that explains a code; test/docs/site.test.ts looks whether there is one for each. */
+export const docUrl = (publicUrl: string, code: RequestErrorCode): string => `${publicUrl}/docs/errors#${code}`;
+
 export interface ProblemOptions {
   logger: HttpLogger;
+  /** base URL of the service */
+  publicUrl(): string;
 }
 
 /** A failed media process is reported to the client as a fault of the video. It may be ours, so it is logged. */
@@ -137,7 +143,7 @@ const isMediaFailure = (cause: unknown): cause is ReelmendError => cause instanc
  * Writes the error envelope. Logs server errors with their cause; the response has only the code, the public message
  * and the request id.
  */
-export function problemHandler({ logger }: ProblemOptions) {
+export function problemHandler({ logger, publicUrl }: ProblemOptions) {
   return (thrown: unknown, c: Context<AppEnv>): Response => {
     const error = translate(thrown);
     const code = isRequestCode(error.code) ? error.code : 'internal_error';
@@ -153,6 +159,7 @@ export function problemHandler({ logger }: ProblemOptions) {
       type: typeByStatus[status] ?? 'api_error',
       ...(error.param === undefined ? {} : { param: error.param }),
       request_id: requestId,
+      doc_url: docUrl(publicUrl(), code),
     };
     c.set('problem', { code, message: error.message, param: error.param ?? null });
     return c.json({ error: detail }, status);

@@ -44,8 +44,10 @@ export interface RouteMiddleware {
 
 const operationIds = Object.keys(routes) as OperationId[];
 
+const creations: ReadonlySet<OperationId> = new Set(['createJob', 'consoleCreateJob', 'createPreview', 'consoleCreatePreview']);
+
 function classOf(id: OperationId, method: string): RateClass {
-  if (id === 'createJob' || id === 'consoleCreateJob') return 'create';
+  if (creations.has(id)) return 'create';
   return method === 'get' ? 'read' : 'other';
 }
 

@@ -142,6 +142,7 @@ export function pathError(path: string, target: Target): ReelmendError | undefin
   if (/^\/v1\/(?:downloads|upload-parts)\//.test(path) && target === 'query') return refusal('link_invalid', 'The link is not valid.');
   if (target !== 'param') return undefined;
   if (/^\/(?:v1|console\/api)\/jobs\//.test(path)) return jobNotFound();
+  if (/^\/(?:v1|console\/api)\/previews\//.test(path)) return previewNotFound();
   if (/^\/(?:v1|console\/api)\/uploads\//.test(path)) return uploadNotFound();
   if (/^\/(?:v1|console\/api)\/webhook-endpoints\//.test(path)) return webhookEndpointNotFound();
   return refusal('not_found', 'There is nothing at this path.');
@@ -153,6 +154,10 @@ export function uploadNotFound(param?: string): ReelmendError {
 
 export function webhookEndpointNotFound(): ReelmendError {
   return new ReelmendError('webhook_endpoint_not_found', 'There is no such webhook endpoint.');
+}
+
+export function previewNotFound(): ReelmendError {
+  return new ReelmendError('preview_not_found', 'There is no such preview.');
 }
 
 export function jobNotFound(): ReelmendError {

@@ -2,14 +2,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
-import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
-import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../domain/limits.ts';
-import { crfOf, expectedResultBytes } from '../domain/output-size.ts';
+import type { AppliedEnhancements } from '../domain/job.ts';
+import { expectedResultBytes } from '../domain/output-size.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
+import { encoding, engineOptions, mediaOptions } from './media-options.ts';
 import { planSegments } from './plan-segments.ts';
+import { makePreview } from './preview-step.ts';
 import { storePictures } from './store-pictures.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -46,6 +47,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await openToChild(inputPath);
 
   const billedS = job.source?.duration ?? job.durationSeconds;
+  if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: billedS });
   if (await planSegments(context, inputPath, mediaOptions(worker, job, billedS))) return;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
   assertSameSource(result.durationS, billedS);
@@ -98,38 +100,6 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
     }
     throw error;
   }
-}
-
-export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
-  const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
-  const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
-  return {
-    target: job.resolution,
-    denoise: denoise ?? 'auto',
-    sharpen: sharpen ?? 'auto',
-    faceRestoration: face_restoration ?? 'auto',
-    adaptiveContrast: adaptive_contrast ?? 'auto',
-    ...(job.model === null ? {} : { model: job.model }),
-    ...engineOptions(worker.config),
-    encoder: encoderOptions(worker, job),
-    // The measured length was allowed, whatever the limit is now.
-    limits: { ...limits, maxDurationS: billedS + measurementToleranceS },
-  };
-}
-
-/** The settings of the job's encoder, as its record states them. */
-export function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
-  return { quality: crfOf(outputSettings.quality, config.encoder.crf), max_bitrate: outputSettings.max_bitrate ?? null };
-}
-
-function encoderOptions(worker: WorkerContext, job: JobRecord) {
-  const { quality: crf, max_bitrate: maxBitrate } = encoding(worker, job);
-  return { ...worker.config.encoder, crf, maxBitrate: maxBitrate ?? 0 };
-}
-
-/** The options that all jobs of a worker share. */
-function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
-  return { device, threads, encoder };
 }
 
 export function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {

@@ -5,6 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord, Resolution } from '../domain/job.ts';
+import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts } from '../domain/previews.ts';
+import { defaultVideoLimits, testJobSeconds } from '../domain/limits.ts';
 import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import { jobIdOf } from './payload.ts';
 import { type SharedSamples, sharedSamples } from './shared-samples.ts';
@@ -34,13 +36,15 @@ const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '4k': { width: 3840, height: 2160 },
 };
 
-async function deliver({ worker, job, fence, signal }: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
+async function deliver(context: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
+  const { worker, job, fence, signal } = context;
   const failing = testModeScenario(job) === 'processing_failed';
   const [path] = await Promise.all([
     failing ? null : worker.testModeSample(job.resolution, signal),
     sleep(leftS * 1000, undefined, { signal }),
   ]);
   if (path === null) throw new ReelmendError('processing_failed', 'The name of the video of this test job asks for a failure.');
+  if (job.preview !== null) return deliverPreview(context, samples, job.preview);
   const stored = await samples(path, job.resolution);
   await worker.store.leases.finish(fence, {
     stored,
@@ -48,4 +52,20 @@ async function deliver({ worker, job, fence, signal }: StepContext, samples: Sha
     output: { ...sizes[job.resolution], size_bytes: stored.size, sha256: stored.sha256 },
     applied: null,
   });
+}
+
+/** The stretches that a video of that length without any mark would have. Every clip is a sample. */
+async function deliverPreview({ worker, fence, signal }: StepContext, samples: SharedSamples, { settings }: PreviewFacts): Promise<void> {
+  const durationS = testJobSeconds(undefined, worker.config.limits ?? defaultVideoLimits);
+  const unmarked = candidateStarts(durationS).map((start) => ({ start, facesPerFrame: 0, bytesPerSecond: 0, damage: 0 }));
+  const stretches = chooseStretches(unmarked, durationS);
+  const clips: PreviewClip[] = [];
+  for (const stretch of stretches.keys()) {
+    for (const setting of [null, ...settings.keys()]) {
+      const resolution = setting === null ? '1080p' : settings[setting]!.resolution;
+      const { key, size } = await samples(await worker.testModeSample(resolution, signal), resolution);
+      clips.push({ key, stretch, setting, ...sizes[resolution], size_bytes: size });
+    }
+  }
+  await worker.store.leases.finishPreview(fence, { stretches, clips, stored: [] });
 }

@@ -1,5 +1,5 @@
 /** Errors of the client. All are ReelmendErrors, except aborts, which reject with the signal's reason. */
-import type { Error as ErrorEnvelope, ErrorDetail, Job, JobError, Upload, UploadError } from './types.gen.ts';
+import type { Error as ErrorEnvelope, ErrorDetail, Job, JobError, Preview, Upload, UploadError } from './types.gen.ts';
 
 /** An error code of the API, or one that a later version added. */
 export type ErrorCode = ErrorDetail['code'] | 'unknown' | (string & {});
@@ -119,6 +119,20 @@ export class JobFailedError extends ReelmendError {
   }
 }
 
+/** The awaited preview ended in `error`. Its charge was refunded. */
+export class PreviewFailedError extends ReelmendError {
+  override name = 'PreviewFailedError';
+  readonly code: JobError['code'] | 'unknown' | (string & {});
+
+  readonly preview: Preview;
+
+  constructor(preview: Preview) {
+    super(preview.error?.message ?? `The preview ${preview.id} ended in error.`);
+    this.code = preview.error?.code ?? 'unknown';
+    this.preview = preview;
+  }
+}
+
 /** The service received a file that differs from the one that was sent. */
 export class UploadFailedError extends ReelmendError {
   override name = 'UploadFailedError';
@@ -133,10 +147,10 @@ export class UploadFailedError extends ReelmendError {
   }
 }
 
-/** The job did not end within `timeoutMs`. It continues. */
+/** The job or preview did not end within `timeoutMs`. It continues. */
 export class WaitTimeoutError extends ReelmendError {
   override name = 'WaitTimeoutError';
-  /** The job as last polled; undefined if no poll succeeded. */
+  /** The job as last polled; undefined for a preview, and if no poll succeeded. */
   readonly job: Job | undefined;
 
   constructor(message: string, job: Job | undefined) {

@@ -4,8 +4,8 @@
  * openapi.yaml.
  */
 export { createReelmend } from './reelmend.ts';
-// Its JobInput says that exactly one of `video_url` and `upload_id` is there, which the generated type cannot.
-export type { AuditLogQuery, CreateOptions, JobInput, Reelmend, ReelmendOptions, ListQuery, UploadsQuery } from './reelmend.ts';
+// Its JobInput and PreviewInput say that exactly one of `video_url` and `upload_id` is there, which the generated types cannot.
+export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, UploadsQuery } from './reelmend.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';
@@ -25,6 +25,7 @@ export {
   JobFailedError,
   NotFoundError,
   PermissionError,
+  PreviewFailedError,
   RateLimitError,
   ServerError,
   UploadFailedError,

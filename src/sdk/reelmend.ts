@@ -6,9 +6,9 @@ import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { listing } from './pages.ts';
 import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput as AnyJobInput, Preview, PreviewInput as AnyPreviewInput, ListAuditLogData, ListJobsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
-import { waitForJob, type WaitOptions } from './wait.ts';
+import { waitForJob, waitForPreview, type WaitOptions } from './wait.ts';
 
 export interface ReelmendOptions {
   /** URL of the service, such as `https://reelmend.example.com`. Default: the environment variable REELMEND_URL. */
@@ -27,8 +27,12 @@ export interface ReelmendOptions {
 }
 
 /** A job or a quote to create: a video, by its URL or by an upload, and how to enhance it. */
-export type JobInput = Omit<AnyJobInput, 'video_url' | 'upload_id'> &
-  ({ video_url: string; upload_id?: never } | { upload_id: string; video_url?: never });
+export type JobInput = Omit<AnyJobInput, 'video_url' | 'upload_id'> & VideoInput;
+
+/** A preview to create: a video, and one to three settings. */
+export type PreviewInput = Omit<AnyPreviewInput, 'video_url' | 'upload_id'> & VideoInput;
+
+type VideoInput = { video_url: string; upload_id?: never } | { upload_id: string; video_url?: never };
 
 export interface CreateOptions extends CallOptions {
   /** Your own key for this job, so that a restart of your process cannot create it twice. Otherwise one is generated. */
@@ -58,6 +62,8 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
   const getResult = (id: string, options?: CallOptions) =>
     call((base) => operations.getJobResult({ ...base, ...job(id) }), options);
   const results = { get: getJob, result: getResult };
+  const getPreview = (id: string, options?: CallOptions) =>
+    call((base) => operations.getPreview({ ...base, ...segment(id, 'a preview looks like prv_') }), options);
   return {
     jobs: {
       /** Creates a job: measures the video, charges the account and queues the job. Retries safely; never charges twice. */
@@ -106,6 +112,23 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       /** Deletes an upload and its file. Jobs that were created from it go on. */
       delete: (id: string, options?: CallOptions) =>
         call((base) => operations.deleteUpload({ ...base, ...uploadPath(id) }), options),
+    },
+    previews: {
+      /**
+       * Creates a preview: a few seconds of a video with one to three settings. Retries safely; never charges twice. To make
+       * the whole video with one of them: `jobs.create({ video_url, ...preview.settings[0] })`.
+       */
+      create: (body: PreviewInput, options: CreateOptions = {}) => {
+        const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomUuid() };
+        return call((base) => operations.createPreview({ ...base, headers, body }), options);
+      },
+      /** Returns the current state of a preview, with fresh links once it is done. */
+      get: getPreview,
+      /** Polls until the preview is `done` and resolves with it. Rejects with PreviewFailedError if it ends in `error`. */
+      wait: (id: string, options?: WaitOptions<Preview>): Promise<Preview> => waitForPreview(getPreview, id, options),
+      /** Deletes a preview and its clips. Its upload stays. */
+      delete: (id: string, options?: CallOptions) =>
+        call((base) => operations.deletePreview({ ...base, ...segment(id, 'a preview looks like prv_') }), options),
     },
     quotes: {
       /** Returns what a job with this body would cost and how long it would take. Creates and charges nothing. */

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListRequestLogData, ListRequestLogErrors, ListRequestLogResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, RotateWebhookEndpointSecretData, RotateWebhookEndpointSecretErrors, RotateWebhookEndpointSecretResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, SwitchWebhookEndpointSecretData, SwitchWebhookEndpointSecretErrors, SwitchWebhookEndpointSecretResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateWebhookEndpointData, UpdateWebhookEndpointErrors, UpdateWebhookEndpointResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
+import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreatePreviewData, CreatePreviewErrors, CreatePreviewResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeletePreviewData, DeletePreviewErrors, DeletePreviewResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetPreviewData, GetPreviewErrors, GetPreviewResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListRequestLogData, ListRequestLogErrors, ListRequestLogResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, RotateWebhookEndpointSecretData, RotateWebhookEndpointSecretErrors, RotateWebhookEndpointSecretResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, SwitchWebhookEndpointSecretData, SwitchWebhookEndpointSecretErrors, SwitchWebhookEndpointSecretResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateWebhookEndpointData, UpdateWebhookEndpointErrors, UpdateWebhookEndpointResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -101,7 +101,7 @@ export const deleteJob = <ThrowOnError extends boolean = false>(options: Options
  * Get a job
  *
  * Returns the current state of the job. Stop polling when `status` is `done` or `error`. The limits allow 300
- * polls per minute.
+ * polls per minute. While the job runs, the response also has `preview` and `segments`.
  *
  */
 export const getJob = <ThrowOnError extends boolean = false>(options: Options<GetJobData, ThrowOnError>): RequestResult<GetJobResponses, GetJobErrors, ThrowOnError> => (options.client ?? client).get<GetJobResponses, GetJobErrors, ThrowOnError>({
@@ -160,6 +160,62 @@ export const streamJobEvents = <ThrowOnError extends boolean = false>(options: O
 export const getDeletionCertificate = <ThrowOnError extends boolean = false>(options: Options<GetDeletionCertificateData, ThrowOnError>): RequestResult<GetDeletionCertificateResponses, GetDeletionCertificateErrors, ThrowOnError> => (options.client ?? client).get<GetDeletionCertificateResponses, GetDeletionCertificateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/jobs/{id}/deletion-certificate',
+    ...options
+});
+
+/**
+ * Create a preview
+ *
+ * Enhances up to three stretches of 2 s of a video, with each of one to three settings, so that the settings can be
+ * compared before the whole video is made. The video is measured as for a job, and the same limits apply. A refused
+ * request stores and charges nothing.
+ *
+ * The service chooses the stretches. It samples up to eight places, evenly spaced over the video, and takes the one
+ * with the most faces, the one that is hardest to encode, and the one for which it plans the strongest restoration.
+ * A stretch without such a reason is `evenly_spaced`. A video of less than 6 s has fewer stretches, and one of less
+ * than 2 s is a single stretch.
+ *
+ * The charge is the length of the stretches together, rounded up to whole seconds (6 for a video of at least 6 s),
+ * times the price per second of a job, for each setting: `1080p` with two settings costs 36 credits. The untouched
+ * stretches are free. The service refunds the charge automatically if the preview fails. Previews send no webhooks.
+ *
+ * To make the whole video with a setting, create a job with its fields: each entry of `settings` has the names of a
+ * job's body. `Idempotency-Key` works as for `POST /v1/jobs`; keys of jobs and previews are the same kind.
+ *
+ */
+export const createPreview = <ThrowOnError extends boolean = false>(options: Options<CreatePreviewData, ThrowOnError>): RequestResult<CreatePreviewResponses, CreatePreviewErrors, ThrowOnError> => (options.client ?? client).post<CreatePreviewResponses, CreatePreviewErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/previews',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a preview
+ *
+ * Permanently deletes the files of the preview. The upload that it was created from stays, so that a job can use it.
+ * Refunds as `DELETE /v1/jobs/{id}` does. Afterwards the id is unknown.
+ *
+ */
+export const deletePreview = <ThrowOnError extends boolean = false>(options: Options<DeletePreviewData, ThrowOnError>): RequestResult<DeletePreviewResponses, DeletePreviewErrors, ThrowOnError> => (options.client ?? client).delete<DeletePreviewResponses, DeletePreviewErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/previews/{id}',
+    ...options
+});
+
+/**
+ * Get a preview
+ *
+ * Returns the current state of the preview. Stop polling when `status` is `done` or `error`. When it is done, each call
+ * returns fresh links, valid for one hour.
+ *
+ */
+export const getPreview = <ThrowOnError extends boolean = false>(options: Options<GetPreviewData, ThrowOnError>): RequestResult<GetPreviewResponses, GetPreviewErrors, ThrowOnError> => (options.client ?? client).get<GetPreviewResponses, GetPreviewErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/previews/{id}',
     ...options
 });
 
@@ -483,19 +539,13 @@ export const getOpenApiJson = <ThrowOnError extends boolean = false>(options?: O
 export const getOpenApiYaml = <ThrowOnError extends boolean = false>(options?: Options<GetOpenApiYamlData, ThrowOnError>): RequestResult<GetOpenApiYamlResponses, GetOpenApiYamlErrors, ThrowOnError> => (options?.client ?? client).get<GetOpenApiYamlResponses, GetOpenApiYamlErrors, ThrowOnError>({ url: '/v1/openapi.yaml', ...options });
 
 /**
- * Get the API reference page
+ * Get the documents
  *
- * The API reference for people. The browser renders it from this document and loads nothing from other hosts.
+ * The first page of the documents for people: guides at `/docs/{name}`, the API reference at `/docs/reference`, every
+ * error code at `/docs/errors`. The pages load nothing from other hosts.
  *
  */
 export const getDocs = <ThrowOnError extends boolean = false>(options?: Options<GetDocsData, ThrowOnError>): RequestResult<GetDocsResponses, GetDocsErrors, ThrowOnError> => (options?.client ?? client).get<GetDocsResponses, GetDocsErrors, ThrowOnError>({ url: '/docs', ...options });
-
-/**
- * Get a file of the API reference page
- *
- * A script, style or image that the page at `/docs` loads.
- */
-export const getDocsFile = <ThrowOnError extends boolean = false>(options: Options<GetDocsFileData, ThrowOnError>): RequestResult<GetDocsFileResponses, GetDocsFileErrors, ThrowOnError> => (options.client ?? client).get<GetDocsFileResponses, GetDocsFileErrors, ThrowOnError>({ url: '/docs/{file}', ...options });
 
 /**
  * Download a file

@@ -12,6 +12,16 @@ export type Webhooks = JobCompletedWebhookRequest | JobFailedWebhookRequest;
 export type JobId = string;
 
 /**
+ * Id of a preview, assigned by the service. Ids sort by creation time.
+ */
+export type PreviewId = string;
+
+/**
+ * Id of a job (`job_…`) or of a preview (`prv_…`).
+ */
+export type JobOrPreviewId = string;
+
+/**
  * `done` and `error` are final.
  */
 export type JobStatus = 'queued' | 'running' | 'done' | 'error';
@@ -454,6 +464,214 @@ export type Job = {
      * Name of the uploaded file; the download is named after it. Null for a job with a `video_url`.
      */
     file_name: FileName | null;
+    /**
+     * The earliest segment that is already enhanced, to look at before the job ends; null while there is none. Only in the
+     * response of Get a job, while the job runs. A video that is enhanced in one piece has no preview.
+     *
+     */
+    preview?: JobPreview | null;
+    /**
+     * The parts of the video that are enhanced on their own, in order; empty when it is enhanced in one piece. Only in the
+     * response of Get a job, while the job runs.
+     *
+     */
+    segments?: Array<JobSegment>;
+};
+
+export type JobPreview = {
+    /**
+     * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
+     * log records the first one of each segment as an access to the result.
+     *
+     */
+    url: string;
+    /**
+     * Validity of the URL in seconds.
+     */
+    expires_in: number;
+    /**
+     * Where the segment begins in the video.
+     */
+    start_seconds: number;
+    end_seconds: number;
+};
+
+export type JobSegment = {
+    /**
+     * Where the segment begins in the video.
+     */
+    start_seconds: number;
+    end_seconds: number;
+    status: 'waiting' | 'running' | 'done';
+    /**
+     * Completed part of the segment.
+     */
+    progress: number;
+};
+
+/**
+ * One way to enhance the video, with the names that a job's body has for it.
+ */
+export type PreviewSetting = {
+    resolution: Resolution;
+    /**
+     * As in the body of a job.
+     */
+    model?: string;
+    enhancements?: EnhancementsInput;
+    /**
+     * As in the body of a job. A preview has no poster and no thumbnails; a job with this setting has.
+     */
+    output?: OutputInput;
+};
+
+/**
+ * A video, by exactly one of `video_url` and `upload_id`, and the settings to compare.
+ */
+export type PreviewInput = {
+    video_url?: PublicUrl;
+    /**
+     * An upload that is `ready`. A job can use it afterwards.
+     */
+    upload_id?: UploadId;
+    /**
+     * One to three settings, compared side by side.
+     */
+    settings: Array<PreviewSetting>;
+    /**
+     * Creates the preview in the Secure tier. Needs a key of that tier.
+     */
+    secure?: boolean;
+    /**
+     * The most that the preview may cost. One that costs more is refused with 402 `max_credits_exceeded` before
+     * anything is stored or charged. In test mode, which charges nothing, it is compared with what the preview would
+     * cost in live mode.
+     *
+     */
+    max_credits?: number;
+};
+
+export type Preview = {
+    id: PreviewId;
+    status: JobStatus;
+    /**
+     * Billed seconds, the stretches of all settings together.
+     */
+    processed_seconds: number;
+    /**
+     * Credits charged when the preview was accepted; 0 in test mode. One credit is one US cent.
+     */
+    credits_charged: number;
+    /**
+     * Credits refunded since.
+     */
+    credits_refunded: number;
+    /**
+     * Whether the preview was created in test mode. Its clips are then the service's sample.
+     */
+    sandbox: boolean;
+    tier: Tier;
+    /**
+     * Completed part of the work, from 0 to 1. Never decreases.
+     */
+    progress: number;
+    /**
+     * Estimated seconds until the preview ends; null while unknown.
+     */
+    eta_seconds: number | null;
+    created_at: Timestamp;
+    /**
+     * When processing started.
+     */
+    started_at: Timestamp | null;
+    /**
+     * When the preview became `done` or `error`.
+     */
+    finished_at: Timestamp | null;
+    /**
+     * When the service deletes the preview's files; by default 30 days after creation.
+     */
+    expires_at: Timestamp;
+    /**
+     * The measured properties of the video; null in test mode.
+     */
+    source: Source | null;
+    /**
+     * The upload that the preview was created from; null for one with a `video_url`.
+     */
+    upload_id: UploadId | null;
+    /**
+     * Name of the uploaded file; null for a preview with a `video_url`.
+     */
+    file_name: FileName | null;
+    /**
+     * As they were given. Each can be used in the body of a job.
+     */
+    settings: Array<PreviewSetting>;
+    /**
+     * In order of time; null until the preview is done.
+     */
+    stretches: Array<PreviewStretch> | null;
+    /**
+     * Seconds until the links expire; null until there are any. Get the preview again for fresh ones.
+     */
+    links_expire_in: number | null;
+    /**
+     * Why the preview ended in `error`; null otherwise.
+     */
+    error: JobError | null;
+};
+
+export type PreviewStretch = {
+    /**
+     * Its first frame, in seconds from the first frame of the video.
+     */
+    start: number;
+    /**
+     * Seconds.
+     */
+    duration: number;
+    /**
+     * Why it was chosen: `face` (the most faces per frame), `hardest_to_encode` (the most bytes at one quality),
+     * `most_damaged` (the strongest planned restoration), or `evenly_spaced` (none of these). More may be added.
+     *
+     */
+    reason: 'face' | 'hardest_to_encode' | 'most_damaged' | 'evenly_spaced';
+    /**
+     * The untouched stretch, encoded almost without loss so that browsers play it.
+     */
+    original: PreviewClip;
+    /**
+     * One for each of `settings`, in their order.
+     */
+    results: Array<PreviewClip>;
+};
+
+/**
+ * An MP4 (H.264) without sound.
+ */
+export type PreviewClip = {
+    /**
+     * Signed URL of the clip.
+     */
+    url: string;
+    width: number;
+    height: number;
+    size_bytes: number;
+};
+
+export type PreviewDeletion = {
+    id: PreviewId;
+    deleted: true;
+    deleted_at: Timestamp;
+    /**
+     * Credits refunded by this call.
+     */
+    refunded_credits: number;
+    /**
+     * As in the deletion of a job; `GET /v1/jobs/{id}/deletion-certificate` takes the preview's id too.
+     */
+    certificate: CompactJws | null;
 };
 
 /**
@@ -748,7 +966,7 @@ export type CertificatePayload = {
      * Version of this format.
      */
     version: 1;
-    job_id: JobId;
+    job_id: JobOrPreviewId;
     account_id: string;
     /**
      * All objects that were ever stored for the job, with the upload that it was created from. Empty for a test
@@ -778,7 +996,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'segment' | 'upload' | 'poster' | 'thumbnail';
+    role: 'original' | 'output' | 'segment' | 'upload' | 'poster' | 'thumbnail' | 'clip';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
@@ -814,6 +1032,7 @@ export type AuditEntry = {
     id: string;
     /**
      * The event, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
+     * `preview.created`, `preview.completed`, `preview.failed`, `preview.deleted`,
      * `upload.created`, `upload.ready`, `upload.deleted`, `upload.destroyed` (the storage has confirmed that the file
      * is absent), `retention.changed`. More may be added. One `result.accessed` covers every link that the same key got for
      * the job within the following hour.
@@ -821,9 +1040,9 @@ export type AuditEntry = {
      */
     kind: string;
     /**
-     * The job that the entry is about; null if it is about the account.
+     * The job or preview that the entry is about; null if it is about the account.
      */
-    job_id: JobId | null;
+    job_id: JobOrPreviewId | null;
     at: Timestamp;
     /**
      * Details, depending on `kind`.
@@ -1120,7 +1339,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1147,6 +1366,16 @@ export type ErrorDetail = {
  * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export type JobId2 = JobId;
+
+/**
+ * Id of the job or preview. An id that is unknown to the account in the key's mode returns 404.
+ */
+export type JobOrPreviewId2 = JobOrPreviewId;
+
+/**
+ * Id of the preview. An id that is unknown to the account in the key's mode returns 404.
+ */
+export type PreviewId2 = PreviewId;
 
 /**
  * Id of the webhook endpoint. An unknown id returns 404.
@@ -1648,9 +1877,9 @@ export type GetDeletionCertificateData = {
     body?: never;
     path: {
         /**
-         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
+         * Id of the job or preview. An id that is unknown to the account in the key's mode returns 404.
          */
-        id: JobId;
+        id: JobOrPreviewId;
     };
     query?: never;
     url: '/v1/jobs/{id}/deletion-certificate';
@@ -1707,6 +1936,205 @@ export type GetDeletionCertificateResponses = {
 };
 
 export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
+
+export type CreatePreviewData = {
+    /**
+     * The video and the settings. At most 64 KB.
+     */
+    body: PreviewInput;
+    headers?: {
+        /**
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/previews';
+};
+
+export type CreatePreviewErrors = {
+    /**
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
+     * `GET /v1/account` has them.
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The preview costs more than the balance or the request allows. Codes: `insufficient_credits` (the balance does not
+     * cover it), `max_credits_exceeded` (it costs more than `max_credits`).
+     *
+     */
+    402: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier),
+     * `key_access_denied` (a restricted key that may only read).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
+     * `upload_failed` (the file differs from its checksum).
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type CreatePreviewError = CreatePreviewErrors[keyof CreatePreviewErrors];
+
+export type CreatePreviewResponses = {
+    /**
+     * The preview was accepted and charged, or already existed under the same `Idempotency-Key`.
+     */
+    201: Preview;
+};
+
+export type CreatePreviewResponse = CreatePreviewResponses[keyof CreatePreviewResponses];
+
+export type DeletePreviewData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the preview. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: PreviewId;
+    };
+    query?: never;
+    url: '/v1/previews/{id}';
+};
+
+export type DeletePreviewErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such preview. Code: `preview_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type DeletePreviewError = DeletePreviewErrors[keyof DeletePreviewErrors];
+
+export type DeletePreviewResponses = {
+    /**
+     * The preview was deleted.
+     */
+    200: PreviewDeletion;
+};
+
+export type DeletePreviewResponse = DeletePreviewResponses[keyof DeletePreviewResponses];
+
+export type GetPreviewData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the preview. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: PreviewId;
+    };
+    query?: never;
+    url: '/v1/previews/{id}';
+};
+
+export type GetPreviewErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such preview. Code: `preview_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetPreviewError = GetPreviewErrors[keyof GetPreviewErrors];
+
+export type GetPreviewResponses = {
+    /**
+     * The preview.
+     */
+    200: Preview;
+};
+
+export type GetPreviewResponse = GetPreviewResponses[keyof GetPreviewResponses];
 
 export type ListUploadsData = {
     body?: never;
@@ -2815,9 +3243,9 @@ export type ListAuditLogData = {
          */
         starting_after?: number;
         /**
-         * Only entries about this job. Their sequence numbers have gaps.
+         * Only entries about this job or preview. Their sequence numbers have gaps.
          */
-        job_id?: JobId;
+        job_id?: JobOrPreviewId;
     };
     url: '/v1/audit-log';
 };
@@ -2953,6 +3381,10 @@ export type GetDocsData = {
 
 export type GetDocsErrors = {
     /**
+     * The service runs without built documents. Code: `not_found`.
+     */
+    404: Error;
+    /**
      * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
@@ -2968,40 +3400,6 @@ export type GetDocsResponses = {
 };
 
 export type GetDocsResponse = GetDocsResponses[keyof GetDocsResponses];
-
-export type GetDocsFileData = {
-    body?: never;
-    path: {
-        /**
-         * Name of the file. Other names return 404.
-         */
-        file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'page.css' | 'start.js' | 'favicon-32x32.png';
-    };
-    query?: never;
-    url: '/docs/{file}';
-};
-
-export type GetDocsFileErrors = {
-    /**
-     * The page has no such file. Code: `not_found`.
-     */
-    404: Error;
-    /**
-     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
-     */
-    500: Error;
-};
-
-export type GetDocsFileError = GetDocsFileErrors[keyof GetDocsFileErrors];
-
-export type GetDocsFileResponses = {
-    /**
-     * The file.
-     */
-    200: Blob | File;
-};
-
-export type GetDocsFileResponse = GetDocsFileResponses[keyof GetDocsFileResponses];
 
 export type DownloadFileData = {
     body?: never;

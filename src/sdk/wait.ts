@@ -1,14 +1,14 @@
-/** Waits for a job by polling. */
+/** Waits for a job or a preview by polling. */
 import { isTransient, type CallOptions } from './call.ts';
-import { JobFailedError, WaitTimeoutError } from './errors.ts';
+import { JobFailedError, PreviewFailedError, WaitTimeoutError } from './errors.ts';
 import { pause, withTimeLimit } from './pause.ts';
-import type { Job } from './types.gen.ts';
+import type { Job, Preview } from './types.gen.ts';
 
-export interface WaitOptions {
+export interface WaitOptions<T = Job> {
   /** Stops waiting, not the job. Rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called with the job after every poll, including the last. If it throws, the waiting ends with that error. */
-  onProgress?: ((job: Job) => void) | undefined;
+  /** Called with the job or preview after every poll, including the last. If it throws, the waiting ends with that error. */
+  onProgress?: ((latest: T) => void) | undefined;
   /** ms until WaitTimeoutError. No limit by default: the service ends every job. */
   timeoutMs?: number | undefined;
   /** ms between the first two polls, default 1000. Grows by a quarter with each poll. */
@@ -40,14 +40,37 @@ export async function waitForJob(
   id: string,
   options: WaitOptions = {},
 ): Promise<Job> {
+  const timedOut = (latest?: Job) => new WaitTimeoutError(`The job ${id} has not ended within ${options.timeoutMs} ms.`, latest);
+  const job = await waitForEnd((inner) => get(id, inner), { ...options, timedOut });
+  if (job.status === 'error') throw new JobFailedError(job);
+  return job;
+}
+
+/** The same for a preview, with PreviewFailedError. */
+export async function waitForPreview(
+  get: (id: string, options: CallOptions) => Promise<Preview>,
+  id: string,
+  options: WaitOptions<Preview> = {},
+): Promise<Preview> {
+  const timedOut = () => new WaitTimeoutError(`The preview ${id} has not ended within ${options.timeoutMs} ms.`, undefined);
+  const preview = await waitForEnd((inner) => get(id, inner), { ...options, timedOut });
+  if (preview.status === 'error') throw new PreviewFailedError(preview);
+  return preview;
+}
+
+interface WaitForEnd<T> extends WaitOptions<T> {
+  timedOut: (latest?: T) => WaitTimeoutError;
+}
+
+async function waitForEnd<T extends Pick<Job, 'status' | 'eta_seconds'>>(get: (options: CallOptions) => Promise<T>, options: WaitForEnd<T>): Promise<T> {
   const { signal, onProgress, timeoutMs, pollIntervalMs = 1000, maxPollIntervalMs = 5000 } = options;
-  let latest: Job | undefined;
+  let latest: T | undefined;
   let respondedAt = -Infinity;
-  const error = () => new WaitTimeoutError(`The job ${id} has not ended within ${timeoutMs} ms.`, latest);
-  const job = await withTimeLimit({ ms: timeoutMs, signal, error }, async (inner) => {
+  const error = () => options.timedOut(latest);
+  return withTimeLimit({ ms: timeoutMs, signal, error }, async (inner) => {
     for (let intervalMs = pollIntervalMs; ; intervalMs = Math.min(intervalMs * growth, maxPollIntervalMs)) {
       try {
-        latest = await get(id, { signal: inner });
+        latest = await get({ signal: inner });
         respondedAt = Date.now();
       } catch (failure) {
         if (!isTransient(failure) || Date.now() - respondedAt > outageMs) throw failure;
@@ -59,6 +82,4 @@ export async function waitForJob(
       await pause(pollDelayMs(intervalMs, pollIntervalMs, latest.eta_seconds), inner);
     }
   });
-  if (job.status === 'error') throw new JobFailedError(job);
-  return job;
 }

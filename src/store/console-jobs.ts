@@ -85,7 +85,7 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
 }
 
 const ofAccount = (accountId: string) =>
-  and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt));
+  and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt), isNull(jobs.preview));
 
 function watchQueries(db: Db): AccountQueries<JobRecord> {
   return {
@@ -151,6 +151,7 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
         eq(jobs.accountId, accountId),
         eq(jobs.mode, mode),
         isNull(jobs.deletedAt),
+        isNull(jobs.preview),
         startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
         status === undefined ? undefined : eq(jobs.status, status),
         text === undefined ? undefined : sql`strpos(${jobs.id}, ${text}) > 0`,

@@ -66,7 +66,8 @@ export interface DeliveryRecord {
 
 /** Creates the deliveries to the job's own URL and to the account's endpoints, in the transaction that ends the job. */
 export async function createDeliveries(tx: Tx, row: JobRow, event: WebhookEvent): Promise<void> {
-  const { accountId, id: jobId, webhookUrl } = row;
+  const { accountId, id: jobId, webhookUrl, preview } = row;
+  if (preview !== null) return;
   const endpoints = (await endpointsFor(tx, row, event)).map(({ id, url }) => ({ endpointId: id, url }));
   const own = webhookUrl === null ? [] : [{ endpointId: null, url: webhookUrl }];
   for (const target of [...own, ...endpoints]) await insertDelivery(tx, { accountId, jobId, event, ...target });

@@ -28,4 +28,9 @@ export async function appendEvent(tx: Tx, { accountId, kind, jobId, data }: NewE
 /** An event's data as canonical JSON, the form that is hashed. */
 export const eventData = (data: NewEvent['data'] = {}): string => jcs(JSON.parse(JSON.stringify(data)));
 
+/** The kind of an event of a job or a preview. */
+export function eventOf({ preview }: { preview: unknown }, what: 'started' | 'completed' | 'failed' | 'deleted'): EventKind {
+  return preview === null ? `job.${what}` : `preview.${what}`;
+}
+
 const timestampText = sql.raw(`to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);

@@ -31,6 +31,7 @@ export function toJobRecord(row: JobRow): JobRecord {
     output: row.output,
     applied: row.applied,
     error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? '' },
+    preview: row.preview,
     createdAt: row.createdAt,
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,
@@ -45,7 +46,7 @@ const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolu
   duration_seconds AS "durationSeconds", credits_charged::float8 AS "creditsCharged",
   credits_refunded::float8 AS "creditsRefunded", progress, eta_seconds AS "etaSeconds", source, output, applied,
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,
-  created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"`;
+  preview, created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"`;
 
 /** The query of a poll. Parameters: id, account, mode. */
 export const visibleJobQuery = `SELECT ${recordColumns}

@@ -8,14 +8,15 @@ import { retentionDaysFor } from '../domain/limits.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
-import { appendEvent, eventData } from './events.ts';
+import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
-import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
-import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step, uploads } from './schema.ts';
+import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep, queuedStep, stepKey } from './queue.ts';
+import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
+import { markPreviewed, segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -43,6 +44,8 @@ export function jobQueries(
       const { key = null, pictures = null } = row ?? {};
       return key === null ? null : { outputKey: key, pictures: pictures ?? [] };
     },
+    segments: (jobId) => segmentsOf(db, jobId),
+    markPreviewed: (jobId, number) => markPreviewed(db, jobId, number),
     delete: (accountId, mode, jobId, actor?: Actor) =>
       transact(db, (tx) =>
         deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor),
@@ -67,22 +70,24 @@ async function createJob(
   input: CreateJob,
 ): Promise<{ job: JobRecord; replayed: boolean }> {
   const { account, mode, idempotency, credits } = input;
-  const values = creationValues(newId('job'), input);
+  const values = creationValues(newId(isPreview(input) ? 'prv' : 'job'), input);
   try {
     const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, { prepare: true }));
     if (row) return { job: fromVisibleRow(row), replayed: false };
   } catch (error) {
-    throw insufficientCredits(error, credits) ?? uploadIsGone(error) ?? error;
+    throw insufficientCredits(error, credits, isPreview(input) ? 'preview' : 'job') ?? uploadIsGone(error) ?? error;
   }
   const job = idempotency && (await findReplay(db, account.id, mode, idempotency));
   if (!job) throw new ReelmendError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
   return { job, replayed: true };
 }
 
+const isPreview = ({ preview = null }: Pick<CreateJob, 'preview'>): boolean => preview !== null;
+
 /** The parameters of createJobQuery. */
 function creationValues(id: string, input: CreateJob): (string | null)[] {
   const { mode, tier, resolution, durationSeconds, credits, idempotency, upload = null } = input;
-  const step: Step = mode === 'test' ? 'test_mode' : 'ingest';
+  const step: QueuedStep = mode === 'test' ? 'test_mode' : 'ingest';
   const days = retentionDaysFor(tier, input.account);
   const job = {
     id,
@@ -103,6 +108,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     source: input.source,
     step,
     traceparent: input.traceparent ?? null,
+    preview: input.preview ?? null,
     retention_days: days,
   };
   // Stored as long as the job, at least 24 h; a retention is at least a day.
@@ -156,6 +162,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
         eq(jobs.accountId, query.accountId),
         eq(jobs.mode, query.mode),
         isNull(jobs.deletedAt),
+        isNull(jobs.preview),
         query.startingAfter === undefined ? undefined : lt(jobs.id, query.startingAfter),
         query.status === undefined ? undefined : eq(jobs.status, query.status),
       ),
@@ -189,11 +196,13 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
       metadata: {},
       etaSeconds: null,
       segmentPlan: null,
+      ...(job.preview === null ? {} : { preview: { settings: job.preview.settings }, uploadId: null }),
       creditsRefunded: job.creditsRefunded + refundedCredits,
     })
     .where(and(eq(jobs.id, job.id), allowsTransition('delete')))
     .returning({ deletedAt: jobs.deletedAt });
-  const upload = job.uploadId === null ? null : await markUploadDeleted(tx, eq(uploads.id, job.uploadId), by);
+  // A job that is to be made like the preview still needs the upload.
+  const upload = job.uploadId === null || job.preview !== null ? null : await markUploadDeleted(tx, eq(uploads.id, job.uploadId), by);
   await tx
     .update(idempotencyKeys)
     .set({ expiresAt: sql`least(expires_at, greatest(created_at + interval '24 hours', now()))` })
@@ -208,7 +217,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
   }
   await appendEvent(tx, {
     accountId: job.accountId,
-    kind: 'job.deleted',
+    kind: eventOf(job, 'deleted'),
     jobId: job.id,
     data: { by, status: job.status, refunded_credits: refundedCredits, ...actor },
   });

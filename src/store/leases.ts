@@ -2,20 +2,21 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, inArray, isNull, ne, notInArray, sql } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, notInArray, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
+import type { PreviewClip, Stretch } from '../domain/previews.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
-import { appendEvent } from './events.ts';
+import { appendEvent, eventOf } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { dequeueSegments, enqueueDestroy, enqueueStep } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueStep, queuedSteps } from './queue.ts';
 import { jobs, objects, type Step } from './schema.ts';
 
 export interface Lease {
@@ -104,6 +105,9 @@ export function leaseQueries(db: Db) {
     /** The output is stored: the job is done. Throws LeaseLost. */
     finish: (fence: Fence, result: FinishedJob) => transact(db, (tx) => finish(tx, fence, result)),
 
+    /** The clips of a preview are stored: it is done. Throws LeaseLost. */
+    finishPreview: (fence: Fence, result: FinishedPreview) => transact(db, (tx) => finishPreview(tx, fence, result)),
+
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: Fence, failure: JobFailure) =>
       transact(db, async (tx) => {
@@ -171,7 +175,7 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
       .returning({ ...getTableColumns(jobs), isFirst: sql<boolean>`started_at = now()` });
     if (!row) return null;
     if (row.attempt > 1) await enqueueLeftovers(tx, row);
-    if (row.isFirst) await appendEvent(tx, { accountId: row.accountId, kind: 'job.started', jobId });
+    if (row.isFirst) await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'started'), jobId });
     return {
       job: toJobRecord(row),
       fence: { jobId, attempt: row.attempt, owner },
@@ -216,7 +220,7 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
     })
     .where(eq(jobs.id, jobId));
   await enqueueStep(tx, row, Math.min(tickS, leftS));
-  if (row.startedAt === null) await appendEvent(tx, { accountId: row.accountId, kind: 'job.started', jobId });
+  if (row.startedAt === null) await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'started'), jobId });
   return null;
 }
 
@@ -236,12 +240,42 @@ async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
       and(
         eq(objects.jobId, row.id),
         sql`${objects.state} <> 'destroyed'`,
-        notInArray(objects.key, [row.originalKey, row.outputKey, ...(row.pictures ?? []).map(({ key }) => key)].filter((key) => key !== null)),
+        notInArray(objects.key, usedKeys(row)),
       ),
     )
     .limit(1);
   if (left) await enqueueDestroy(tx, row.id);
 }
+
+/** Keys of the objects that the row refers to. */
+function usedKeys({ originalKey, outputKey, pictures, preview }: JobRow): string[] {
+  const parts = [...(pictures ?? []), ...(preview?.clips ?? [])];
+  return [originalKey, outputKey, ...parts.map(({ key }) => key)].filter((key) => key !== null);
+}
+
+export interface FinishedPreview {
+  stretches: Stretch[];
+  clips: PreviewClip[];
+  /** the files of the clips; none where they are shared by several jobs and deleting the preview does not delete them */
+  stored: StoredFile[];
+}
+
+/** The clips are stored: the preview is done, and its copy of the video is no longer needed. */
+async function finishPreview(tx: Tx, fence: Fence, { stretches, clips, stored }: FinishedPreview): Promise<void> {
+  const made = JSON.stringify({ stretches, clips });
+  const [row] = await tx
+    .update(jobs)
+    .set({ ...finished, originalKey: null, preview: sql`${jobs.preview} || ${made}::jsonb` })
+    .where(heldBy(fence, 'finish'))
+    .returning();
+  if (!row) throw new LeaseLost(fence.jobId);
+  for (const file of stored) await markStored(tx, file);
+  await enqueueLeftovers(tx, row);
+  await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'completed'), jobId: row.id, data: { stretches } });
+}
+
+/** What a row has when its work is done. */
+const finished = { status: transitions.finish.to, progress: 1, etaSeconds: null, finishedAt: sql`now()`, ...noLease };
 
 export interface FinishedJob {
   stored: StoredFile;
@@ -257,16 +291,12 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
   const [row] = await tx
     .update(jobs)
     .set({
-      status: transitions.finish.to,
-      progress: 1,
-      etaSeconds: null,
+      ...finished,
       output,
       applied,
       outputKey: stored.key,
       segmentPlan: null,
       pictures: pictures.length === 0 ? null : pictures.map(({ picture }) => picture),
-      finishedAt: sql`now()`,
-      ...noLease,
     })
     .where(heldBy(fence, 'finish'))
     .returning();
@@ -301,7 +331,7 @@ export async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise
     await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
   }
   const data = { code: failure.code, refunded_credits: refund };
-  await appendEvent(tx, { accountId: row.accountId, kind: 'job.failed', jobId: row.id, data });
+  await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'failed'), jobId: row.id, data });
 }
 
 /**
@@ -329,7 +359,7 @@ export interface SweptLeases {
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
-  const expired = and(sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
+  const expired = and(inArray(jobs.step, queuedSteps), sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
   const swept: SweptLeases = { requeued: [], failed: [] };
   for (const { id } of candidates) {
@@ -362,8 +392,8 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(
     isOpen,
-    // Their segments are queued instead, by src/store/segments.ts.
-    ne(jobs.step, 'segments'),
+    // Segments are queued by src/store/segments.ts, and steps of a newer version by its workers.
+    inArray(jobs.step, queuedSteps),
     isNull(jobs.leaseOwner),
     sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
       AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts

@@ -32,11 +32,11 @@ export async function postTransfer(tx: Tx, transfer: Transfer): Promise<number> 
 }
 
 /** The public error behind SQLSTATE RM402 of `post_transfer`; undefined for any other. */
-export function insufficientCredits(error: unknown, credits: number): ReelmendError | undefined {
+export function insufficientCredits(error: unknown, credits: number, what: 'job' | 'preview' = 'job'): ReelmendError | undefined {
   const refusal = databaseError(error);
   if (refusal?.code !== 'RM402') return undefined;
   if (!refusal.detail) return new ReelmendError('internal_error', 'The account does not exist.');
-  const message = `The job costs ${credits} credits; the account has ${refusal.detail}.`;
+  const message = `The ${what} costs ${credits} credits; the account has ${refusal.detail}.`;
   return new ReelmendError('insufficient_credits', message);
 }
 

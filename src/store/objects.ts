@@ -29,14 +29,22 @@ export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
   if (rows.length !== 1) throw new Error(`Object ${stored.key} was not registered, or is destroyed`);
 }
 
-const fileNames: Readonly<Record<Exclude<ObjectRole, 'segment' | 'thumbnail'>, string>> = {
+/** Objects of which a job may have several. */
+type Numbered = 'segment' | 'thumbnail' | 'clip';
+
+const fileNames: Readonly<Record<Exclude<ObjectRole, Numbered>, string>> = {
   original: 'original',
   output: 'output.mp4',
   poster: 'poster.jpg',
 };
 
-/** What an object is; a job may have several thumbnails. */
-export type NewObject = Exclude<ObjectRole, 'segment' | 'thumbnail'> | { thumbnail: number };
+/** What an object is; a job may have several thumbnails, and a preview several clips. */
+export type NewObject = Exclude<ObjectRole, Numbered> | { thumbnail: number } | { clip: number };
+
+function nameOf(object: NewObject): [role: ObjectRole, name: string] {
+  if (typeof object === 'string') return [object, fileNames[object]];
+  return 'clip' in object ? ['clip', `clip-${object.clip}.mp4`] : ['thumbnail', `thumbnail-${object.thumbnail}.jpg`];
+}
 
 export interface PendingDeletion {
   keys: string[];
@@ -65,7 +73,7 @@ export function objectQueries(db: Db) {
           )
           .for('share');
         if (!held) throw new LeaseLost(fence.jobId);
-        const [role, name] = typeof object === 'string' ? [object, fileNames[object]] : ['thumbnail' as const, `thumbnail-${object.thumbnail}.jpg`];
+        const [role, name] = nameOf(object);
         const key = `jobs/${fence.jobId}/${fence.attempt}/${name}`;
         await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role });
         return key;
@@ -116,7 +124,11 @@ const ofSegment = and(eq(segments.jobId, objects.jobId), eq(segments.objectKey, 
 
 /** Whether the job refers to the object. */
 const isUsed = sql`(${objects.key} IN (${jobs.originalKey}, ${jobs.outputKey})
-  OR ${jobs.pictures} @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))) IS TRUE`;
+  OR ${jobs.pictures} @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))
+  OR ${jobs.preview} -> 'clips' @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))) IS TRUE`;
+
+/** A newer version may store objects that only it can tell apart from leftovers. */
+const hasKnownRole = inArray(objects.role, ['original', 'output', 'poster', 'thumbnail', 'segment']);
 
 /**
  * All objects of a deleted or failed job; of other jobs those that neither the job, nor its current attempt, nor a segment
@@ -129,6 +141,7 @@ const isPendingDeletion = and(
     eq(jobs.status, 'error'),
     and(
       not(isUsed),
+      hasKnownRole,
       or(
         eq(jobs.status, 'done'),
         and(ne(objects.role, 'segment'), sql`${objects.attempt} < ${jobs.attempt}`),

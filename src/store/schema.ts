@@ -9,6 +9,7 @@ import {
   jsonb,
   pgTable,
   primaryKey,
+  smallint,
   text,
   timestamp,
 } from 'drizzle-orm/pg-core';
@@ -26,6 +27,7 @@ import type {
   MeasuredSource,
   Tier,
 } from '../domain/job.ts';
+import type { PreviewFacts } from '../domain/previews.ts';
 import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -62,7 +64,8 @@ export const apiKeys = pgTable('api_keys', {
 });
 
 /** `segments`: the segments of a video are enhanced, each under a lease of its own. `join`: they are put together. */
-export type Step = 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
+export const steps = ['ingest', 'enhance', 'segments', 'join', 'test_mode'] as const;
+export type Step = (typeof steps)[number];
 
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),
@@ -109,10 +112,11 @@ export const jobs = pgTable('jobs', {
   leaseExpiresAt: timestamptz('lease_expires_at'),
   segmentPlan: text('segment_plan'),
   inOnePiece: boolean('in_one_piece').notNull().default(false),
+  preview: jsonb('preview').$type<PreviewFacts>(),
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment';
+export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment' | 'clip';
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),
@@ -176,11 +180,17 @@ export const segments = pgTable(
     objectKey: text('object_key'),
     sha256: text('sha256'),
     result: jsonb('result').$type<SegmentResult>(),
+    queued: boolean('queued').notNull().default(true),
+    priority: smallint('priority').notNull().default(0),
+    startedAt: timestamptz('started_at'),
+    moved: boolean('moved').notNull().default(false),
+    previewed: boolean('previewed').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.number] })],
 );
 
-export type DeviceClass = 'cpu' | 'cuda';
+export const deviceClasses = ['cpu', 'cuda'] as const;
+export type DeviceClass = (typeof deviceClasses)[number];
 
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
@@ -204,6 +214,7 @@ export const workers = pgTable('workers', {
   host: text('host'),
   concurrency: integer('concurrency'),
   devices: jsonb('devices').$type<WorkerDevice[]>().notNull().default([]),
+  deviceClasses: text('device_classes').array().$type<DeviceClass[]>().notNull().default([]),
 });
 
 /** A processor as the engine describes it. */
@@ -317,6 +328,11 @@ export type EventKind =
   | 'job.completed'
   | 'job.failed'
   | 'job.deleted'
+  | 'preview.created'
+  | 'preview.started'
+  | 'preview.completed'
+  | 'preview.failed'
+  | 'preview.deleted'
   | 'upload.created'
   | 'upload.ready'
   | 'upload.failed'

@@ -2,6 +2,7 @@
 import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
+import type { PreviewFacts } from '../domain/previews.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -62,6 +63,8 @@ export interface CreateJob {
   model: string | null;
   enhancements: Enhancements;
   outputSettings?: OutputSettings;
+  /** absent or null for a job that is no preview */
+  preview?: PreviewFacts | null;
   metadata: Record<string, string>;
   durationSeconds: number;
   source: MeasuredSource | null;
@@ -224,6 +227,18 @@ export interface CertificateStore {
   get(accountId: string, mode: Mode, jobId: string): Promise<CertificateState | null>;
 }
 
+/** A part of a video that is enhanced on its own. */
+export interface JobSegment {
+  number: number;
+  startSeconds: number;
+  endSeconds: number;
+  state: 'pending' | 'running' | 'done';
+  /** 0…1 */
+  progress: number;
+  /** of its stored piece; null until it is done */
+  key: string | null;
+}
+
 export interface JobStore {
   /**
    * The job that was created with this idempotency key, for a replay before anything is measured; null for a new
@@ -236,11 +251,16 @@ export interface JobStore {
    * same key won.
    */
   create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
-  /** null for unknown, deleted, another account's or the other mode's job. */
+  /** A job or a preview. null for unknown, deleted, another account's or the other mode's one. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
+  /** Without previews. */
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
   /** Storage keys of the finished output and its pictures; null when there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
+  /** The segments of a job in order; empty when it has none. */
+  segments(jobId: string): Promise<JobSegment[]>;
+  /** True the first time that a link to the piece of this segment is handed out. */
+  markPreviewed(jobId: string, number: number): Promise<boolean>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**

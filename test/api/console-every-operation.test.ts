@@ -17,6 +17,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   consoleRotateKey: { overlap_days: 1 },
   consoleCreateJob: { mode: 'test', request: job },
   consoleCreateQuote: { mode: 'test', request: job },
+  consoleCreatePreview: { mode: 'test', request: { video_url: job.video_url, settings: [{ resolution: '1080p' }] } },
   consoleCreateUpload: { mode: 'test', request: { file_name: 'a.mov', size_bytes: 5 } },
   consoleCompleteUpload: { sha256: '0'.repeat(64) },
   consoleTestWebhook: { url: 'https://hooks.example.com/', event: 'job.completed' },
@@ -48,7 +49,9 @@ const kindOf = ({ path }: Operation) =>
             ? ('upl' as const)
             : path.includes('/webhook-endpoints/')
               ? ('hook' as const)
-              : ('job' as const);
+              : path.includes('/previews/')
+                ? ('prv' as const)
+                : ('job' as const);
 
 let world: ConsoleWorld;
 let operator: Person;
@@ -105,7 +108,7 @@ describe.each(secured)('$id', (operation) => {
 
   it('says what is left of the quota of the user', async () => {
     const response = await send(operator.browser, operation, { csrf: false, headers: { 'Sec-Fetch-Site': 'cross-site' } });
-    const name = operation.id === 'consoleCreateJob' ? 'create' : operation.method === 'get' ? 'read' : 'other';
+    const name = ['consoleCreateJob', 'consoleCreatePreview'].includes(operation.id) ? 'create' : operation.method === 'get' ? 'read' : 'other';
     expect(response.headers.get('RateLimit-Policy')).toBe(`"${name}";q=${{ create: 120, read: 600, other: 240 }[name]};w=60`);
     await response.body?.cancel();
   });
@@ -165,7 +168,7 @@ describe.each(forOperators)('$id', (operation) => {
 
 describe.each(withId)('$id', (operation) => {
   it('404 for what is not there, and for what is no id', async () => {
-    const code = { job: 'job_not_found', upl: 'upload_not_found', hook: 'webhook_endpoint_not_found' }[kindOf(operation) as string] ?? 'not_found';
+    const code = { job: 'job_not_found', prv: 'preview_not_found', upl: 'upload_not_found', hook: 'webhook_endpoint_not_found' }[kindOf(operation) as string] ?? 'not_found';
     for (const id of [newId(kindOf(operation)), 'x', '1', `${kindOf(operation)}_${'0'.repeat(25)}u`]) {
       const response = await send(operator.browser, operation, { id });
       expect(response.status, id).toBe(404);

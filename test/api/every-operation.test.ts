@@ -7,6 +7,7 @@ import { operations, type Operation } from '../helpers/http-contract.ts';
 const bodies: Readonly<Record<string, unknown>> = {
   createJob: { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' },
   createQuote: { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' },
+  createPreview: { video_url: 'https://media.example.com/a.mp4', settings: [{ resolution: '1080p' }] },
   createUpload: { file_name: 'a.mov', size_bytes: 5 },
   completeUpload: { sha256: '0'.repeat(64) },
   updateAccount: { retention_days: 7 },
@@ -21,7 +22,8 @@ const secured = having('401');
 const withBody = forKeys.filter(({ id }) => id in bodies);
 
 /** Prefix of the id that an operation's path takes. */
-const idKind = (path: string) => (path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job');
+const idKind = (path: string) =>
+  path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/previews/') ? 'prv' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job';
 
 function send(api: Api, { id, method, path }: Operation, options: RequestOptions = {}) {
   const address = path.replace('{id}', newId(idKind(path))).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
@@ -39,7 +41,7 @@ describe.each(secured)('$id', (operation) => {
   it('says in every answer what is left of the quota', async () => {
     const api = makeApi();
     const quotas = { create: 120, read: 600, other: 240 };
-    const name = operation.id === 'createJob' ? 'create' : operation.method === 'get' ? 'read' : 'other';
+    const name = ['createJob', 'createPreview'].includes(operation.id) ? 'create' : operation.method === 'get' ? 'read' : 'other';
     for (const calls of [1, 2]) {
       const response = await send(api, operation);
       expect(response.status).not.toBe(429);

@@ -8,11 +8,12 @@ import { operations, type Operation } from '../helpers/http-contract.ts';
 const job = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
 const secured = operations.filter(({ path, statuses }) => statuses.includes('401') && !path.startsWith('/console/'));
 /** As info.description of openapi.yaml lists them. */
-const creating = ['createJob', 'createQuote', 'createUpload', 'getUpload', 'completeUpload'];
+const creating = ['createJob', 'createQuote', 'createPreview', 'createUpload', 'getUpload', 'completeUpload'];
 
 /** No operation gets a body: those that are allowed say 400 or 404, after the check of the key. */
 function send(api: Api, { method, path }: Operation, key: string) {
-  const address = path.replace('{id}', newId(path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job'));
+  const kind = path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/previews/') ? 'prv' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job';
+  const address = path.replace('{id}', newId(kind));
   return api.request(address, { method: method.toUpperCase(), key });
 }
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
     if (request.url === '/fast') return void response.end('fine');
     setTimeout(() => response.end('whole'), 200);
   });
-  answerParserErrors(server, { info: (facts) => void logged.push(facts) });
+  answerParserErrors(server, { logger: { info: (facts) => void logged.push(facts) }, publicUrl: () => 'https://reelmend.example.com' });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
 });
 afterAll(() => new Promise((done) => server.close(done)));
@@ -44,7 +44,8 @@ describe('17.13: the error envelope', () => {
     const { head, body } = await send(bytes);
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nContent-Type: application\/json\r\n/);
     const { error } = JSON.parse(body) as { error: { message: string; request_id: string } };
-    expect(error).toMatchObject({ code: 'invalid_request', type: 'validation_error' });
+    const doc_url = 'https://reelmend.example.com/docs/errors#invalid_request';
+    expect(error).toMatchObject({ code: 'invalid_request', type: 'validation_error', doc_url });
     expect(error.message).toMatch(message);
     expect(error.request_id).toMatch(/^req_[0-9a-f]{32}$/);
     expect(head).toContain(`X-Request-Id: ${error.request_id}`);

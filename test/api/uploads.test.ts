@@ -454,6 +454,7 @@ describe('a job from an upload', () => {
         type: 'validation_error',
         param: '/upload_id',
         request_id: expect.any(String) as string,
+        doc_url: expect.stringContaining('/docs/errors#invalid_request') as string,
       });
     }
   });

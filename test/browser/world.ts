@@ -31,6 +31,14 @@ function chromiumPath(): string {
   return path;
 }
 
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath(),
+    // The tests may run as root, where Chromium's own sandbox refuses to start; it sees nothing but this service.
+    args: ['--no-sandbox', '--mute-audio', '--disable-gpu'],
+  });
+}
+
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. `quickDemo`: the demo's clip has few frames. */
 export async function openWorld(env: Environment = {}, options: { quickDemo?: boolean } = {}): Promise<World> {
   const building = run(join(root, 'scripts/build-console'), [], { timeout: hangMs });
@@ -39,11 +47,7 @@ export async function openWorld(env: Environment = {}, options: { quickDemo?: bo
   await site.reelmend('accounts', 'create', 'Somebody else');
   if (options.quickDemo === true) await makeSamples(site.dataDir, ['demo']);
   const service = await site.start('start');
-  const browser = await chromium.launch({
-    executablePath: chromiumPath(),
-    // The tests may run as root, where Chromium's own sandbox refuses to start; it sees nothing but this service.
-    args: ['--no-sandbox', '--mute-audio', '--disable-gpu'],
-  });
+  const browser = await launchBrowser();
   return {
     site,
     service,
@@ -71,7 +75,7 @@ export interface Tab {
   complaints: string[];
 }
 
-export async function openTab(world: World, look: Look = {}): Promise<Tab> {
+export async function openTab(world: Pick<World, 'browser' | 'url'>, look: Look = {}): Promise<Tab> {
   const context = await world.browser.newContext({
     viewport: { width: look.width ?? 1280, height: look.height ?? 860 },
     colorScheme: look.theme ?? 'light',

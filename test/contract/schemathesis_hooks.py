@@ -130,6 +130,22 @@ def new_job():
     return console("POST", "/jobs", body).json()["id"]
 
 
+def new_preview():
+    body = {"mode": "test", "request": {"video_url": VIDEO, "settings": [{"resolution": "1080p"}]}}
+    return console("POST", "/previews", body).json()["id"]
+
+
+def use_own_preview(case):
+    """Every other well-formed id of a preview becomes that of a new one."""
+    headers = case.headers or {}
+    if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
+        return
+    body = {"video_url": VIDEO, "settings": [{"resolution": "1080p"}]}
+    response = requests.post(SERVICE["url"] + "/v1/previews", json=body, headers=SERVICE["headers"], timeout=30)
+    response.raise_for_status()
+    case.path_parameters = {"id": response.json()["id"]}
+
+
 def new_endpoint():
     body = {"mode": "test", "request": {"url": WEBHOOK}}
     # The fuzzer's own would soon reach the limit of ten.
@@ -174,6 +190,8 @@ REAL_IDS = {
     "consoleGetJob": new_job,
     "consoleDeleteJob": new_job,
     "consoleGetJobLinks": new_job,
+    "consoleGetPreview": new_preview,
+    "consoleDeletePreview": new_preview,
     "consoleGetDelivery": lambda: CONSOLE["delivery"],
     "consoleResendDelivery": lambda: CONSOLE["delivery"],
     "operatorDecide": lambda: CONSOLE["account"],
@@ -181,6 +199,7 @@ REAL_IDS = {
 }
 
 
+CREATIONS = {"createJob", "consoleCreateJob", "createPreview", "consoleCreatePreview"}
 ENDPOINT_CALLS = {
     "getWebhookEndpoint",
     "updateWebhookEndpoint",
@@ -236,22 +255,26 @@ def before_call(context, case, kwargs):
         use_own_endpoint(case)
     elif operation == "completeUpload":
         use_sent_upload(case)
-    elif operation in ("createJob", "consoleCreateJob"):
+    elif operation in ("getPreview", "deletePreview"):
+        use_own_preview(case)
+    elif operation in CREATIONS:
         use_own_idempotency_key(case)
     body = case.body
     if not isinstance(body, dict):
         return
     if operation in URL_OF_ITS_OWN and is_address(body.get("url")):
         body["url"] = WEBHOOK
-    # The console wraps the body of a job.
+    # The console wraps the body of a job or a preview.
     if isinstance(body.get("request"), dict):
         body = body["request"]
     if operation == "consoleCreateWebhookEndpoint" and is_address(body.get("url")):
         body["url"] = WEBHOOK
     if is_address(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
-    if isinstance(body.get("model"), str) and MODEL.fullmatch(body["model"]):
-        body["model"] = "auto"
+    settings = body.get("settings")
+    for each in [body, *(settings if isinstance(settings, list) else [])]:
+        if isinstance(each, dict) and isinstance(each.get("model"), str) and MODEL.fullmatch(each["model"]):
+            each["model"] = "auto"
     if is_address(body.get("video_url")):
         body["video_url"] = VIDEO
     # Any price is well-formed, and a low one is rightly refused (402): tests of the API see to that.

@@ -50,7 +50,7 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
     }
     // What is copied into the build holds what they read.
     const kept = (await read('.dockerignore')).split('\n');
-    for (const folder of ['scripts', 'native', 'engine', 'src', 'patches']) expect(kept).toContain(`!${folder}`);
+    for (const folder of ['scripts', 'native', 'engine', 'src', 'patches', 'docs', 'CHANGELOG.md', 'SECURITY.md']) expect(kept).toContain(`!${folder}`);
   });
 });
 

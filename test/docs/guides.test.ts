@@ -16,7 +16,8 @@ describe.each(guides)('%s', (path) => {
   const { blocks, links } = readMarkdown(path);
   let reader: Reader;
   beforeAll(async () => {
-    reader = await createReader({ cwd: demo.checkout.dir, words: demo.words });
+    const keys = { [demo.words['svc_live_…']!]: demo.words['svc_test_…']! };
+    reader = await createReader({ cwd: demo.checkout.dir, words: demo.words, keys });
   });
   afterAll(() => reader?.leave());
 

@@ -7,7 +7,7 @@ import { matches } from './reader.ts';
 
 /** What a marked block may be; exactly one of them. */
 const kinds = ['run', 'background', 'output', 'log', 'file', 'started', 'skip'];
-const more = ['status', 'until', 'stops', 'needs'];
+const more = ['status', 'until', 'stops', 'needs', 'tab'];
 
 function problemOf(path: string, target: string): string | null {
   if (/^(https?:|mailto:)/.test(target)) return null;

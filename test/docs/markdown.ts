@@ -1,6 +1,7 @@
 /** What the tests of the documents read of a Markdown file: fenced blocks with their markers, headings, links. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { anchorOf, type Info, parseInfo } from '../../src/site/info.ts';
 
 export const root = join(import.meta.dirname, '../..');
 
@@ -21,11 +22,7 @@ export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md
 /** Relative to the root of the repository. */
 export const documents: readonly string[] = [...guides, operatorsGuide, ...toBeRead];
 
-export interface Block {
-  /** first word of the info string; '' where there is none */
-  language: string;
-  /** what follows it: `run`, `output`, `file=x.ts`, `background=api until="listening"`, `skip="why"`; flags are 'true' */
-  markers: Record<string, string>;
+export interface Block extends Info {
   text: string;
   /** of the opening fence, from 1 */
   line: number;
@@ -67,18 +64,9 @@ export function parseMarkdown(path: string, text: string): Markdown {
   return found;
 }
 
-function parseInfo(info: string): Pick<Block, 'language' | 'markers'> {
-  const [language = '', ...rest] = [...info.matchAll(/([\w-]+=)?"[^"]*"|\S+/g)].map(([word]) => word);
-  const markers = rest.map((word) => {
-    const at = word.indexOf('=');
-    return at < 0 ? [word, 'true'] : [word.slice(0, at), word.slice(at + 1).replace(/^"|"$/g, '')];
-  });
-  return { language, markers: Object.fromEntries(markers) as Record<string, string> };
-}
-
 function readLine(found: Markdown, line: string, number: number): void {
   const heading = /^#{1,6}\s+(.*?)\s*#*$/.exec(line);
-  if (heading !== null) addAnchor(found.anchors, heading[1]!);
+  if (heading !== null) anchorOf(heading[1]!, found.anchors);
   for (const [, name] of line.matchAll(/<a (?:id|name)="([^"]+)">/g)) found.anchors.add(name!);
   if (/^\s*\|.*\|\s*$/.test(line)) {
     found.rows.push(line.trim().slice(1, -1).split(/(?<!\\)\|/).map((cell) => cell.trim()));
@@ -87,15 +75,6 @@ function readLine(found: Markdown, line: string, number: number): void {
   for (const [, target] of prose.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/g)) found.links.push({ target: target!, line: number });
   for (const [, target] of prose.matchAll(/<(https?:[^\s>]+)>/g)) found.links.push({ target: target!, line: number });
   for (const [, target] of prose.matchAll(/<img [^>]*src="([^"]+)"/g)) found.links.push({ target: target!, line: number });
-}
-
-/** GitHub's rule: lower case, no punctuation, hyphens for spaces, a number for a repetition. */
-function addAnchor(anchors: Set<string>, heading: string): void {
-  const plain = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-  const slug = plain.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/g, '-');
-  let name = slug;
-  for (let count = 1; anchors.has(name); count += 1) name = `${slug}-${count}`;
-  anchors.add(name);
 }
 
 /** Text within backticks of a table's cell; null where the cell is something else. */

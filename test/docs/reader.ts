@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { hangMs } from '../helpers/wait.ts';
 import { type Block, root } from './markdown.ts';
+import { commandOf, createProgram, isLanguage, type Language, type Program } from './programs.ts';
 
 /** Own to a checkout that was worked in, and not part of what a reader has. */
 const notLinked = new Set(['.git', '.data', '.venv-training']);
@@ -31,6 +32,8 @@ export interface ReaderOptions {
   /** what a reader's machine differs in: literal text of the documents → what stands for it here */
   words: Record<string, string>;
   env?: Record<string, string>;
+  /** API keys of the document → keys that its TypeScript and Python use instead: those of test mode, where each job takes no time */
+  keys?: Record<string, string>;
   /** of one block */
   timeoutMs?: number;
 }
@@ -55,6 +58,17 @@ export async function createReader(options: ReaderOptions): Promise<Reader> {
   let last: Result = { status: 0, stdout: '', stderr: '' };
   const say = (text: string) => Object.entries(options.words).reduce((all, [word, real]) => all.replaceAll(word, real), text);
   const shell = new Shell(home, options);
+  const programs = new Map<Language, Program>();
+  const programIn = (language: Language): Program => {
+    const program = programs.get(language) ?? createProgram(shell.open(commandOf(language), options.keys ?? {}));
+    programs.set(language, program);
+    return program;
+  };
+
+  async function runSample(language: Language, text: string): Promise<Result> {
+    const { stdout, error } = await programIn(language).run(text);
+    return { status: error === null ? 0 : 1, stdout, stderr: error ?? '' };
+  }
 
   async function follow(block: Block): Promise<void> {
     const { markers } = block;
@@ -65,7 +79,7 @@ export async function createReader(options: ReaderOptions): Promise<Reader> {
       const log = join(home, `${markers['background']}.log`);
       terminals.set(markers['background'], await shell.start(text, log, say(markers['until'] ?? '')));
     } else if (markers['run'] !== undefined) {
-      last = await shell.run(text);
+      last = isLanguage(block.language) ? await runSample(block.language, text) : await shell.run(text);
       const expected = Number(markers['status'] ?? 0);
       if (last.status !== expected) throw new Error(`ended with status ${last.status}:\n${text}\n${last.stdout}${last.stderr}`);
     } else if (markers['output'] !== undefined) expectOutput(last, text);
@@ -74,7 +88,7 @@ export async function createReader(options: ReaderOptions): Promise<Reader> {
   return {
     follow,
     async leave() {
-      await Promise.all([...terminals.values()].map(end));
+      await Promise.all([...terminals.values(), ...[...programs.values()].map(({ child }) => child)].map(end));
       await rm(home, { recursive: true, force: true });
     },
   };
@@ -123,17 +137,18 @@ class Shell {
     return `[ ! -e "${this.#state}" ] || . "${this.#state}"\n${save}\nset -a -euo pipefail\n${text}`;
   }
 
-  #spawn(script: string, stdio: 'pipe' | 'ignore'): ChildProcess {
+  #spawn(script: string, stdio: 'pipe' | 'ignore', stdin: 'pipe' | 'ignore' = 'ignore'): ChildProcess {
     const { cwd, env } = this.#options;
     const clean = {
       PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`,
       HOME: process.env['HOME'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       npm_config_update_notifier: 'false',
+      CHECKOUT: cwd,
       ...env,
     };
     // A group of its own, so that ending it ends what it started.
-    return spawn('bash', ['-c', script], { cwd, env: clean, stdio: ['ignore', stdio, stdio], detached: true });
+    return spawn('bash', ['-c', script], { cwd, env: clean, stdio: [stdin, stdio, stdio], detached: true });
   }
 
   run(text: string): Promise<Result> {
@@ -151,6 +166,12 @@ class Shell {
         resolve({ status, stdout, stderr });
       });
     });
+  }
+
+  /** A process that is written to and read from, with the variables that are set by now. */
+  open(command: string, keys: Record<string, string>): ChildProcess {
+    const swaps = Object.entries(keys).map(([from, to]) => `[ "\${REELMEND_API_KEY:-}" != "${from}" ] || export REELMEND_API_KEY=${to}\n`);
+    return this.#spawn(this.#script(`${swaps.join('')}${command}`, false), 'pipe', 'pipe');
   }
 
   /** Resolves when `sign` stands in what it prints. */

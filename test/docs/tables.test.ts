@@ -67,7 +67,7 @@ describe('docs/errors.md', () => {
 
   it('has every code of a failed job', () => {
     const jobCodes = contract.components.schemas.JobError.properties.code.enum;
-    const shown = rows.filter((row) => row.length === 2).flatMap((row) => codeOf(row[0]) ?? []);
+    const shown = rows.filter((row) => row.length === 3 && !/^\d+$/.test(row[2]!)).flatMap((row) => codeOf(row[0]) ?? []);
     expect(shown.toSorted()).toEqual(jobCodes.toSorted());
   });
 

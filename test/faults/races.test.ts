@@ -99,6 +99,7 @@ describe('two API processes', () => {
         measure: async () => sampleSource,
         evidence: createEvidence({ keys: store.signingKeys, cipher: testCipher }),
         keyPepper: 'pepper',
+        publicUrl: () => 'http://reelmend.test',
         description: readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
         logger: pino({ level: 'silent' }),
         options: { rateLimits: { create: 1000 } },

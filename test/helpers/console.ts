@@ -14,7 +14,7 @@ import type { ConsoleDeps } from '../../src/http/deps.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { createTestDatabase } from './database.ts';
-import { fakeStorage, pepper, source } from './http.ts';
+import { fakeStorage, pepper, publicUrl, source } from './http.ts';
 import { checkResponse, descriptionText } from './http-contract.ts';
 
 /** Quick, and as good as needed here; the real ones are tested by themselves. */
@@ -76,6 +76,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
     measure: options.measure ?? (async () => source),
     evidence: createEvidence({ keys: real.signingKeys, cipher }),
     keyPepper: pepper,
+    publicUrl: () => publicUrl,
     description: descriptionText,
     logger,
     // All of a test file come from one address.

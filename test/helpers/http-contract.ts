@@ -136,10 +136,11 @@ function checkHeaders(response: Response, headers: Node): void {
   }
 }
 
-/** The description of a refusal names every code that may stand in it. */
+/** The description of a refusal names every code that may stand in it, and the refusal says where its code is explained. */
 function checkCode(expected: Node, body: unknown, where: string): void {
-  const { error } = body as { error?: { code?: string } | null };
+  const { error } = body as { error?: { code?: string; doc_url?: string } | null };
   if (typeof error?.code !== 'string') return;
+  if (error.doc_url?.endsWith(`/docs/errors#${error.code}`) !== true) throw new Error(`${where} answered "${error.code}" with the doc_url ${error.doc_url}`);
   if (String(expected['description']).includes(`\`${error.code}\``)) return;
   throw new Error(`${where} answered "${error.code}", which openapi.yaml does not name there`);
 }

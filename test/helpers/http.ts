@@ -96,6 +96,7 @@ export interface ApiOptions {
   account?: Partial<Account>;
   metrics?: HttpDeps['metrics'];
   freeBytes?: () => Promise<number>;
+  docsDir?: string;
 }
 
 export interface RequestOptions {
@@ -109,7 +110,7 @@ export interface RequestOptions {
 }
 
 /** The API with one approved account and a key of each kind; `request` checks every response against the contract. */
-export function makeApi({ measure, options, account: overrides, metrics, freeBytes }: ApiOptions = {}) {
+export function makeApi({ measure, options, account: overrides, metrics, freeBytes, docsDir }: ApiOptions = {}) {
   const objects = new Map<string, Buffer>();
   const storage = fakeStorage(objects);
   const account = testAccount(overrides);
@@ -138,6 +139,7 @@ export function makeApi({ measure, options, account: overrides, metrics, freeByt
       return measure === undefined ? Promise.resolve(source) : measure(video, request);
     },
     ...(freeBytes === undefined ? {} : { freeBytes }),
+    ...(docsDir === undefined ? {} : { docsDir }),
     evidence: {
       signHead: async (head) => signHead(head, await signer),
       jwks: async () => {
@@ -146,6 +148,7 @@ export function makeApi({ measure, options, account: overrides, metrics, freeByt
       },
     },
     keyPepper: pepper,
+    publicUrl: () => publicUrl,
     description: descriptionText,
     logger,
     ...(metrics === undefined ? {} : { metrics }),
@@ -173,7 +176,7 @@ export function makeApi({ measure, options, account: overrides, metrics, freeByt
 export type Api = ReturnType<typeof makeApi>;
 
 export interface ErrorBody {
-  error: { code: string; message: string; type: string; param?: string; request_id?: string };
+  error: { code: string; message: string; type: string; param?: string; request_id?: string; doc_url?: string };
 }
 
 export async function errorOf(response: Response): Promise<ErrorBody['error']> {

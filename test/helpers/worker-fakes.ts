@@ -16,6 +16,7 @@ import type {
   JoinResult,
   Media,
   ModelReport,
+  PlanRequest,
   PlanSegmentsRequest,
   Picture,
   PicturesRequest,
@@ -103,6 +104,8 @@ export class FakeMedia implements Media {
     }
   }
 
+  hasGpu = false;
+
   async devices() {
     return [];
   }
@@ -134,8 +137,10 @@ export class FakeMedia implements Media {
     );
   }
 
-  plan(): Promise<EnhancePlan> {
-    return Promise.reject(new Error('nothing is planned here'));
+  onPlan: (request: PlanRequest) => Promise<EnhancePlan> = () => Promise.reject(new Error('nothing is planned here'));
+
+  plan(request: PlanRequest): Promise<EnhancePlan> {
+    return this.onPlan(request);
   }
 
   onPlanSegments: (request: PlanSegmentsRequest) => Promise<SegmentPlan> = () => Promise.reject(new Error('no segments are planned here'));

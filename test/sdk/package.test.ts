@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHmac } from 'node:crypto';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
 import type { Outcome } from './consumer.ts';
+import { guides, readMarkdown } from '../docs/markdown.ts';
 import { createProject, lintPackage, nodes, type Project, readmeExamples } from './project.ts';
+import { expectedOf, sampleKey, samplesIn, startRecorder, withoutSample } from './recorder.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 /** bytes, minified: the whole package */
@@ -179,6 +181,47 @@ describe('on Node', () => {
     expect(await project.run(process.execPath, 'receive.mjs', environment())).toBe('done: job_1\n204\n400\n');
     const malformed = { ...environment(), REELMEND_WEBHOOK_SECRET: 'whsec_' };
     await expect(project.run(process.execPath, 'receive.mjs', malformed)).rejects.toThrow('The secret must be whsec_');
+  });
+});
+
+/** The TypeScript of a guide, whose samples go on from one to the next; imports stand at the top of a file. */
+function programOf(path: string): string {
+  const samples = readMarkdown(path).blocks.filter(({ language, markers }) => language === 'ts' && markers['run'] !== undefined);
+  const text = samples.map((block) => block.text).join('\n');
+  const imports = /^import .*;$/gm;
+  return `${(text.match(imports) ?? []).join('\n')}\n${text.replaceAll(imports, '')}\nexport {};\n`;
+}
+
+describe('the samples of the documents', () => {
+  it('of the guides pass the compiler', async () => {
+    const programs = guides.map((path) => [path, programOf(path)] as const).filter(([, text]) => text.includes('createReelmend'));
+    expect(programs.length).toBeGreaterThan(2);
+    for (const [path, text] of programs) await project.write(`guides/${path.replaceAll('/', '-')}.ts`, text);
+    await project.compile({ module: 'nodenext', lib: ['ESNext'], types: ['node'], noEmit: true }, ['guides']);
+  });
+
+  it('of the API reference send what the contract asks for, with curl and with the SDK', async () => {
+    const recorder = await startRecorder();
+    const environment = { REELMEND_URL: recorder.url, REELMEND_API_KEY: sampleKey };
+    const typescript = samplesIn('TypeScript');
+    expect([...withoutSample('TypeScript'), ...withoutSample('curl')]).toEqual([]);
+    for (const { operation, text } of typescript) await project.write(`samples/${operation.id}.ts`, text);
+    await project.compile({ module: 'nodenext', types: ['node'], outDir: 'out/samples', rootDir: 'samples' }, ['samples']);
+    const steps = typescript.map(({ operation: { id } }) => `await fetch(process.env.REELMEND_URL + '/mark/ts-${id}');\nawait import('./out/samples/${id}.js');`);
+    await project.write('samples.mjs', steps.join('\n'));
+    await project.run(process.execPath, 'samples.mjs', environment);
+    const curl = samplesIn('curl');
+    await project.write('samples.sh', `set -eu\n${curl.map(({ operation, text }) => `curl -s "$REELMEND_URL/mark/curl-${operation.id}"\n${text}`).join('')}`);
+    await project.run('bash', 'samples.sh', environment);
+    recorder.close();
+    for (const [name, samples] of Object.entries({ ts: typescript, curl })) {
+      expect(samples.length, name).toBeGreaterThan(25);
+      for (const { operation } of samples) {
+        const sent = recorder.recorded.get(`${name}-${operation.id}`);
+        expect(sent, `${name} ${operation.id}`).toMatchObject([expectedOf(operation)]);
+        if (['createJob', 'createPreview'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{32,36}$/);
+      }
+    }
   });
 });
 

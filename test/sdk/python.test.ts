@@ -1,12 +1,13 @@
 /** The Python client: generated from the contract without a warning, and used against the service. A second witness of it. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
+import { expectedOf, sampleKey, samplesIn, startRecorder, withoutSample } from './recorder.ts';
 
 const exec = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -25,11 +26,15 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-it('does what customers do, with types for every answer', async () => {
+let venv: string;
+beforeAll(async () => {
   const { stdout } = await exec(join(root, 'scripts/build-python-client'), [join(dir, 'client')], { timeout: hangMs });
-  const venv = join(dir, 'venv');
+  venv = join(dir, 'venv');
   await exec('python3', ['-m', 'venv', venv], { timeout: hangMs });
   await exec(join(venv, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', stdout.trim()], { timeout: hangMs });
+});
+
+it('does what customers do, with types for every answer', async () => {
   const env = { PATH: process.env['PATH']!, REELMEND_URL: api.url, REELMEND_API_KEY: key };
   const outcome = await exec(join(venv, 'bin/python'), [join(import.meta.dirname, 'consumer.py')], { env, timeout: hangMs });
   expect(JSON.parse(outcome.stdout)).toEqual({
@@ -45,4 +50,21 @@ it('does what customers do, with types for every answer', async () => {
     unknown: [404, 'job_not_found'],
     refused: 'invalid_request',
   });
+});
+
+it('sends what the contract asks for, with the samples of the API reference', async () => {
+  const recorder = await startRecorder();
+  const samples = samplesIn('Python');
+  expect(withoutSample('Python')).toEqual(['streamJobEvents']);
+  const steps = samples.map(({ operation, text }) => `httpx.get(os.environ["REELMEND_URL"] + "/mark/${operation.id}")\nexec(${JSON.stringify(text)}, {})`);
+  await writeFile(join(dir, 'samples.py'), `import os\n\nimport httpx\n\n${steps.join('\n')}\n`);
+  const env = { PATH: process.env['PATH']!, REELMEND_URL: recorder.url, REELMEND_API_KEY: sampleKey };
+  await exec(join(venv, 'bin/python'), [join(dir, 'samples.py')], { env, timeout: hangMs });
+  recorder.close();
+  expect(samples.length).toBeGreaterThan(20);
+  for (const { operation } of samples) {
+    const sent = recorder.recorded.get(operation.id);
+    expect(sent, operation.id).toMatchObject([expectedOf(operation)]);
+    if (['createJob', 'createPreview'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
+  }
 });

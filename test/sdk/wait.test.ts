@@ -1,7 +1,7 @@
 /** Waiting for a job, over a fake fetch and a fake clock. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollDelayMs } from '../../src/sdk/wait.ts';
-import { type Job, JobFailedError, NotFoundError, ServerError, WaitTimeoutError } from '../../src/sdk/index.ts';
+import { type Job, JobFailedError, NotFoundError, PreviewFailedError, ServerError, WaitTimeoutError } from '../../src/sdk/index.ts';
 import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
 
 beforeEach(() => {
@@ -124,5 +124,22 @@ describe('a service that is away', () => {
     const { reelmend, requests } = fakeService([away]);
     expect((await settle(reelmend.waitForJob(jobId))).error).toBeInstanceOf(ServerError);
     expect(requests).toHaveLength(4);
+  });
+});
+
+describe('waiting for a preview', () => {
+  const preview = (change: object) => json({ id: 'prv_x', status: 'queued', progress: 0, eta_seconds: null, error: null, ...change });
+
+  it('resolves with the preview that is done, and rejects with one that failed', async () => {
+    const good = fakeService([preview({}), preview({ status: 'done', stretches: [] })]);
+    const wait = good.reelmend.previews.wait('prv_x');
+    await vi.runAllTimersAsync();
+    expect(await wait).toMatchObject({ status: 'done', stretches: [] });
+    const error = { code: 'unreadable_video', message: 'The video could not be decoded.' };
+    const bad = fakeService([preview({ status: 'error', error })]);
+    const failure = bad.reelmend.previews.wait('prv_x').catch((reason: unknown) => reason);
+    await vi.runAllTimersAsync();
+    expect(await failure).toBeInstanceOf(PreviewFailedError);
+    expect(await failure).toMatchObject({ ...error, preview: { id: 'prv_x' } });
   });
 });

@@ -241,12 +241,18 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, restorable / kFullStrength));
 }
 
+DamageEstimate SeenDamage(const SourceTraits& traits) {
+  DamageEstimate damage = traits.damage;
+  damage.compression_error = std::max(damage.compression_error, traits.compression_error);
+  return damage;
+}
+
 Damage DamageOf(const SourceTraits& traits) {
   Damage damage;
   damage.compression_error = traits.compression_error;
   damage.noise_sigma = traits.noise_sigma;
   if (!traits.damage.known) return damage;
-  damage.compression_error = std::max(damage.compression_error, traits.damage.compression_error);
+  damage.seen_compression_error = traits.damage.compression_error;
   damage.blur_sigma = traits.damage.blur_sigma;
   damage.true_scale = traits.damage.true_scale;
   damage.effective_scale = traits.damage.effective_scale;
@@ -322,7 +328,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   PlanNetwork(options, {first->width, first->height}, device, plan);
   PlanFaces(options, plan);
   plan.stages = DescribeStages(options, plan);
-  plan.condition = DescribeDamage(plan.traits.damage, {plan.source.width, plan.source.height});
+  plan.condition = DescribeDamage(SeenDamage(plan.traits), {plan.source.width, plan.source.height});
   return plan;
 }
 

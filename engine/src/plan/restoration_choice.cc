@@ -5,23 +5,29 @@
 namespace reelmend::plan {
 namespace {
 
-/// One kind of damage: 0 up to `none`, `most` from `full` on, linear between. `none` may be the larger one. Of rules that
-/// ask for the same, the first one names the cause.
+/// One kind of damage: nothing before `from`, there `least`, `most` at `full` and beyond, linear between. `from` may be the
+/// larger one. Of rules that ask for the same, the first one names the cause.
 struct DamageRule {
   DamageKind kind;
   float Damage::* measure;
-  float none;
+  float from;
+  float least;
   float full;
   float most;
+
+  float StrengthOf(const Damage& damage) const {
+    const float way = (damage.*measure - from) / (full - from);
+    return way < 0 ? 0 : least + (most - least) * std::min(1.0F, way);
+  }
 };
 
 constexpr DamageRule kRules[] = {
-    {DamageKind::kCompression, &Damage::compression_error, 2.0F, 7.0F, 0.7F},
-    {DamageKind::kBlur, &Damage::blur_sigma, 0.4F, 1.3F, 0.9F},
-    {DamageKind::kEnlargement, &Damage::true_scale, 0.95F, 0.55F, 0.9F},
-    {DamageKind::kBlur, &Damage::effective_scale, 0.75F, 0.5F, 0.9F},
+    {DamageKind::kCompression, &Damage::compression_error, 2.5F, 0.5F, 7.0F, 0.7F},
+    {DamageKind::kCompression, &Damage::seen_compression_error, 4.9F, 0.6F, 7.0F, 0.7F},
+    {DamageKind::kBlur, &Damage::blur_sigma, 0.6F, 0.5F, 1.3F, 0.9F},
+    {DamageKind::kEnlargement, &Damage::true_scale, 0.8F, 0.5F, 0.55F, 0.9F},
+    {DamageKind::kBlur, &Damage::effective_scale, 0.65F, 0.55F, 0.5F, 0.9F},
 };
-constexpr float kWorthIt = 0.4F;
 
 /// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and too
 /// small a size costs more than too large a one.
@@ -39,18 +45,17 @@ float WorkingShare(const Damage& damage) {
 RestorationChoice ChooseRestoration(const Damage& damage) {
   RestorationChoice choice;
   for (const DamageRule& rule : kRules) {
-    const float way = std::clamp((damage.*rule.measure - rule.none) / (rule.full - rule.none), 0.0F, 1.0F);
-    if (rule.most * way > choice.strength) choice = {rule.most * way, rule.kind};
+    const float strength = rule.StrengthOf(damage);
+    if (strength > choice.strength) choice = {strength, rule.kind};
   }
-  if (choice.strength < kWorthIt) return {};
-  choice.working_share = WorkingShare(damage);
+  if (choice.strength > 0) choice.working_share = WorkingShare(damage);
   return choice;
 }
 
 std::string DamageName(DamageKind kind) {
   switch (kind) {
     case DamageKind::kNone: return "";
-    case DamageKind::kCompression: return "heavily compressed";
+    case DamageKind::kCompression: return "compressed";
     case DamageKind::kBlur: return "blurred";
     case DamageKind::kEnlargement: return "enlarged before";
   }

@@ -9,19 +9,22 @@ from pathlib import Path
 
 import torch
 
-from . import photos
+from . import carry, photos, plans
 from .chroma import fit_chroma
 from .clips import ClipSource, make_shard
 from .damage_estimate import damage_command
 from .export import to_fp32
+from .graph import GraphTrainer
 from .neighbours import compare
 from .network import grow, rescaled_strength
 from .photos import HERE, GroundError
+from .plans import GPU_STEPS, PLANS
 from .real import RealSource
 from .real import make_shard as make_real_shard
 from .real_scores import CLIP_SCORES, TOLD, clip_gains, compared, faithful_gain, gains, mean
 from .recipes import NETWORKS, RECIPES, recipe
-from .release import MODELS, device, load_averaged, load_state, quantised, release, training_of
+from .release import MODELS, device, load_averaged, load_state, quantised, release, state_of, training_of, write_weights
+from .resident import ResidentBatches
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
@@ -171,14 +174,7 @@ def train(args):
         chosen = for_processor(chosen, place)
     if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
         raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
-    net = build(network)
-    batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
-                      network.scale, chosen.seed, network.colour, pairs=bool(chosen.steady_term))
-    on_gpu = place.type == 'cuda'
-    loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
-    if loaders:
-        batches = Ahead(batches, loaders, pinned=on_gpu)
-    trainer = Trainer(net, batches, chosen, args.workers, device=place)
+    trainer = trainer_for(network, chosen, args, place)
     worked = begin(trainer, state, args, start)
     if args.compile:
         trainer.forward = torch.compile(trainer.net)
@@ -187,7 +183,22 @@ def train(args):
     if finish and trainer.number >= finish['end']:
         print(f'finished at step {finish["end"]}; --fresh or another --run begins a new one', flush=True)
     run(trainer, folder, evaluator(network, chosen.shares, args.vmaf_every), args.minutes, args.every, name, worked, args.timed,
-        clock_of(state, args), {'finish': finish} if finish else None)
+        clock_of(state, args), {'finish': finish} if finish else None,
+        (lambda net, facts: write_weights(folder, net, facts)) if args.resident else None)
+
+
+def trainer_for(network, chosen, args, place):
+    """The trainer of a recipe with its batches: made on the device (`--resident`), by processes (on a GPU), or as they are
+    asked for."""
+    net, sources = build(network), sources_for(network, chosen)
+    mix = (chosen.shares, chosen.batch, chosen.patch, network.scale, chosen.seed, network.colour, bool(chosen.steady_term))
+    if args.resident:
+        return GraphTrainer(net, ResidentBatches(sources, *mix, device=place), chosen, device=place)
+    batches, on_gpu = Batches(sources, *mix), place.type == 'cuda'
+    loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
+    if loaders:
+        batches = Ahead(batches, loaders, pinned=on_gpu)
+    return Trainer(net, batches, chosen, args.workers, device=place)
 
 
 def finish_of(state, args):
@@ -215,7 +226,7 @@ def release_command(args):
     folder = Path(args.run) if args.run else RUNS / args.network
     shipped = MODELS / network.file('fp32') if args.shipped else None
     torch.set_num_threads(1)
-    state = load_state(shipped or folder / 'last.pt')
+    state = load_state(shipped or state_of(folder))
     net = load_averaged(state)
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
@@ -235,8 +246,8 @@ def release_command(args):
 def trained_as(state, args):
     """What the manifest says of a run."""
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
-    return {'recipe': state['label'], 'command': command, 'steps': state['number'], 'device': device(),
-            'hours': round(state['hours'], 2)}
+    return {'recipe': state['label'], 'command': command, 'steps': state['number'],
+            'device': state.get('device') or device(), 'hours': round(state['hours'], 2)}
 
 
 def parser():
@@ -251,6 +262,8 @@ def parser():
     t.add_argument('--grow', action='store_true', help='that checkpoint is of a smaller network: begin as it')
     t.add_argument('--device', help='cpu, cuda, cuda:1 … (default: a GPU where there is one)')
     t.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
+    t.add_argument('--resident', action='store_true',
+                   help='all pictures in the memory of the device, every step one CUDA graph: for a GPU; writes weights.onnx too')
     t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
     t.add_argument('--timed', action='store_true',
@@ -272,6 +285,16 @@ def parser():
     c.add_argument('--kind', choices=('coloured', 'real'), default='coloured', help='real: shards of real damage')
     c.add_argument('--workers', type=int, default=1)
     c.set_defaults(action=make_shards)
+    g = commands.add_parser('on-gpu', help='training on a rented GPU machine: its data in pieces, the plan, the run, what comes back')
+    g.add_argument('step', choices=GPU_STEPS, help='pack and release: here; unpack, train and collect: there; plan: what to do when')
+    g.add_argument('network', choices=PLANS)
+    g.add_argument('--folder', type=Path, help='of the pieces (pack, plan, unpack), or of what comes back (collect)')
+    g.add_argument('--minutes', type=float, help='of training; over them the rate falls to 0')
+    g.add_argument('--start', help='weights to begin a new run with (default: the shipped ones, where the shape is theirs)')
+    g.add_argument('--run', type=Path, help='folder of the run (default: runs/NETWORK-gpu)')
+    g.add_argument('--workers', type=int, default=os.cpu_count())
+    g.epilog = 'Behind -- may follow further options of `train` or `release`.'
+    g.set_defaults(action=on_gpu)
     d = commands.add_parser('teach', help='what a large RGB network makes of a shard of real damage, to distil from')
     d.add_argument('file', help='the network as an ONNX file (models add)')
     d.add_argument('--split', choices=('training', 'validation'), default='training')
@@ -323,6 +346,30 @@ def parser():
     return p
 
 
+def on_gpu(args):
+    """A step of training on a rented machine (`plans`)."""
+    run_folder, plan = args.run or RUNS / f'{args.network}-gpu', PLANS[args.network]
+    needed = {'pack': 'folder', 'plan': 'folder', 'unpack': 'folder', 'collect': 'folder', 'train': 'minutes'}.get(args.step)
+    if needed and getattr(args, needed) is None:
+        raise GroundError(f'no_{needed}: {args.step} needs --{needed}.')
+    if args.step == 'pack':
+        sources_for(NETWORKS[args.network], recipe(NETWORKS[args.network].recipe))  # makes the planes and shards
+        pieces = carry.pack(args.network, args.folder, plan, NETWORKS[args.network].colour, args.workers)
+        print('\n'.join(f'{piece} {piece.stat().st_size / 2**20:.1f} MiB' for piece in pieces))
+        print(plans.show(args.network, len(pieces)))
+    elif args.step == 'plan':
+        print(plans.show(args.network, len(list(args.folder.glob(f'{args.network}.zip.*')))))
+    elif args.step == 'unpack':
+        print(*carry.unpack(args.network, args.folder, args.workers))
+    elif args.step == 'collect':
+        print('\n'.join(f'{path.name} {path.stat().st_size / 2**20:.1f} MiB' for path in plans.collect(run_folder, args.folder)))
+    else:
+        words = plans.train_options(args.network, run_folder, args.minutes, args.start) if args.step == 'train' else \
+            ['release', args.network, '--run', str(run_folder), '--command', f'bash engine/training/train-on-gpu train {args.network}']
+        again = parser().parse_args([*words, *args.more])
+        again.action(again)
+
+
 def score_real(args):
     torch.set_num_threads(1)
     networks = {}
@@ -346,8 +393,16 @@ def list_photos():
     photos.LIST.write_text(json.dumps(photos.make_list(photos.photo_folders()), indent=0) + '\n')
 
 
+def parsed(words):
+    """The arguments; `more` holds what stands behind --."""
+    at = words.index('--') if '--' in words else len(words)
+    args = parser().parse_args(words[:at])
+    args.more = words[at + 1:]
+    return args
+
+
 def main():
-    args = parser().parse_args()
+    args = parsed(sys.argv[1:])
     try:
         args.action(args)
     except GroundError as error:

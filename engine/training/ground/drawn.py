@@ -3,6 +3,7 @@
 Leaves that cover each other ("dead leaves"; Achddou et al. 2021 trained networks of restoration on nothing else), with
 writing and lines among them, at three times the size and then reduced. Nothing comes from outside: the font is Pillow's own.
 """
+import multiprocessing
 import string
 
 import numpy as np
@@ -94,17 +95,18 @@ def picture(seed):
 class DrawnStore:
     """Drawn pictures with their bicubic reduction, in limited range; like `photos.PlaneStore`, of scale 2."""
 
-    def __init__(self, pictures=PICTURES):
+    def __init__(self, pictures=PICTURES, workers=1):
         self.path = CACHE / f'drawn-{pictures}-{SIDE}-{EDITION}.npz'
         if not self.path.exists():
-            self._make(pictures)
+            self._make(pictures, workers)
         held = np.load(self.path)
         self.high, self.low = held['high'], held['low']
         self.index = range(pictures)
 
-    def _make(self, pictures):
+    def _make(self, pictures, workers):
         CACHE.mkdir(parents=True, exist_ok=True)
-        high = np.stack([to_bytes(16 + picture(seed) * (219 / 255)) for seed in range(pictures)])
+        with multiprocessing.get_context('fork').Pool(workers) as pool:
+            high = np.stack([to_bytes(16 + made * (219 / 255)) for made in pool.imap(picture, range(pictures), 4)])
         low = np.stack([to_bytes(resize(plane, SIDE // 2, SIDE // 2)) for plane in high])
         part = self.path.with_suffix('.part.npz')
         np.savez(part, high=high, low=low)

@@ -1,6 +1,6 @@
 """The collapsed network as ONNX, built node by node: fp32, or int8 as QuantizeLinear/DequantizeLinear pairs.
 
-Operators used: Conv, Relu, Add, Slice (×1, and int8 with colour), DepthToSpace, and in int8 files QuantizeLinear and
+Operators used: Conv, Relu, Add, Slice (×1, full resolution, and int8 with colour), DepthToSpace, and in int8 files QuantizeLinear and
 DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even; of networks with
 colour [1, 4, H, W] and [1, 3, scale·H, scale·W] (`network.RestorationNet`).
 """
@@ -115,7 +115,9 @@ def make_model(layers, skip, scale, quantised=None):
         if not last:
             y = graph.add('Relu', [y], f'relu{at}')
     if skip is not None:
-        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], fold)], 'sum')
+        seen = skip[0].shape[1]
+        x = 'x' if seen == layers[0][0].shape[1] else graph.planes('luma', 0, seen)
+        y = graph.add('Add', [y, graph.conv(x, 'skip', skip[0], skip[1], fold)], 'sum')
         graph.add('DepthToSpace', [y], 'y', blocksize=fold * scale, mode='CRD')
     else:
         y = graph.add('DepthToSpace', [y], 'change', blocksize=fold, mode='CRD')

@@ -70,6 +70,12 @@ def skip_size(fold):
     return fold + 4
 
 
+def skip_planes(planes, outputs, fold):
+    """How many of the input's planes the skip sees. At full resolution luma alone: there it costs a tenth of the network, and
+    half of that with the strength, which the body sees anyway."""
+    return 1 if fold == 1 and outputs == 1 else planes
+
+
 def skip_kernel(scale, planes=2, outputs=1, fold=2):
     """[outputs·(fold·scale)², planes, k, k], k = `skip_size`: cubic interpolation of the planes as a convolution of stride
     `fold`, before the shuffle."""
@@ -104,10 +110,11 @@ class RestorationNet(nn.Module):
         gains[0] = 1
         self.register_buffer('gains', gains.flatten(), persistent=False)
         # ×2: a learned filter that starts as cubic interpolation. ×1: the picture itself.
-        self.skip = nn.Conv2d(planes, outputs * block, skip_size(fold), fold, 2) if scale > 1 else None
+        seen = skip_planes(planes, outputs, fold)
+        self.skip = nn.Conv2d(seen, outputs * block, skip_size(fold), fold, 2) if scale > 1 else None
         if self.skip is not None:
             with torch.no_grad():
-                self.skip.weight.copy_(skip_kernel(scale, planes, outputs, fold) / self.gains[:, None, None, None])
+                self.skip.weight.copy_(skip_kernel(scale, seen, outputs, fold) / self.gains[:, None, None, None])
                 self.skip.bias.zero_()
 
     @classmethod
@@ -130,7 +137,7 @@ class RestorationNet(nn.Module):
         # In bfloat16 the skip and the sum would be up to a level off near white.
         with torch.autocast(x.device.type, enabled=False):
             if self.skip is not None:
-                return F.pixel_shuffle((y + self.skip(x)) * self.gains[:, None, None], self.fold * self.scale)
+                return F.pixel_shuffle((y + self.skip(x[:, :self.skip.in_channels])) * self.gains[:, None, None], self.fold * self.scale)
             return F.pixel_shuffle(y, self.fold) + x[:, :1]
 
     def halo(self):
@@ -177,7 +184,7 @@ def grow(large, small):
         rows[known:] = 0
     if large.skip is not None:
         large.skip.weight[:known] = 0
-        large.skip.weight[:known, :small.planes] = small.skip.weight
+        large.skip.weight[:known, :small.skip.in_channels] = small.skip.weight
         large.skip.bias[:known] = small.skip.bias
 
 
@@ -185,7 +192,8 @@ def grow(large, small):
 def rescaled_strength(net, told):
     """In place: at strength 1 the network does what it did at `told`. For `fast`, 1 is noise of sigma 50 and takes nearly
     all detail away, which is a bad place to begin from."""
-    for weights in (net.head.direct, net.head.widen, *([net.skip.weight] if net.skip is not None else [])):
+    sees = net.skip is not None and net.skip.in_channels > 1
+    for weights in (net.head.direct, net.head.widen, *([net.skip.weight] if sees else [])):
         weights[:, 1] *= told
 
 

@@ -40,11 +40,34 @@ def unsteady(output, wanted, shifts, recipe):
     return total / len(error)
 
 
+def unsteady_at_once(output, wanted, shifts, recipe):
+    """The same by operations of fixed sizes, whatever the shifts are: a CUDA graph can hold it, and no step waits for them."""
+    error = (output - wanted)[:, 0]
+    n, height, width = error.shape
+    follows = (shifts[:, 0] != ALONE) & (torch.arange(n, device=error.device) > 0)
+    moves = torch.where(follows[:, None], shifts, 0)
+    (rows, in_rows), (columns, in_columns) = (_moved(side, move) for side, move in zip((height, width), moves.unbind(1)))
+    places = rows[:, :, None] * width + columns[:, None]
+    before = error.roll(1, 0).flatten(1).gather(1, places.flatten(1)).reshape(error.shape)
+    inside = (in_rows[:, :, None] & in_columns[:, None] & follows[:, None, None]).float()
+    change = torch.sqrt((error - before).square() + recipe.charbonnier**2) - recipe.charbonnier
+    return ((change * inside).sum((1, 2)) / inside.sum((1, 2)).clamp(min=1)).sum() / n
+
+
+def _moved(side, move):
+    """Where the places of a line [n, side] were, kept inside; and which lie inside of the border in both pictures."""
+    place = torch.arange(side, device=move.device)[None]
+    was = place + move[:, None]
+    inside = (place >= FRAME) & (place < side - FRAME) & (was >= FRAME) & (was < side - FRAME)
+    return was.clamp(0, side - 1), inside
+
+
 class Objective:
     """The loss of a recipe. Called with the output and what was wanted [n, planes, h, w], the strengths [n] and, where the
     batch holds pictures that follow each other, their `shifts` [n, 2]. Structure, features and the discriminator see luma."""
 
     def __init__(self, recipe, device='cpu'):
+        self.unsteady = unsteady  # `graph` sets the one of fixed sizes
         self.features = Features().to(device) if recipe.perceptual_term else None
         self.adversary = Adversary(device=device, seed=recipe.seed) if recipe.adversarial_term else None
 
@@ -59,7 +82,7 @@ class Objective:
         if self.features:
             loss = loss + recipe.perceptual_term * (strength * self.features.distance(luma, truth)).mean()
         if recipe.steady_term and shifts is not None:
-            loss = loss + recipe.steady_term * unsteady(output, wanted, shifts, recipe)
+            loss = loss + recipe.steady_term * self.unsteady(output, wanted, shifts, recipe)
         full = strength == 1 if self.adversary else None
         if self.adversary and full.any():
             told_apart = self.adversary.loss(luma[full], truth[full], recipe.matching)

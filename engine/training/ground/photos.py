@@ -125,14 +125,19 @@ class PlaneStore:
     """Pairs of pictures (HR and LR, bytes [3, H, W]), memory-mapped from one file; made once, named by what made it."""
 
     def __init__(self, split, scale=2, sizes=SIZES):
-        rows = [r for r in json.loads(LIST.read_text()) if r['split'] == split]
-        key = hashlib.sha256(json.dumps([rows, scale, sizes, 2]).encode()).hexdigest()[:16]
         self.scale = scale
-        self.path = CACHE / f'planes-{split}-x{scale}-{key}.bin'
+        self.path = self.path_of(split, sizes, scale)
         if not self.path.exists():
             self._make(photos(split), sizes)
         self.index = json.loads(self.path.with_suffix('.json').read_text())
         self.bytes = np.memmap(self.path, np.uint8, 'r')
+
+    @staticmethod
+    def path_of(split, sizes, scale=2):
+        """The file, by the listed photographs and their sizes."""
+        rows = [r for r in json.loads(LIST.read_text()) if r['split'] == split]
+        key = hashlib.sha256(json.dumps([rows, scale, sizes, 2]).encode()).hexdigest()[:16]
+        return CACHE / f'planes-{split}-x{scale}-{key}.bin'
 
     def _make(self, paths, sizes):
         CACHE.mkdir(parents=True, exist_ok=True)

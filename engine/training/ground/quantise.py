@@ -36,7 +36,7 @@ class QuantNet(nn.Module):
         self.biases = nn.ParameterList(torch.from_numpy(b) for _, b, _ in layers)
         skip = skip_layer(net)
         self.register_buffer('gains', torch.ones(len(layers[-1][1])))  # they are in the kernels already
-        self.skip = None if skip is None else nn.Conv2d(net.planes, len(skip[1]), skip_size(net.fold), net.fold, 2)
+        self.skip = None if skip is None else nn.Conv2d(skip[0].shape[1], len(skip[1]), skip_size(net.fold), net.fold, 2)
         if skip is not None:
             self.skip.load_state_dict({'weight': torch.from_numpy(skip[0]), 'bias': torch.from_numpy(skip[1])})
         # (planes from, to, step, zero point)
@@ -150,7 +150,7 @@ class QuantNet(nn.Module):
     def _finished(self, y, x):
         """The picture that the last convolution's `y` and the input make."""
         if self.skip is not None:
-            return F.pixel_shuffle(y + self.skip(x), self.fold * self.scale)
+            return F.pixel_shuffle(y + self.skip(x[:, :self.skip.in_channels]), self.fold * self.scale)
         return F.pixel_shuffle(y, self.fold) + x[:, :1]
 
     def to_int8(self):

@@ -4,6 +4,7 @@ import json
 import platform
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 
@@ -189,11 +190,35 @@ def training_of(file):
     return entry['training']
 
 
+WEIGHTS = 'weights.onnx'  # in the folder of a run on a GPU: all that needs to come back from a machine that is rented
+
+
+def write_weights(folder, net, facts):
+    """Writes the averaged weights of a run as ONNX (a checkpoint is ten times as large), and beside it what `release` has to
+    know: {'number', 'hours', 'label', 'device'}."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in ((Path(WEIGHTS).with_suffix('.json'), json.dumps({**facts, 'device': device()}).encode()),
+                       (WEIGHTS, to_fp32(net))):
+        (folder / f'{name}.part').write_bytes(data)
+        (folder / f'{name}.part').rename(folder / name)
+
+
+def state_of(folder):
+    """The last checkpoint of a run, or the weights that came back from another machine."""
+    return folder / WEIGHTS if (folder / WEIGHTS).exists() and not (folder / 'last.pt').exists() else folder / 'last.pt'
+
+
 def load_state(path):
-    """A checkpoint, or a shipped fp32 file as one without its optimiser's memory. Throws GroundError."""
+    """A checkpoint; or an fp32 file, shipped or of `write_weights`, as one without its optimiser's memory. Throws
+    GroundError."""
     if not path.exists():
         raise GroundError(f'no_checkpoint: {path} is not there.')
     if path.suffix == '.onnx':
-        steps, hours, label = (training_of(path.name)[k] for k in ('steps', 'hours', 'recipe'))
-        return {'average': from_fp32(path.read_bytes()).state_dict(), 'number': steps, 'hours': hours, 'label': label}
+        own = path.with_suffix('.json')
+        if own.exists():
+            facts = json.loads(own.read_text())
+        else:
+            shipped = training_of(path.name)
+            facts = {'number': shipped['steps'], 'hours': shipped['hours'], 'label': shipped['recipe']}
+        return {'average': from_fp32(path.read_bytes()).state_dict(), **facts}
     return torch.load(path, weights_only=True, map_location='cpu')

@@ -40,25 +40,36 @@ def sensitivity(level):
 
 
 @lru_cache(maxsize=64)
-def _lines(length, taps, first, step=2):
+def _lines(device, length, taps, first, step=2):
     """The matrix that filters a line, mirrored at its ends, and keeps every `step`th place: place p takes `taps` from
     p + `first` on. As a product of matrices this is several times as fast as a convolution of one plane."""
     places = torch.arange(0, length, step)[:, None] + first + torch.arange(len(taps))[None]
     places = (length - 1 - (length - 1 - places.abs()).abs())
     matrix = torch.zeros(len(places), length)
-    return matrix.scatter_add_(1, places, torch.tensor(taps).expand_as(places).contiguous())
+    return matrix.scatter_add_(1, places, torch.tensor(taps).expand_as(places).contiguous()).to(device)
+
+
+@lru_cache(maxsize=16)
+def _weights(device, level):
+    """`sensitivity` of the bands [3, 1, 1]. Kept on the device, as `_lines` are: a CUDA graph cannot fetch them."""
+    return torch.tensor([sensitivity(level)[at] for at in (0, 0, 1)], device=device)[:, None, None]
+
+
+@lru_cache(maxsize=4)
+def _points(device):
+    return torch.tensor(POINTS['information'], device=device)
 
 
 def _filtered(x, taps, first, step):
     """[…, h, w] filtered down and across."""
-    down, across = (_lines(side, taps, first, step).to(x.device) for side in x.shape[-2:])
+    down, across = (_lines(x.device, side, taps, first, step) for side in x.shape[-2:])
     return down @ x @ across.mT
 
 
 def _wavelet(x):
     """(coarse half, [across, down, diagonal]) of [n, 1, h, w]."""
     h, w = x.shape[-2:]
-    down, across = (torch.cat([_lines(side, LOW, -1), _lines(side, HIGH, -1)]).to(x.device) for side in (h, w))
+    down, across = (torch.cat([_lines(x.device, side, LOW, -1), _lines(x.device, side, HIGH, -1)]) for side in (h, w))
     bands, h, w = down @ x @ across.mT, (h + 1) // 2, (w + 1) // 2
     low, high = bands[..., :h, :], bands[..., h:, :]
     return low[..., :w], torch.cat([low[..., w:], high[..., :w], high[..., w:]], 1)
@@ -82,7 +93,7 @@ def detail(made, truth):
     there, whole = 0, 0
     for level in range(SCALES):
         (made, t), (truth, o) = _wavelet(made), _wavelet(truth)
-        weights = t.new_tensor([sensitivity(level)[at] for at in (0, 0, 1)])[:, None, None]
+        weights = _weights(t.device, level)
         restored = torch.minimum(torch.maximum(t, o.clamp(max=0)), o.clamp(min=0))
         added = ((t - restored) * weights).abs().sum(1, keepdim=True)
         masked = 0.3 * F.avg_pool2d(F.pad(added, (1, 1, 1, 1), 'reflect'), 3, 1) + added / 30
@@ -125,5 +136,5 @@ def information(made, truth):
 def missing(made, truth):
     """[n]: how much structure is missing, in hundreds of points of VMAF-NEG. Both are luma [n, 1, h, w], 0 black, 1 white."""
     made, truth = 219 * made + 16, 219 * truth + 16
-    points = made.new_tensor(POINTS['information'])
-    return (POINTS['detail'] * (1 - detail(made, truth)) + (1 - information(made, truth)) @ points) / 100
+    told = (1 - information(made, truth)) @ _points(made.device)
+    return (POINTS['detail'] * (1 - detail(made, truth)) + told) / 100

@@ -105,14 +105,11 @@ class Trainer:
         results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
         sizes = [len(p[0]) / len(batch[0]) for p in parts]
         loss = sum(r[0] * s for r, s in zip(results, sizes))
-        if self.device.type == 'cpu':
-            loss = float(loss)
-        if (self.device.type == 'cpu' or self.number % self.CHECKED == 0) and not math.isfinite(loss):
-            raise FloatingPointError(f'the loss of step {self.number} is {loss}')
+        loss = self._checked(loss)
         for at, parameter in enumerate(self.parameters):
             parameter.grad = sum(r[1][at] * s for r, s in zip(results, sizes)) if self.pool else results[0][1][at]
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
-        rate = rate_at(self.number, self.recipe) * (1 - self.spent)
+        rate = self._rate()
         for group in self.optimiser.param_groups:
             group['lr'] = rate
         self.optimiser.step()
@@ -122,12 +119,26 @@ class Trainer:
         return {'loss': loss, 'norm': float(norm) if self.device.type == 'cpu' else norm,
                 'rate': rate}
 
+    def _rate(self):
+        return rate_at(self.number, self.recipe) * (1 - self.spent)
+
+    def _taken(self):
+        """The share of the network's weights that the average takes at this step. Young averages forget faster, so that the
+        random start is soon out of them."""
+        return 1 - min(self.recipe.average, (1 + self.number) / (10 + self.number))
+
+    def _checked(self, loss):
+        """The loss: a number on a CPU, a tensor on a GPU. Throws FloatingPointError."""
+        if self.device.type == 'cpu':
+            loss = float(loss)
+        if (self.device.type == 'cpu' or self.number % self.CHECKED == 0) and not math.isfinite(loss):
+            raise FloatingPointError(f'the loss of step {self.number} is {loss}')
+        return loss
+
     @torch.no_grad()
     def _average(self):
-        # Young averages forget faster, so that the random start is soon out of them.
-        keep = min(self.recipe.average, (1 + self.number) / (10 + self.number))
         state = self.net.state_dict()
-        torch._foreach_lerp_([self.average[n] for n in state], list(state.values()), 1 - keep)
+        torch._foreach_lerp_([self.average[n] for n in state], list(state.values()), self._taken())
 
     def start_average(self):
         """The averaged weights begin anew with what the network holds."""
@@ -190,10 +201,12 @@ def asked_to_stop():
         signal.signal(signal.SIGTERM, before)
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None,
+        written=None):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
-    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold."""
+    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold.
+    `written`: called with the averaged network and {'number', 'hours', 'label'} at every checkpoint."""
     last, losses = time.time(), []
     begun, first = last - 60 * clock, last
     cpu = time.process_time()
@@ -208,10 +221,13 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
             # Before the scores: what they may fail of must not cost the steps.
             save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
                  **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
+            averaged = trainer.averaged()
+            if written:
+                written(averaged, {'number': trainer.number, 'hours': hours, 'label': label})
             row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                    'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
                    'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
-                   'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
+                   'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(averaged)}
             append_log(folder / 'log.jsonl', row)
             print(json.dumps(_rounded(row)), flush=True)
             losses, last = [], time.time()

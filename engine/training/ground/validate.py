@@ -116,27 +116,42 @@ def mean_of(table, method='network'):
     return sum(r[method] * r['pictures'] for r in table.values()) / max(1, sum(r['pictures'] for r in table.values()))
 
 
+@lru_cache(maxsize=8)
+def plain_clip_scores(scale, every=1):
+    """[{method: PSNR-Y}] of the filters on the validation clips, at ×1 of the source as it is. They never change, and take as
+    long as a small network."""
+    rows = validation_clips()[::every]
+    if scale == 1:
+        return [{'source': psnr(coded[0], clean[0])} for _, coded, clean, *_ in rows]
+    return [{n: psnr(p, high[0]) for n, p in filters(coded).items()} for _, coded, _, high, _ in rows]
+
+
 def clip_scores(net, every=1):
     """PSNR-Y (and PSNR of chroma, of networks that make it) on the validation clips by codec: ×2 beside the filters, ×1
     beside the source as it is."""
     rows = []
-    for group, coded, clean, high, error in validation_clips()[::every]:
+    for others, (group, coded, clean, high, error) in zip(plain_clip_scores(net.scale, every), validation_clips()[::every]):
         picture, wanted = upscale(net, coded, min(1.0, error / 50)), high if net.scale == 2 else clean
-        others = filters(coded) if net.scale == 2 else {'source': coded[0]}
-        rows.append((group, {**{n: psnr(p, wanted[0]) for n, p in {'network': picture[0], **others}.items()},
-                             **chroma_scores(picture, coded, high)}))
+        rows.append((group, {'network': psnr(picture[0], wanted[0]), **others, **chroma_scores(picture, coded, high)}))
     return _table(rows)
 
 
-def noise_scores(net, deviations=(10, 25, 50)):
-    """PSNR-Y on the validation photographs with Gaussian noise on their luma (fixed seed)."""
+@lru_cache(maxsize=4)
+def noisy_pairs(scale, deviations):
+    """[(deviation, noisy source, wanted luma, {method: PSNR-Y})] of the validation photographs with Gaussian noise on their luma
+    (fixed seed)."""
     rows, rng = [], np.random.default_rng(7)
     for _, high, low in validation_pairs():
-        wanted = high if net.scale == 2 else low
+        wanted = high if scale == 2 else low
         for deviation in deviations:
             noisy = np.array(low)
             noisy[0] = to_bytes(low[0] + deviation * rng.standard_normal(low[0].shape))
-            others = filters(noisy) if net.scale == 2 else {'source': noisy[0]}
-            pictures = {'network': upscale(net, noisy, deviation / 50)[0], **others}
-            rows.append((f'sigma {deviation}', {n: psnr(p, wanted[0]) for n, p in pictures.items()}))
-    return _table(rows)
+            others = filters(noisy) if scale == 2 else {'source': noisy[0]}
+            rows.append((deviation, noisy, wanted[0], {n: psnr(p, wanted[0]) for n, p in others.items()}))
+    return rows
+
+
+def noise_scores(net, deviations=(10, 25, 50)):
+    """PSNR-Y on the validation photographs with noise."""
+    return _table([(f'sigma {deviation}', {'network': psnr(upscale(net, noisy, deviation / 50)[0], wanted), **others})
+                   for deviation, noisy, wanted, others in noisy_pairs(net.scale, tuple(deviations))])

@@ -42,7 +42,7 @@ def test_the_skip_of_x2_starts_as_cubic_interpolation(fold):
     net = RestorationNet(2, 16, 1, fold=fold)
     picture = np.random.default_rng(1).random((32, 40), np.float32)
     x = torch.from_numpy(np.stack([picture, np.ones_like(picture)])[None])
-    skip = torch.nn.functional.pixel_shuffle(net.skip(x), 2 * fold)[0, 0].detach().numpy()
+    skip = torch.nn.functional.pixel_shuffle(net.skip(x[:, :net.skip.in_channels]), 2 * fold)[0, 0].detach().numpy()
     wanted = resize(picture, 64, 80)
     assert np.abs(skip - wanted)[8:-8, 8:-8].max() < 1e-5
 
@@ -120,7 +120,7 @@ def test_evening_out_changes_ranges_and_no_result():
     tops = [v.amax((0, 2, 3)) for v in (before[1], after[1])]
     assert tops[1].min() / tops[1].max() > 1.5 * tops[0].min() / tops[0].max()
     last = len(quant.kernels) - 1
-    y = quant.layer(last, after[-1]) + quant.skip(x)
+    y = quant.layer(last, after[-1]) + quant.skip(x[:, :quant.skip.in_channels])
     assert torch.allclose(torch.nn.functional.pixel_shuffle(y, 4), net(x), atol=1e-5)
 
 

@@ -129,6 +129,7 @@ def test_a_teacher_is_mixed_in_as_far_as_it_has_come(shards, tmp_path):  # noqa:
 
 
 @pytest.mark.parametrize('network,options', [('detail', []), ('detail-restore', []), ('detail-large', ['--batch', '2']),
+                                             ('detail', ['--resident']), ('detail-restore', ['--resident']),
                                              ('detail', ['--perceptual-term', '0.1', '--adversarial-term', '0.01'])])
 def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options, shards, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})

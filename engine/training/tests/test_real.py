@@ -314,7 +314,7 @@ def test_vmaf_is_that_of_a_video_file(tmp_path):
 def test_a_new_run_begins_with_the_shipped_weights_and_an_old_one_with_its_own(tmp_path):
     network = NETWORKS['detail']
     args = argparse.Namespace(start=None, fresh=False, grow=False, finish=None)
-    assert commands.first_state(network, args, tmp_path).name == 'fast-x2.onnx' and args.fresh and args.begins
+    assert commands.first_state(network, args, tmp_path).name == 'detail-x2.onnx' and args.fresh and args.begins
     (tmp_path / 'last.pt').touch()
     args = argparse.Namespace(start=None, fresh=False, grow=False, finish=None)
     assert commands.first_state(network, args, tmp_path) == tmp_path / 'last.pt' and not args.fresh and not args.begins

@@ -1,6 +1,7 @@
 /** The frame of every page for signed-in users: navigation, account menu, theme. */
 import {
   Activity,
+  BookOpen,
   ChevronsUpDown,
   Coins,
   Film,
@@ -104,6 +105,7 @@ function Navigation({ open, location }: { open: boolean; location: string }) {
       <Group items={work} location={location} />
       <Group title="Build" items={build} location={location} />
       {user.operator && <Group title="Operate" items={operate} location={location} counts={{ '/operator/accounts': pending }} />}
+      <Documents />
       <div className="nav-foot">
         <AccountMenu />
         <ThemeChoice />
@@ -117,6 +119,19 @@ interface GroupProps {
   items: readonly Item[];
   location: string;
   counts?: Record<string, number>;
+}
+
+/** The documents are pages of their own, outside of this one's router. */
+function Documents() {
+  return (
+    <div className="nav-group">
+      <div className="nav-title">Learn</div>
+      <a className="item" href="/docs">
+        <BookOpen size={16} strokeWidth={1.9} aria-hidden="true" />
+        Documentation
+      </a>
+    </div>
+  );
 }
 
 function Group({ title, items, location, counts = {} }: GroupProps) {

@@ -52,6 +52,7 @@ const roleNames = {
   output: 'Result',
   poster: 'Poster',
   thumbnail: 'Thumbnail',
+  clip: 'Clip of a preview',
   segment: 'Piece of the result',
   upload: 'Upload',
 } as const satisfies Record<CertificatePayload['objects'][number]['role'], string>;

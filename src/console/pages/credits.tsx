@@ -81,13 +81,7 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
         <tr key={entry.id}>
           <td data-label="Kind">{kinds[entry.kind]}</td>
           <td data-label="Job or note">
-            {entry.job_id !== null ? (
-              <Link href={`/jobs/${entry.job_id}`}>
-                <code>{shortId(entry.job_id)}</code>
-              </Link>
-            ) : (
-              <span className="muted">{entry.note || '–'}</span>
-            )}
+            <Subject entry={entry} />
           </td>
           <td data-label="Credits" className="num">
             {formatSigned(entry.amount)}
@@ -101,5 +95,16 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
         </tr>
       ))}
     </Table>
+  );
+}
+
+/** A preview has no page of its own. */
+function Subject({ entry: { job_id: id, note } }: { entry: ConsoleLedgerEntry }) {
+  if (id === null) return <span className="muted">{note || '–'}</span>;
+  if (id.startsWith('prv_')) return <code>{shortId(id)}</code>;
+  return (
+    <Link href={`/jobs/${id}`}>
+      <code>{shortId(id)}</code>
+    </Link>
   );
 }

@@ -15,7 +15,8 @@ import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
-import { type Body, QuotePanel, useQuote } from './quote.tsx';
+import { type Previewed, PreviewPart } from './preview.tsx';
+import { type Body, QuotePanel, type QuoteState, useQuote } from './quote.tsx';
 
 type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
@@ -55,15 +56,17 @@ export function EnhancePage() {
   const createJob = useCreateJob();
   const [, navigate] = useLocation();
   const keys = useRef(new Map<string, string>());
+  const submitJob = async (each: Body, credits: number | undefined): Promise<string> => {
+    const body = withinQuote(each, credits);
+    // A retry of the same submission keeps its key, so that a lost response never causes a second job.
+    const text = JSON.stringify(body);
+    const key = keys.current.get(text) ?? newIdempotencyKey();
+    keys.current.set(text, key);
+    return (await createJob(body, key)).id;
+  };
   const { run, busy, error } = useAction(async () => {
     const ids: string[] = [];
-    for (const body of bodies.map((each, index) => withinQuote(each, quote.data?.prices[index]))) {
-      // A retry of the same submission keeps its key, so that a lost response never causes a second job.
-      const text = JSON.stringify(body);
-      const key = keys.current.get(text) ?? newIdempotencyKey();
-      keys.current.set(text, key);
-      ids.push((await createJob(body, key)).id);
-    }
+    for (const [index, body] of bodies.entries()) ids.push(await submitJob(body, quote.data?.prices[index]));
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
   const submit = (event: FormEvent) => {
@@ -90,8 +93,16 @@ export function EnhancePage() {
           </Button>
         </div>
       </form>
+      <PreviewPart previewed={previewedOf(bodies, quote)} onMake={async (body, credits) => navigate(`/jobs/${await submitJob(body, credits)}`)} />
     </Page>
   );
+}
+
+/** Previews are of one video, whose length the quote knows. */
+function previewedOf(bodies: Body[], { data, isStale }: QuoteState): Previewed | null {
+  const [body] = bodies;
+  if (body === undefined || bodies.length > 1 || data === undefined || isStale) return null;
+  return { body, durationS: data.source?.duration ?? data.duration_seconds };
 }
 
 function firstDraft(approved: boolean, liveSample: boolean): Draft {

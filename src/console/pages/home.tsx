@@ -75,7 +75,7 @@ function FirstSteps({ hasJobs, hasKeys }: { hasJobs: boolean; hasKeys: boolean }
         <Step done={false} title="Call the API">
           <p className="muted">
             Submit the URL of a video, then poll the job or wait for its <Link href="/webhooks">webhook</Link>.{' '}
-            <a href="/docs">API reference</a>
+            <a href="/docs/reference">API reference</a>
           </p>
           <CodeBlock label="first call" text={firstCall()} />
         </Step>

@@ -204,7 +204,7 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
           choices={[
             { value: 'full', title: 'Full', text: 'Everything.' },
             { value: 'read_only', title: 'Read only', text: 'Reads jobs, results and the account. Changes nothing.' },
-            { value: 'create_only', title: 'Create only', text: 'Creates jobs, quotes and uploads. Reads and deletes nothing.' },
+            { value: 'create_only', title: 'Create only', text: 'Creates jobs, quotes, previews and uploads. Reads and deletes nothing.' },
           ]}
         />
         {error !== null && <ErrorNotice error={error} />}

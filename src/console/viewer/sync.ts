@@ -88,7 +88,7 @@ const initial: Playback = {
   leaderBroken: false,
 };
 
-function setTime(video: HTMLVideoElement, time: number): void {
+export function setTime(video: HTMLVideoElement, time: number): void {
   video.playbackRate = 1;
   if (Math.abs(video.currentTime - time) > 1e-4) video.currentTime = time;
 }
@@ -172,7 +172,7 @@ function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring)
   }, [leader, follower, frame, patch, wanted]);
 }
 
-function correct(main: HTMLVideoElement, other: HTMLVideoElement, frame: number): void {
+export function correct(main: HTMLVideoElement, other: HTMLVideoElement, frame: number): void {
   if (other.seeking || main.seeking) return;
   const drift = other.currentTime - main.currentTime;
   if (Math.abs(drift) > jumpAt) {

@@ -7,6 +7,7 @@ import { anonymous, requireCsrfToken, requireOperator, requireSession } from './
 import { jobHandlers } from './jobs.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operator.ts';
+import { previewHandlers } from './previews.ts';
 import { requestLogHandlers } from './request-log.ts';
 import { sessionHandlers } from './sessions.ts';
 import { uploadHandlers } from './uploads.ts';
@@ -20,6 +21,7 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...sessionHandlers(deps),
     ...keyHandlers(deps),
     ...jobHandlers(deps),
+    ...previewHandlers(deps),
     ...uploadHandlers(deps),
     ...webhookHandlers(deps),
     ...webhookEndpointHandlers(deps),

@@ -3,7 +3,7 @@ import { routePath } from 'hono/route';
 import type { HttpLogger } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 
-const jobId = /^job_[0-9a-hjkmnp-tv-z]{26}$/;
+const jobId = /^(?:job|prv)_[0-9a-hjkmnp-tv-z]{26}$/;
 
 export interface AccessLogOptions {
   logger: HttpLogger;

@@ -9,6 +9,7 @@ import type { OperationId } from '../register.ts';
 const creating: ReadonlySet<OperationId> = new Set([
   'createJob',
   'createQuote',
+  'createPreview',
   'createUpload',
   'getUpload',
   'completeUpload',
@@ -22,7 +23,7 @@ export function allows(access: KeyAccess, { id, method }: { id: OperationId; met
 
 const reasons: Readonly<Record<Exclude<KeyAccess, 'full'>, string>> = {
   read_only: 'This key may only read. Use a key with another access for this call.',
-  create_only: 'This key may only create jobs and uploads. Use a key with another access for this call.',
+  create_only: 'This key may only create jobs, previews and uploads. Use a key with another access for this call.',
 };
 
 /** Runs after `authenticate`. Throws ReelmendError `key_access_denied`. */

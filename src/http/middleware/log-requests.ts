@@ -2,8 +2,8 @@ import { createMiddleware } from 'hono/factory';
 import type { RequestLog } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 
-/** Ids of jobs, uploads and webhook endpoints. */
-const resourceId = /^(?:job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/;
+/** Ids of jobs, previews, uploads and webhook endpoints. */
+const resourceId = /^(?:job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/;
 
 /**
  * Adds each request with a valid key to the account's request log. Runs after `authenticate` and around everything else,

@@ -1,99 +1,59 @@
-/** The API reference: Swagger UI for the served document. Uses local files only and no inline script. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+/** The documents: pages and files that scripts/build-docs made. */
+import type { Context } from 'hono';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
+import type { App, AppEnv } from '../env.ts';
 import type { Handlers } from '../register.ts';
+import { createStaticFiles, extensionOf, type StaticFiles } from '../static-files.ts';
 
-/** Forbids other hosts and inline scripts. Swagger UI's style sheet contains its icons as `data:` URLs. */
+/** Forbids other hosts, and inline scripts and styles. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Reelmend API</title>
-<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="stylesheet" href="docs/page.css">
-</head>
-<body>
-<div id="reference"></div>
-<noscript>This page needs JavaScript. The document is at <a href="v1/openapi.yaml">v1/openapi.yaml</a>.</noscript>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-</body>
-</html>
-`;
+const prefix = '/docs/';
+const notBuilt = () => new ReelmendError('not_found', 'The documents are not built: run scripts/bootstrap.');
+const filesOf = ({ docsDir }: HttpDeps): StaticFiles | undefined =>
+  docsDir === undefined ? undefined : createStaticFiles({ dir: docsDir, policy });
 
-// No validator: it would send the URL of the document to another host.
-const start = `SwaggerUIBundle({
-  url: 'v1/openapi.json',
-  dom_id: '#reference',
-  deepLinking: true,
-  validatorUrl: null,
-  tryItOutEnabled: false,
-});
-`;
-
-// Swagger UI's tables are too wide for phones: tables in descriptions scroll, others are stacked cell by cell.
-const style = `.swagger-ui .markdown table, .swagger-ui .renderedMarkdown table { display: block; overflow-x: auto; }
-.swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere; }
-@media (max-width: 768px) {
-  .swagger-ui .wrapper { padding: 0 12px; }
-  .swagger-ui .opblock-tag { flex-wrap: wrap; }
-  .swagger-ui .opblock-tag small { flex-basis: 80%; padding: 0; }
-  .swagger-ui :is(table.responses-table, table.parameters),
-  .swagger-ui :is(table.responses-table, table.parameters) > tbody,
-  .swagger-ui :is(table.responses-table, table.parameters) > tbody > tr,
-  .swagger-ui :is(table.responses-table, table.parameters) > tbody > tr > td {
-    display: block; width: auto; min-width: 0; max-width: 100%;
-  }
-  .swagger-ui :is(table.responses-table, table.parameters) > thead { display: none; }
-  .swagger-ui :is(.response-col_description, .response-col_links, .parameters-col_description) { overflow-x: auto; }
-}
-`;
-
-const own: Readonly<Record<string, string>> = { 'page.css': style, 'start.js': start };
-const resolve = createRequire(import.meta.url).resolve;
-const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', png: 'image/png' } as const;
-const kept = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
-
-/** Cached in memory, 1.6 MB in total. */
-function packageFile(name: string): Promise<Uint8Array<ArrayBuffer>> {
-  let content = kept.get(name);
-  if (content === undefined) {
-    content = readFile(resolve(`swagger-ui-dist/${name}`)).then((bytes) => new Uint8Array(bytes));
-    // The next request retries a failed read.
-    content.catch(() => kept.delete(name));
-    kept.set(name, content);
-  }
-  return content;
-}
-
-export function docsHandlers(_deps: HttpDeps): Pick<Handlers, 'getDocs' | 'getDocsFile'> {
+export function docsHandlers(deps: HttpDeps): Pick<Handlers, 'getDocs'> {
+  const files = filesOf(deps);
   return {
-    getDocs: (c) =>
-      c.body(page, 200, {
-        'Content-Type': 'text/html; charset=utf-8',
-        'Content-Security-Policy': policy,
-        'Cache-Control': 'no-cache',
-      }),
-
-    getDocsFile: async (c) => {
-      const { file } = c.req.valid('param');
-      const type = types[file.slice(file.lastIndexOf('.') + 1) as keyof typeof types];
-      const content = own[file] ?? (await packageFile(file));
-      return c.body(content, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
+    getDocs: async (c) => {
+      if (files === undefined) throw notBuilt();
+      // The type of a file's response cannot be derived; the tests compare it with the contract.
+      return (await files.file(c, 'index.html', notBuilt)) as never;
     },
   };
+}
+
+/** Registers GET and HEAD of everything below /docs. Pages have addresses without `.html`. */
+export function registerDocs(app: App, deps: HttpDeps): void {
+  const files = filesOf(deps);
+  if (files === undefined) return;
+  app.get('/docs/*', async (c) => {
+    const path = c.req.path.slice(prefix.length).replace(/\/$/, '');
+    if (path === '') return c.redirect('/docs', 301);
+    if (extensionOf(path) !== undefined) return files.file(c, path);
+    return pageOf(c, files, path);
+  });
+}
+
+/** A person who follows an old link gets a page; a program gets the error. */
+async function pageOf(c: Context<AppEnv>, files: StaticFiles, path: string): Promise<Response> {
+  try {
+    return await files.file(c, `${path}.html`);
+  } catch (error) {
+    const isPerson = (c.req.header('Accept') ?? '').includes('text/html');
+    if (!isPerson || !(error instanceof ReelmendError) || error.code !== 'not_found') throw error;
+    const page = await files.file(c, '404.html');
+    return new Response(page.body, { status: 404, headers: page.headers });
+  }
 }

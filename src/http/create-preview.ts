@@ -1,0 +1,76 @@
+/** POST /v1/previews after validation: as a job is created, with the price of a few stretches. */
+import type { JobRecord } from '../domain/job.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
+import { actorOf } from './actor.ts';
+import { type CreationRequest, idempotencyOf, limitUnapprovedAccount } from './create-job.ts';
+import type { HttpDeps } from './deps.ts';
+import {
+  assertModelInstalled,
+  assertTestBalance,
+  assertTierAllowed,
+  assertWithinMaxCredits,
+  findVideo,
+  measureVideo,
+  type PreviewInput,
+  tierOf,
+} from './measurement.ts';
+import { currentTraceparent } from './middleware/trace.ts';
+
+export type PreviewRequest = Omit<CreationRequest, 'body'> & { body: PreviewInput };
+
+/**
+ * Creates the preview, or returns the one that the same idempotency key has created. Throws ReelmendError with the codes
+ * that openapi.yaml lists for createPreview.
+ */
+export async function createPreview(
+  deps: HttpDeps,
+  { principal, body, idempotencyKey, signal }: PreviewRequest,
+): Promise<{ preview: JobRecord; replayed: boolean }> {
+  const { store } = deps;
+  const { account, mode } = principal;
+  assertTierAllowed(principal, body);
+  const idempotency = idempotencyOf(idempotencyKey, body);
+  const earlier = idempotency === null ? null : await store.jobs.findReplay(account.id, mode, idempotency);
+  if (earlier !== null) return { preview: earlier, replayed: true };
+  const settings = body.settings.map(settingOf);
+  for (const [index, setting] of settings.entries()) assertModelInstalled(deps, setting, `/settings/${index}/model`);
+  const video = await findVideo(deps, principal, body);
+  // It measures what a job with the first setting would.
+  const { durationSeconds, source } = await measureVideo(deps, { principal, body: { ...videoOf(body), ...settings[0]! }, video, signal });
+  const durationS = source?.duration ?? durationSeconds;
+  const tier = tierOf(body);
+  const credits = previewCredits({ durationS, settings, tier });
+  assertWithinMaxCredits(credits, body.max_credits, 'preview');
+  if (mode === 'test') assertTestBalance(video);
+  await limitUnapprovedAccount(deps, account);
+  const { job, replayed } = await store.jobs.create({
+    account: { id: account.id, retentionDays: account.retentionDays },
+    ...{ mode, tier, source, idempotency },
+    resolution: settings.some(({ resolution }) => resolution === '4k') ? '4k' : '1080p',
+    videoUrl: video.url?.href ?? null,
+    upload: video.upload,
+    webhookUrl: null,
+    model: null,
+    enhancements: {},
+    metadata: {},
+    durationSeconds: secondsPerSetting(durationS) * settings.length,
+    credits: mode === 'test' ? 0 : credits,
+    preview: { settings },
+    traceparent: currentTraceparent(),
+    actor: actorOf(principal),
+  });
+  return { preview: job, replayed };
+}
+
+const videoOf = ({ video_url, upload_id, secure }: PreviewInput) => omitUndefined({ video_url, upload_id, secure });
+
+/** The setting with the fields that were given, so that it can be put into the body of a job. */
+function settingOf({ resolution, model, enhancements, output }: PreviewInput['settings'][number]): PreviewSetting {
+  return {
+    resolution,
+    ...omitUndefined({ model }),
+    ...(enhancements === undefined ? {} : { enhancements: omitUndefined(enhancements) }),
+    ...(output === undefined ? {} : { output: omitUndefined(output) }),
+  };
+}

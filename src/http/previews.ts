@@ -1,0 +1,69 @@
+/** Previews as the API shows and deletes them. */
+import type { Preview, PreviewClip, PreviewDeletion, PreviewStretch } from '../contract/types.gen.ts';
+import type { JobRecord } from '../domain/job.ts';
+import { linkValidityS } from '../domain/limits.ts';
+import type { PreviewFacts } from '../domain/previews.ts';
+import { previewFileName } from '../domain/uploads.ts';
+import type { Principal } from '../store/types.ts';
+import { actorOf } from './actor.ts';
+import type { HttpDeps } from './deps.ts';
+import { issuedCertificate } from './routes/evidence.ts';
+import { limitsOf, serializeJob } from './serialize.ts';
+import { previewNotFound } from './validation.ts';
+
+/** A preview in the principal's mode. Throws ReelmendError `preview_not_found`. */
+export async function findPreview({ store }: HttpDeps, { account, mode }: Principal, id: string): Promise<JobRecord> {
+  const preview = await store.jobs.get(account.id, mode, id);
+  if (preview === null) throw previewNotFound();
+  return preview;
+}
+
+/** The preview with fresh links, which are recorded before they are handed out. */
+export async function describePreview(deps: HttpDeps, principal: Principal, preview: JobRecord): Promise<Preview> {
+  const { clips, stretches } = preview.preview ?? {};
+  if (clips === undefined || stretches === undefined) return serializePreview(preview, null);
+  const linked = await linkStretches(deps, preview, { clips, stretches });
+  const data = { ...actorOf(principal) };
+  await deps.store.audit.record({ accountId: preview.accountId, kind: 'result.accessed', jobId: preview.id, data });
+  return serializePreview(preview, { stretches: linked, links_expire_in: linkValidityS(limitsOf(deps)) });
+}
+
+type Linked = Pick<Preview, 'stretches' | 'links_expire_in'>;
+
+export function serializePreview(preview: JobRecord, linked: Linked | null): Preview {
+  const { id: _id, resolution: _resolution, duration_seconds, output: _output, enhancements: _applied, metadata: _metadata, ...common } = serializeJob(preview);
+  return {
+    ...common,
+    id: preview.id,
+    processed_seconds: duration_seconds,
+    settings: preview.preview?.settings ?? [],
+    ...(linked ?? { stretches: null, links_expire_in: null }),
+  };
+}
+
+type Made = Required<Pick<PreviewFacts, 'clips' | 'stretches'>>;
+
+async function linkStretches(deps: HttpDeps, preview: JobRecord, { clips, stretches }: Made): Promise<PreviewStretch[]> {
+  const expiresInS = linkValidityS(limitsOf(deps));
+  const link = async (clip: Made['clips'][number]): Promise<PreviewClip> => {
+    const { key, width, height, size_bytes } = clip;
+    const { url } = await deps.storage.link(key, { fileName: previewFileName(preview, clip), contentType: 'video/mp4', expiresInS });
+    return { url, width, height, size_bytes };
+  };
+  return Promise.all(
+    stretches.map(async ({ start, duration, reason }, index) => {
+      const ofStretch = clips.filter(({ stretch }) => stretch === index);
+      const [original, ...results] = await Promise.all(ofStretch.sort((a, b) => (a.setting ?? -1) - (b.setting ?? -1)).map(link));
+      return { start, duration, reason, original: original!, results };
+    }),
+  );
+}
+
+/** Throws ReelmendError `preview_not_found`. */
+export async function deletePreview(deps: HttpDeps, { principal, id, signal }: { principal: Principal; id: string; signal: AbortSignal }): Promise<PreviewDeletion> {
+  const { account, mode } = principal;
+  const deletion = await deps.store.jobs.delete(account.id, mode, id, actorOf(principal));
+  if (deletion === null) throw previewNotFound();
+  const certificate = await issuedCertificate(deps, { principal, jobId: id, signal });
+  return { id, deleted: true, deleted_at: deletion.deletedAt.toISOString(), refunded_credits: deletion.refundedCredits, certificate };
+}

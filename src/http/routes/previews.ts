@@ -1,0 +1,33 @@
+/** Previews: create, get, delete. */
+import { createPreview } from '../create-preview.ts';
+import type { HttpDeps } from '../deps.ts';
+import { deletePreview, describePreview, findPreview, serializePreview } from '../previews.ts';
+import type { Handlers } from '../register.ts';
+
+export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' | 'getPreview' | 'deletePreview'> {
+  return {
+    createPreview: async (c) => {
+      const principal = c.get('principal');
+      const body = c.req.valid('json');
+      const idempotencyKey = c.req.valid('header')['Idempotency-Key'];
+      const { preview, replayed } = await createPreview(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal });
+      c.set('jobId', preview.id);
+      c.header('Location', `/v1/previews/${preview.id}`);
+      if (replayed) c.header('Idempotent-Replayed', 'true');
+      return c.json(await describePreview(deps, principal, preview), 201);
+    },
+
+    getPreview: async (c) => {
+      const principal = c.get('principal');
+      const preview = await findPreview(deps, principal, c.req.valid('param').id);
+      // A HEAD request gets no links.
+      if (c.req.method === 'HEAD') return c.json(serializePreview(preview, null), 200);
+      return c.json(await describePreview(deps, principal, preview), 200);
+    },
+
+    deletePreview: async (c) => {
+      const principal = c.get('principal');
+      return c.json(await deletePreview(deps, { principal, id: c.req.valid('param').id, signal: c.req.raw.signal }), 200);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** The engine's options for a job. */
+import type { JobRecord } from '../domain/job.ts';
+import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../domain/limits.ts';
+import { crfOf } from '../domain/output-size.ts';
+import type { EnhanceRequest } from '../media/types.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
+  const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
+  const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
+  return {
+    target: job.resolution,
+    denoise: denoise ?? 'auto',
+    sharpen: sharpen ?? 'auto',
+    faceRestoration: face_restoration ?? 'auto',
+    adaptiveContrast: adaptive_contrast ?? 'auto',
+    ...(job.model === null ? {} : { model: job.model }),
+    ...engineOptions(worker.config),
+    encoder: encoderOptions(worker, job),
+    // The measured length was allowed, whatever the limit is now.
+    limits: { ...limits, maxDurationS: billedS + measurementToleranceS },
+  };
+}
+
+/** The settings of the job's encoder, as its record states them. */
+export function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
+  return { quality: crfOf(outputSettings.quality, config.encoder.crf), max_bitrate: outputSettings.max_bitrate ?? null };
+}
+
+function encoderOptions(worker: WorkerContext, job: JobRecord) {
+  const { quality: crf, max_bitrate: maxBitrate } = encoding(worker, job);
+  return { ...worker.config.encoder, crf, maxBitrate: maxBitrate ?? 0 };
+}
+
+/** The options that all jobs of a worker share. */
+export function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
+  return { device, threads, encoder };
+}

@@ -1,0 +1,134 @@
+/**
+ * The enhancement of a preview: chooses the most telling stretches of the stored original, and makes each of them once
+ * untouched and once with each setting. Every clip is a segment of its own: all that the engine decides, it decides for the
+ * whole video, so a clip shows what the job would make.
+ */
+import { join } from 'node:path';
+import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts, type Stretch, type StretchSample, stretchesOf } from '../domain/previews.ts';
+import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
+import { openToChild } from '../media/users.ts';
+import type { StoredFile } from '../store/index.ts';
+import { mediaOptions } from './media-options.ts';
+import type { StepContext } from './step.ts';
+
+interface Files {
+  inputPath: string;
+  outputDir: string;
+  /** seconds of the whole video */
+  durationS: number;
+}
+
+type Options = EnhanceRequest['options'];
+type Span = Pick<Stretch, 'start' | 'duration'>;
+
+export async function makePreview(context: StepContext, facts: PreviewFacts, files: Files): Promise<void> {
+  const report = progressReporter(context, facts, files);
+  const stretches = await findStretches(context, files, report);
+  context.logger.info({ stretches }, 'stretches chosen');
+  const clips: PreviewClip[] = [];
+  const stored: StoredFile[] = [];
+  for (const [stretch, span] of stretches.entries()) {
+    for (const setting of [null, ...facts.settings.keys()]) {
+      const made = await storeClip(context, files, { number: clips.length + 1, span, options: optionsOf(context, facts, files, setting) });
+      stored.push(made.stored);
+      clips.push({ ...made.facts, stretch, setting });
+      report();
+    }
+  }
+  await context.worker.store.leases.finishPreview(context.fence, { stretches, clips, stored });
+}
+
+/** Counts what is done: samples and clips weigh the same. */
+function progressReporter({ progress }: StepContext, { settings }: PreviewFacts, { durationS }: Files): () => void {
+  const all = candidateStarts(durationS).length + stretchesOf(durationS).count * (1 + settings.length);
+  const start = performance.now();
+  let done = 0;
+  return () => {
+    done += 1;
+    const perPiece = (performance.now() - start) / 1000 / done;
+    progress(done / all, perPiece * (all - done));
+  };
+}
+
+/** Samples the candidates one after the other, as jobs use their worker's cores one at a time. */
+async function findStretches(context: StepContext, files: Files, report: () => void): Promise<Stretch[]> {
+  const samples: StretchSample[] = [];
+  for (const start of candidateStarts(files.durationS)) {
+    samples.push(await sample(context, files, start));
+    report();
+  }
+  return chooseStretches(samples, files.durationS);
+}
+
+/** Enough for movement to count; each candidate is twice as long. */
+const sampleSeconds = 1;
+/** Finds faces and hardly changes them, so that they do not count as hard to encode. */
+const barelyRestored = 0.01;
+const untouched = { target: 'source', model: 'none', denoise: 'off', sharpen: 'off', adaptiveContrast: 'off', faceRestoration: 'off' } as const;
+
+/**
+ * Encodes the middle of a candidate at one quality, with nothing but the search for faces, and plans the restoration of what
+ * was encoded: the plan of the original is one for the whole video. On a CPU, where faces are found.
+ */
+async function sample(context: StepContext, files: Files, start: number): Promise<StretchSample> {
+  const { worker, job, signal } = context;
+  const { seconds } = stretchesOf(files.durationS);
+  const duration = Math.min(sampleSeconds, seconds);
+  const span = { start: start + (seconds - duration) / 2, duration };
+  const outputName = `sample-${start.toFixed(3)}.mp4`;
+  const base = mediaOptions(worker, job, files.durationS);
+  const encoder = { ...worker.config.encoder, crf: 18, maxBitrate: 0 };
+  const options: Options = { ...base, ...untouched, faceRestoration: barelyRestored, device: 'cpu', encoder };
+  const result = await enhanceSpan(context, files, { span, outputName, options });
+  const inputPath = join(files.outputDir, outputName);
+  await openToChild(inputPath);
+  const plan = await worker.media.plan({ inputPath, options: { ...base, target: '1080p', device: 'cpu' }, timeoutMs: worker.tuning.enhanceTimeoutMs.base, signal });
+  return {
+    start,
+    facesPerFrame: result.faces / result.frames,
+    bytesPerSecond: result.sizeBytes / Math.max(result.durationS, 0.001),
+    damage: plan.stages.reduce((sum, { name, strength }) => (restoring.has(name) ? sum + strength : sum), 0),
+  };
+}
+
+/** The stages whose strength follows from the damage of the source. */
+const restoring: ReadonlySet<string> = new Set(['denoise', 'model', 'face_restoration']);
+
+/** Nearly lossless. */
+const originalCrf = 12;
+
+/** The options of a job with that setting; null: those of the untouched stretch. */
+function optionsOf({ worker, job }: StepContext, { settings }: PreviewFacts, { durationS }: Files, setting: number | null): Options {
+  if (setting === null) {
+    return { ...mediaOptions(worker, job, durationS), ...untouched, encoder: { ...worker.config.encoder, crf: originalCrf, maxBitrate: 0 } };
+  }
+  const { resolution, model = null, enhancements = {}, output: outputSettings = {} } = settings[setting]!;
+  return mediaOptions(worker, { ...job, resolution, model, enhancements, outputSettings }, durationS);
+}
+
+interface NewClip {
+  /** 1, 2, 3 … */
+  number: number;
+  span: Span;
+  options: Options;
+}
+
+async function storeClip(context: StepContext, files: Files, { number, span, options }: NewClip) {
+  const { worker, fence, signal } = context;
+  const outputName = `clip-${number}.mp4`;
+  const result = await enhanceSpan(context, files, { span, outputName, options });
+  worker.metrics.enhanced(result);
+  signal.throwIfAborted();
+  const key = await worker.store.objects.registerPendingObject(fence, { clip: number });
+  const stored = await worker.storage.putFile(key, join(files.outputDir, outputName), { contentType: 'video/mp4', signal });
+  return { stored, facts: { key, width: result.width, height: result.height, size_bytes: stored.size } };
+}
+
+function enhanceSpan({ worker, signal }: StepContext, { inputPath, outputDir }: Files, { span, outputName, options }: { span: Span; outputName: string; options: Options }): Promise<EnhanceResult> {
+  const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
+  return worker.media.enhance({
+    ...{ inputPath, outputDir, outputName, signal },
+    options: { ...options, segment: { startS: span.start, endS: span.start + span.duration } },
+    timeoutMs: Math.ceil(base + perSecond * span.duration),
+  });
+}

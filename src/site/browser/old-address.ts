@@ -1,0 +1,6 @@
+/** Links of the former API reference: `/docs#/Jobs/createJob`. */
+export function leaveOldAddress(): void {
+  const [, tag, operation] = /^#\/([A-Za-z]+)(?:\/([A-Za-z]+))?$/.exec(location.hash) ?? [];
+  if (tag === undefined) return;
+  location.replace(`/docs/reference/${tag.toLowerCase()}${operation === undefined ? '' : `#${operation}`}`);
+}

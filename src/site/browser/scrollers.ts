@@ -1,0 +1,9 @@
+/** What is wider than the page scrolls by itself, and a keyboard must be able to do that. */
+export function letScrollersBeFocused(): void {
+  const update = (element: HTMLElement) => {
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    else element.removeAttribute('tabindex');
+  };
+  const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => update(target as HTMLElement)));
+  for (const element of document.querySelectorAll<HTMLElement>('.table, .code pre')) observer.observe(element);
+}

@@ -1,0 +1,105 @@
+/** A schema as a list of its fields. */
+import { escapeHtml } from '../html.ts';
+import { resolve, type Schema } from './contract.ts';
+
+type Render = (markdown: string) => string;
+
+const code = (value: unknown) => `<code>${escapeHtml(typeof value === 'string' ? value : JSON.stringify(value))}</code>`;
+
+/** The variants of a value: of `anyOf`, or of a list of types. `null` is said apart. */
+function variantsOf(schema: Schema): Schema[] {
+  const { anyOf, oneOf, type } = schema;
+  const variants = anyOf ?? (oneOf?.every((branch) => Object.keys(branch).join() === 'required') === true ? undefined : oneOf);
+  if (variants !== undefined) return variants.map(resolve);
+  return Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : [schema];
+}
+
+function typeName(schema: Schema): string {
+  const names = variantsOf(schema).map((variant) => {
+    if (variant.type === 'array') return `array of ${typeName(resolve(variant.items ?? {}))}`;
+    if (variant.const !== undefined) return JSON.stringify(variant.const);
+    return `${String(variant.type ?? (variant.properties === undefined ? 'any' : 'object'))}${variant.format === undefined ? '' : ` (${variant.format})`}`;
+  });
+  return [...new Set(names)].join(' or ');
+}
+
+function limitsOf(schema: Schema): string[] {
+  const said: string[] = [];
+  const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems, maxProperties } = schema;
+  if (minimum !== undefined) said.push(`at least ${minimum}`);
+  if (exclusiveMinimum !== undefined) said.push(`more than ${exclusiveMinimum}`);
+  if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) said.push(`at most ${maximum}`);
+  if ((minLength ?? 0) > 1) said.push(`at least ${minLength} characters`);
+  if (maxLength !== undefined) said.push(`at most ${maxLength} characters`);
+  if ((minItems ?? 0) > 0) said.push(`at least ${minItems} ${minItems === 1 ? 'item' : 'items'}`);
+  if (maxItems !== undefined) said.push(`at most ${maxItems} items`);
+  if (maxProperties !== undefined) said.push(`at most ${maxProperties} names`);
+  return said;
+}
+
+/** Values, limits and the default, in one line. */
+function rulesOf(schema: Schema): string {
+  const variants = variantsOf(schema);
+  const values = variants.flatMap((variant) => variant.enum ?? resolve(variant.items ?? {}).enum ?? []).filter((value) => value !== null);
+  const limits = [...new Set(variants.flatMap(limitsOf))];
+  const parts = [
+    ...(values.length > 0 ? [`One of ${values.map(code).join(', ')}.`] : []),
+    ...(limits.length > 0 ? [`${limits.join(', ').replace(/^./, (letter) => letter.toUpperCase())}.`] : []),
+    ...(schema.default === undefined ? [] : [`Default: ${code(schema.default)}.`]),
+  ];
+  return parts.length === 0 ? '' : `<p class="rules">${parts.join(' ')}</p>`;
+}
+
+/** The part of a value that has fields of its own. */
+function objectOf(schema: Schema): Schema | undefined {
+  for (const variant of variantsOf(schema)) {
+    if (variant.properties !== undefined) return variant;
+    const items = variant.items === undefined ? undefined : objectOf(resolve(variant.items));
+    if (items !== undefined) return items;
+  }
+  return undefined;
+}
+
+interface Field {
+  name: string;
+  schema: Schema;
+  note?: string;
+  /** where a parameter stands */
+  place?: string;
+}
+
+function field({ name, schema: given, note, place }: Field, render: Render, depth: number): string {
+  const schema = resolve(given);
+  const inner = objectOf(schema);
+  // No schema of the contract contains itself; the depth is a guard.
+  const fields = inner === undefined || depth > 6 ? '' : `<details><summary>Fields of ${code(name)}</summary>${fieldList(inner, render, depth + 1)}</details>`;
+  const mark = note === undefined ? '' : ` <span class="note">${note}</span>`;
+  const text = schema.description === undefined ? '' : render(schema.description);
+  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${place === undefined ? '' : `, ${place}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
+}
+
+export function fieldList(schema: Schema, render: Render, depth = 0): string {
+  const { properties = {}, required = [], oneOf = [] } = schema;
+  const choice = oneOf.flatMap((branch) => branch.required ?? []);
+  const noteOf = (name: string) => (required.includes(name) ? 'required' : choice.includes(name) ? 'one of these is required' : undefined);
+  const fields = Object.entries(properties).map(([name, property]) => {
+    const note = noteOf(name);
+    return field({ name, schema: property, ...(note === undefined ? {} : { note }) }, render, depth);
+  });
+  return `<dl class="fields">${fields.join('')}</dl>`;
+}
+
+/** Of a body: its fields, or what it is where it has none. */
+export function schemaHtml(given: Schema, render: Render): string {
+  const schema = resolve(given);
+  const inner = objectOf(schema);
+  return inner === undefined ? `<p class="rules">${escapeHtml(typeName(schema))}</p>` : fieldList(inner, render);
+}
+
+export function parameterList(parameters: readonly (Field & { description?: string | undefined })[], render: Render): string {
+  const fields = parameters.map(({ description, schema, ...rest }) => {
+    const described = description === undefined ? schema : { ...schema, description };
+    return field({ ...rest, schema: described }, render, 0);
+  });
+  return `<dl class="fields">${fields.join('')}</dl>`;
+}

@@ -1,0 +1,48 @@
+/** Previews in the console: those of the account in both modes, like those of its keys. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Preview, PreviewDeletion } from '../../src/contract/types.gen.ts';
+import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import { errorOf } from '../helpers/http.ts';
+
+const request = { video_url: 'https://media.example.com/holiday.mp4', settings: [{ resolution: '1080p' }] };
+
+let world: ConsoleWorld;
+let ours: Person;
+let stranger: Person;
+beforeAll(async () => {
+  world = await makeConsole();
+  [ours, stranger] = await Promise.all([world.person({ credits: 100 }), world.person()]);
+});
+beforeEach(() => world.sql`DELETE FROM rate_limits`);
+afterAll(() => world.close());
+
+const create = (json: object, headers: Record<string, string> = {}) => ours.browser.request('/console/api/previews', { method: 'POST', json, headers });
+
+it.each(['test', 'live'] as const)('are made in %s mode, read and deleted by their account alone, and are no jobs', async (mode) => {
+  const created = await create({ mode, request });
+  expect(created.status).toBe(201);
+  const { id, sandbox, credits_charged } = (await created.json()) as Preview;
+  expect([sandbox, credits_charged]).toEqual(mode === 'test' ? [true, 0] : [false, 18]);
+  const path = `/console/api/previews/${id}`;
+  expect(await ours.browser.call<Preview>(path)).toMatchObject({ id, status: 'queued', settings: request.settings });
+  expect(await ours.browser.call('/console/api/jobs')).toMatchObject({ data: [] });
+  for (const method of ['GET', 'DELETE']) expect((await stranger.browser.request(path, { method })).status).toBe(404);
+  const deletion = await ours.browser.call<PreviewDeletion>(path, { method: 'DELETE' });
+  expect(deletion).toMatchObject({ id, deleted: true, refunded_credits: credits_charged });
+  expect((await ours.browser.request(path)).status).toBe(404);
+});
+
+it('are refused as those of keys are, with the field inside of the request', async () => {
+  for (const [change, status, code, param] of [
+    [{ settings: [] }, 400, 'invalid_request', '/request/settings'],
+    [{ max_credits: 17 }, 402, 'max_credits_exceeded', '/request/max_credits'],
+    [{ video_url: undefined, upload_id: 'upl_01jdq4s9xkf5v8t2m6w0c3rhbz' }, 404, 'upload_not_found', '/request/upload_id'],
+  ] as const) {
+    const response = await create({ mode: 'live', request: { ...request, ...change } });
+    expect(response.status).toBe(status);
+    expect(await errorOf(response)).toMatchObject({ code, param });
+  }
+  const headers = { 'Idempotency-Key': 'preview-1' };
+  expect((await create({ mode: 'test', request }, headers)).status).toBe(201);
+  expect((await create({ mode: 'test', request: { ...request, secure: true } }, headers)).status).toBe(409);
+});

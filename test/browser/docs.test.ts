@@ -1,0 +1,123 @@
+/** The documents in a browser: accessible in both themes and on phones, searched, copied, without anything of other hosts. */
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { serve } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeApi } from '../helpers/http.ts';
+import { hangMs } from '../helpers/wait.ts';
+import { axeViolations, launchBrowser, openTab, screenshot, type World } from './world.ts';
+
+const root = join(import.meta.dirname, '../..');
+const docsDir = join(root, 'build/docs');
+let world: Pick<World, 'browser' | 'url'>;
+let close: () => void;
+
+beforeAll(async () => {
+  await promisify(execFile)(join(root, 'scripts/build-docs'), [], { timeout: hangMs });
+  const { app } = makeApi({ docsDir });
+  const server = await new Promise<ReturnType<typeof serve>>((resolve) => {
+    const started: ReturnType<typeof serve> = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve(started));
+  });
+  world = { browser: await launchBrowser(), url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  close = () => server.close();
+});
+afterAll(async () => {
+  await world?.browser.close();
+  close?.();
+});
+
+const looks = (['light', 'dark'] as const).flatMap((theme) => [390, 1440].map((width) => ({ theme, width })));
+/** One page of each kind is looked at in every look; the others, which are built alike, in one of them. */
+const kinds = ['', 'quick-start', 'errors', 'reference/jobs'];
+const names = () => globSync('**/*.html', { cwd: docsDir }).map((name) => name.replace(/\.html$/, '').replace(/^index$/, ''));
+const pathOf = (name: string) => (name === '' ? '/docs' : `/docs/${name}`);
+
+describe.each(looks.map((look, i) => ({ ...look, i })))('in $theme, $width pixels wide', ({ theme, width, i }) => {
+  it('pages are accessible, fit, and are quiet', async () => {
+    const { page, complaints } = await openTab(world, { theme, width });
+    const others = names().filter((name) => !kinds.includes(name)).toSorted();
+    expect(others.length).toBeGreaterThan(15);
+    for (const name of [...kinds, ...others.filter((_, at) => at % looks.length === i)]) {
+      await page.goto(`${world.url}${pathOf(name)}`);
+      if (kinds.includes(name)) await screenshot(page, `docs-${name.replaceAll('/', '-') || 'home'}-${theme}-${width}`);
+      expect(await axeViolations(page), name).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(overflow, `${name}: pixels that stick out to the side`).toBe(0);
+    }
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('a reader', () => {
+  it('searches without a mouse, and gets to the place', async () => {
+    const { page, complaints } = await openTab(world, { width: 390 });
+    await page.goto(`${world.url}/docs`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('job_not_done');
+    await page.getByRole('link', { name: /^job_not_done/ }).first().waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/errors#job_not_done');
+    expect(await page.evaluate(() => document.querySelector(':target')?.textContent)).toContain('has not finished');
+    await page.keyboard.press('/');
+    await page.keyboard.type('xyzzyplugh');
+    await page.getByText('Nothing was found.').waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('chooses a language once, copies a sample, and keeps the theme', async () => {
+    const { page, complaints } = await openTab(world, { theme: 'light' });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${world.url}/docs/reference/jobs`);
+    await page.getByRole('tab', { name: 'curl' }).first().press('ArrowRight');
+    await page.goto(`${world.url}/docs/reference/uploads`);
+    expect(await page.getByRole('tab', { name: 'TypeScript' }).first().getAttribute('aria-selected')).toBe('true');
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('createReelmend()');
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    const dark = await paper();
+    expect(dark).not.toBe(light);
+    await page.reload();
+    expect(await paper()).toBe(dark);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('opens and closes the navigation of a phone', async () => {
+    const { page } = await openTab(world, { width: 390 });
+    await page.goto(`${world.url}/docs/errors`);
+    await page.getByRole('button', { name: 'Menu' }).press('Enter');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('navigation', { name: 'Documentation' }).isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('link', { name: 'Webhooks' }).first().click();
+    await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+    await page.context().close();
+  });
+
+  it('comes by a link to the former reference', async () => {
+    const { page } = await openTab(world);
+    await page.goto(`${world.url}/docs#/Jobs/createJob`);
+    await page.waitForURL('**/docs/reference/jobs#createJob');
+    await page.context().close();
+  });
+
+  it('reads without scripts', async () => {
+    const context = await world.browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${world.url}/docs/reference/jobs`);
+    expect(await page.getByText('createReelmend()').first().isVisible()).toBe(true);
+    expect(await page.getByRole('button').filter({ visible: true }).count()).toBe(0);
+    await context.close();
+  });
+});

@@ -1,0 +1,56 @@
+/** Settings compared on a few seconds, and the whole video made with one of them, in a real browser. */
+import postgres from 'postgres';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../helpers/wait.ts';
+import { axeViolations, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ REELMEND_DEMO: '1' }, { quickDemo: true });
+});
+afterAll(() => world?.close());
+
+it('shows the original and two settings side by side and in step; the job has the settings that were chosen', async () => {
+  const tab = await openTab(world);
+  const { page, complaints } = tab;
+  await signUp(tab, world, 'ada@example.com', 'Analytical Engines');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByText('$0.00').waitFor();
+  const add = page.getByRole('button', { name: 'Add these settings' });
+  await add.click();
+  // The same settings twice would show nothing.
+  expect(await add.isDisabled()).toBe(true);
+  await page.getByText('Enhancements, bitrate and webhook').click();
+  await page.getByLabel('Model').selectOption('none');
+  await page.getByText('$0.00').waitFor();
+  await add.click();
+  await page.getByRole('button', { name: 'Make a preview' }).click();
+
+  const preview = page.getByRole('region', { name: 'Preview', exact: true });
+  await preview.locator('video').first().waitFor();
+  const stretches = preview.getByRole('region');
+  expect(await stretches.count()).toBe(3);
+  const first = stretches.first();
+  expect(await first.locator('figcaption').allTextContents()).toEqual(['Original', '1080p, automatic', '1080p, model none']);
+  const times = () => first.locator('video').evaluateAll((videos) => videos.map((video) => (video as HTMLVideoElement).currentTime));
+  await first.getByRole('button', { name: /^Play/ }).click();
+  await eventually(async () => (await times()).every((time) => time > 0.1));
+  await first.getByRole('button', { name: /^Pause/ }).click();
+  await eventually(async () => {
+    const [leader, ...others] = await times();
+    return others.length === 2 && others.every((time) => Math.abs(time - leader!) < 0.01);
+  });
+  expect(await axeViolations(page)).toEqual([]);
+  await screenshot(page, 'preview-light-1280');
+
+  await preview.getByRole('button', { name: 'Make the whole video with 1080p, model none' }).click();
+  await page.waitForURL(/\/jobs\/job_/);
+  const sql = postgres(world.site.databaseUrl, { max: 1 });
+  const rows = await sql`SELECT id, model, preview IS NOT NULL AS is_preview FROM jobs ORDER BY created_at`;
+  await sql.end();
+  expect(rows.map(({ model, is_preview }) => [model, is_preview])).toEqual([
+    [null, true],
+    ['none', false],
+  ]);
+  expect(complaints).toEqual([]);
+});

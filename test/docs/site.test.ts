@@ -1,0 +1,81 @@
+/** The built site: complete, without a dead link, and nothing in it that the policy of its pages forbids. */
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { jobErrorCodes, requestErrorCodes, type RequestErrorCode } from '../../src/domain/errors.ts';
+import { docUrl } from '../../src/http/problem.ts';
+import { guides } from '../../src/site/guides.ts';
+import type { Section } from '../../src/site/search-sections.ts';
+import { hangMs } from '../helpers/wait.ts';
+import { documents, root } from './markdown.ts';
+
+const built = join(root, 'build/docs');
+/** paths such as `/docs/errors` → HTML */
+const pages = new Map<string, string>();
+
+beforeAll(async () => {
+  await promisify(execFile)(join(root, 'scripts/build-docs'), [], { timeout: hangMs });
+  for (const name of globSync('**/*.html', { cwd: built })) {
+    const path = `/docs/${name.replace(/\.html$/, '')}`.replace(/\/index$/, '');
+    pages.set(path, readFileSync(join(built, name), 'utf8'));
+  }
+});
+
+const idsOf = (html: string) => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
+
+/** Addresses of the service that are no documents. */
+const elsewhere = /^\/(?:console\/|v1\/openapi\.(?:json|yaml)$)/;
+
+function problemOf(href: string, from: string): string | null {
+  if (/^(?:https?:|mailto:)/.test(href) || elsewhere.test(href)) return null;
+  const [path = '', fragment] = href.split('#');
+  const target = pages.get(path === '' ? from : path);
+  if (target === undefined) return existsSync(join(built, path.replace(/^\/docs\//, ''))) && fragment === undefined ? null : 'no such page';
+  return fragment === undefined || idsOf(target).includes(decodeURIComponent(fragment)) ? null : 'no such heading';
+}
+
+describe('the explanation of an error', () => {
+  it.each([...requestErrorCodes, ...jobErrorCodes])('%s is where doc_url says, with its cause and a remedy', (code) => {
+    const { pathname, hash } = new URL(docUrl('https://reelmend.example.com', code as RequestErrorCode));
+    const [, row = ''] = new RegExp(`<tr id="${hash.slice(1)}">(.*?)</tr>`, 's').exec(pages.get(pathname) ?? '') ?? [];
+    const cells = [...row.matchAll(/<td data-label="([^"]*)">(.*?)<\/td>/gs)].map(([, label, html]) => ({ label, html: html! }));
+    for (const label of ['what happened', 'what to do']) expect(cells.find((cell) => cell.label === label)?.html, label).toMatch(/\w{3}/);
+  });
+});
+
+describe('the site', () => {
+  it('has every document of docs/', () => {
+    const sources = guides.map(({ source }) => source);
+    expect(documents.filter((path) => path.startsWith('docs/') && !sources.includes(path))).toEqual([]);
+    for (const { slug } of guides) expect([...pages.keys()]).toContain(`/docs/${slug}`);
+  });
+
+  it('has no dead link', () => {
+    const dead = [...pages].flatMap(([from, html]) =>
+      [...html.matchAll(/ (?:href|src)="([^"]+)"/g)].flatMap(([, href]) => {
+        const problem = problemOf(href!, from);
+        return problem === null ? [] : [`${from}: ${href}: ${problem}`];
+      }),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it('has no id twice on a page', () => {
+    for (const [path, html] of pages) expect(idsOf(html).toSorted(), path).toEqual([...new Set(idsOf(html))].toSorted());
+  });
+
+  it('has no inline script, style or handler', () => {
+    for (const [path, html] of pages) expect(html, path).not.toMatch(/<style|<script(?![^>]* src=)|<[^>]* (?:style|on\w+)=/);
+  });
+
+  it('can be searched: every page, down to a code of an error', () => {
+    const sections = JSON.parse(readFileSync(join(built, 'search.json'), 'utf8')) as Section[];
+    const urls = sections.map(({ url }) => url);
+    expect(urls).toEqual([...new Set(urls)]);
+    for (const path of pages.keys()) if (!['/docs', '/docs/404'].includes(path)) expect(urls).toContain(path);
+    const code = sections.find(({ url }) => url === '/docs/errors#job_not_done');
+    expect(code).toMatchObject({ title: 'job_not_done', text: expect.stringContaining('has not finished') as string });
+  });
+});
