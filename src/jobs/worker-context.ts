@@ -76,6 +76,8 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   tuning: Tuning;
   /** the classes of devices for which it makes segments */
   deviceClasses: readonly DeviceClass[];
+  /** workers of this service that were alive when it last looked */
+  fleet: { alive: number };
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
   lifetime: LifetimeWatch;

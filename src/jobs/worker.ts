@@ -11,6 +11,7 @@ import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
+import { pollFactor } from './fleet-size.ts';
 import { LifetimeWatch } from './lifetime.ts';
 import { createQueueConnections, type QueueConnections } from './queue-connections.ts';
 import { type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
@@ -48,6 +49,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
     deviceClasses: deviceClassesOf(deps),
+    fleet: { alive: 1 },
     reservations: new DiskReservations(),
     lifetime: new LifetimeWatch(lifetime),
     stopping: stopper.signal,
@@ -145,6 +147,8 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   const stopJobs = () => Promise.all(runners.slice(0, jobs.length).map((runner) => runner.stop()));
   worker.lifetime.onEnd(stopJobs);
   await worker.store.workers.heartbeat(worker.id, []);
+  worker.fleet.alive = await worker.store.workers.countAlive();
+  worker.tuning.pollIntervalMs *= pollFactor(worker.fleet.alive);
   try {
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
     await worker.store.workers.heartbeat(worker.id, pools());

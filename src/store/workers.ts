@@ -1,5 +1,5 @@
 /** Heartbeats of worker processes, and the cleanup after dead ones. */
-import { inArray, sql } from './orm.ts';
+import { count, inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { type AccountLoad, enhancementLoad } from './queue.ts';
 import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
@@ -60,6 +60,12 @@ export function workerQueries(db: Db) {
           gone.flatMap((worker) => worker.pools),
         );
       });
+    },
+
+    /** How many workers are alive. */
+    async countAlive(): Promise<number> {
+      const [row] = await db.select({ alive: count() }).from(workers);
+      return row!.alive;
     },
 
     /** What the accounts have in the slots for enhancements, and what waits of these tasks. */

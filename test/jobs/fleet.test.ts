@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { accountsToSkip } from '../../src/jobs/fair-share.ts';
+import { followedShare, pollFactor } from '../../src/jobs/fleet-size.ts';
 import type { EnhanceRequest } from '../../src/media/types.ts';
 import type { AccountLoad } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
@@ -219,18 +220,19 @@ it('two accounts with long videos share the slots of all workers', async () => {
   const [greedy, other] = [await rich(), await rich()];
   for (let n = 0; n < 4; n++) await planned(await long(greedy));
   const theirs = await long(other);
-  await planned(theirs);
+  await planned(theirs, 16);
   const steps = stepwise(shop.media);
   const config = { ...segmented, workerConcurrency: 2 };
   await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
   await eventually(() => steps.waiting.length === 4);
-  const shareOf = () => steps.waiting.filter(({ request }) => request.inputPath.includes(theirs.id)).length;
+  const isTheirs = ({ inputPath }: EnhanceRequest) => inputPath.includes(theirs.id);
   // What began at once was taken as it came. Each slot that becomes free makes up for it.
-  for (let n = 0; n < 4; n++) {
+  for (let n = 0; n < 12; n++) {
     await steps.next();
     await eventually(() => steps.waiting.length === 4);
   }
-  expect(shareOf()).toBe(2);
+  // Half of 16; a row that has just ended may still be counted. In the order of the queue it would be a fifth.
+  expect(shop.media.enhancements.filter(isTheirs).length).toBeGreaterThanOrEqual(6);
 });
 
 it('an account has no more slots than the operator allows', async () => {
@@ -337,4 +339,24 @@ it('the time left follows from the segments that run', async () => {
   expect(etaSeconds).toBeLessThan(60);
   release.resolve();
   await ended(job);
+});
+
+describe('a large fleet', () => {
+  it.each([[1, 1, 1], [4, 1, 1], [8, 2, 1], [40, 10, 0.2], [1000, 10, 0.008]])(
+    'of %i workers: each polls at %f times the interval and follows %f of the announcements',
+    (alive, factor, share) => {
+      expect([pollFactor(alive), followedShare(alive)]).toEqual([factor, share]);
+    },
+  );
+
+  it('takes new rows although its workers follow few announcements', async () => {
+    const account = await rich();
+    await world.sql`INSERT INTO workers (id) SELECT 'elsewhere-' || n FROM generate_series(1, 400) n`;
+    await shop.worker({ tuning: { pollIntervalMs: 100 } }).start();
+    const jobs: JobRecord[] = [];
+    shop.media.onProbe = async () => probeResult;
+    for (let n = 0; n < 3; n++) jobs.push(await create(account));
+    for (const job of jobs) await ended(job);
+    await world.sql`DELETE FROM workers WHERE id LIKE 'elsewhere-%'`;
+  });
 });

@@ -50,8 +50,10 @@ export async function startRecorder(): Promise<Recorder> {
         return void response.end('');
       }
       const { authorization } = headers;
-      current.push({ method, path, body: sent === '' ? undefined : JSON.parse(sent), authorization, idempotencyKey: headers['idempotency-key']?.toString() });
-      const operation = operationOf(method, path.split('?')[0]!);
+      // Clients may send the defaults of parameters that a sample leaves out.
+      const [pathname = ''] = path.split('?');
+      current.push({ method, path: pathname, body: sent === '' ? undefined : JSON.parse(sent), authorization, idempotencyKey: headers['idempotency-key']?.toString() });
+      const operation = operationOf(method, pathname);
       const { status, type, body } = operation === undefined ? { status: 404, type: 'text/plain', body: '' } : answerOf(operation);
       response.writeHead(status, { 'Content-Type': type, 'X-Request-Id': 'req_1', 'Retry-After': '1' }).end(body);
     });
