@@ -47,7 +47,7 @@ class CudaNetworkTest : public ::testing::Test {
     file.name = "fast";
     file.path = test_paths::SourceDir() + "/models/fast-x2.onnx";
     file.multiple = 2;
-    file.halo = 22;
+    file.halo = 12;
     return file;
   }
 

@@ -1,6 +1,6 @@
 -- How many steps workers on the named hosts are to run: those that wait for any worker, and those that run on these hosts.
 -- An autoscaler such as KEDA divides it by the steps that one worker runs at a time. `step_tasks` are names of
--- src/store/queue.ts. `host_prefix` is how the host names of the autoscaler's workers begin ('' for all workers): steps
+-- src/store/queue.ts; `job_enhance` includes segments and joins. `host_prefix` is how the host names of the autoscaler's workers begin ('' for all workers): steps
 -- that other workers run must not start more of its own.
 --
 -- Its caller needs no right but EXECUTE, which is granted to nobody (docs/operating.md).
@@ -9,7 +9,8 @@ RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_cat
 BEGIN
   RETURN (
     SELECT count(*) FROM graphile_worker.jobs q
-    WHERE q.task_identifier = ANY (step_tasks)
+    WHERE (q.task_identifier = ANY (step_tasks)
+        OR 'job_enhance' = ANY (step_tasks) AND q.task_identifier IN ('segment_cpu', 'segment_cuda', 'job_join'))
       AND (
         q.locked_at IS NULL AND q.run_at <= now() AND q.attempts < q.max_attempts
         OR q.locked_at IS NOT NULL AND EXISTS (

@@ -62,6 +62,8 @@ const environment = z.object({
     .default('auto'),
   REELMEND_WARM_CHILDREN: integer(1, 0, 64),
   REELMEND_SEGMENTS_FROM_SECONDS: integer(0, 0, 21_600),
+  REELMEND_SEGMENTS_AT_ONCE: integer(64, 1, 10_000),
+  REELMEND_ENHANCEMENTS_PER_ACCOUNT: integer(0, 0, 10_000),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
   REELMEND_ENGINES_DIR: z.string().min(1).optional(),
   REELMEND_ENCODER_PRESET: z
@@ -123,6 +125,10 @@ export interface Config {
   warmChildren: number;
   /** videos longer than this are enhanced in segments; 0: none is */
   segmentsFromSeconds: number;
+  /** segments of one job that wait or run at a time */
+  segmentsAtOnce: number;
+  /** enhancements of one account that all workers together run at a time; 0: no limit */
+  enhancementsPerAccount: number;
   /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
   /** absolute; engines for GPUs, built ahead of time */
@@ -213,6 +219,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     device: e.REELMEND_DEVICE,
     warmChildren: e.REELMEND_WARM_CHILDREN,
     segmentsFromSeconds: e.REELMEND_SEGMENTS_FROM_SECONDS,
+    segmentsAtOnce: e.REELMEND_SEGMENTS_AT_ONCE,
+    enhancementsPerAccount: e.REELMEND_ENHANCEMENTS_PER_ACCOUNT,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),
     modelsDir: e.REELMEND_MODELS_DIR === undefined ? undefined : resolve(e.REELMEND_MODELS_DIR),
     encoder: { preset: e.REELMEND_ENCODER_PRESET, crf: e.REELMEND_ENCODER_CRF },

@@ -49,9 +49,9 @@ export interface Service {
   logger: Logger;
   /** stops requests and jobs in order and releases everything; may be called twice */
   stop(): Promise<void>;
-  /** makes a stop() that waits for running jobs abort them now */
+  /** aborts the running jobs that a stop() under way waits for */
   forceStop(): void;
-  /** resolves to the number of steps that the worker ran when its lifetime is over; never where it has none */
+  /** resolves when the lifetime of the worker is over, to the number of steps that it ran; without a lifetime it never does */
   finished: Promise<number>;
 }
 

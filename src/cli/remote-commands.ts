@@ -1,20 +1,19 @@
 /**
- * `reelmend upload`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
+ * `reelmend upload`, `preview`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
  * need neither database nor storage.
  */
-import { openAsBlob } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DownloadedFile, DownloadProgress, Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { listenCommand } from './listen-command.ts';
 import { bitrate } from './options.ts';
+import { previewCommand } from './preview-command.ts';
 import { bytes, print, say } from './terminal.ts';
+import { isUpload, isUrl, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
 
 export function remoteCommands(): Command[] {
-  return [...loginCommands(), uploadCommand(), jobCommands(), listenCommand()];
+  return [...loginCommands(), uploadCommand(), previewCommand(), jobCommands(), listenCommand()];
 }
 
 interface UploadOptions extends RemoteOptions {
@@ -40,32 +39,6 @@ function uploadCommand(): Command {
       }
       if (options.json === true) print(uploads);
     });
-}
-
-async function requireFile(path: string): Promise<void> {
-  const found = await stat(path).catch(() => null);
-  if (found === null || !found.isFile()) throw new Error(`There is no file ${path}.`);
-  if (found.size === 0) throw new Error(`The file ${path} is empty.`);
-}
-
-/** An error names the upload, so that it can be resumed. */
-async function sendFile(reelmend: Reelmend, path: string, resumed?: string): Promise<Upload> {
-  const file = await openAsBlob(path);
-  const bar = progressBar(basename(path));
-  let id = resumed;
-  const onProgress = ({ uploadId, sentBytes, totalBytes }: { uploadId: string; sentBytes: number; totalBytes: number }) => {
-    id = uploadId;
-    bar.update(sentBytes / totalBytes);
-  };
-  try {
-    if (resumed !== undefined) return await reelmend.uploads.resume(resumed, file, { onProgress });
-    return await reelmend.uploads.create(file, { name: basename(path), onProgress });
-  } catch (error) {
-    if (id === undefined || !(error instanceof Error)) throw error;
-    throw new Error(`${error.message} Go on with: reelmend upload --resume ${id} ${path}`, { cause: error });
-  } finally {
-    bar.stop();
-  }
 }
 
 /** The settings of a job, of which a quote is asked for, too. */
@@ -147,11 +120,6 @@ function quality(text: string): OutputQuality {
   return Number(text);
 }
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
-  return Number(text);
-}
-
 async function createJob(source: string, options: CreateOptions): Promise<void> {
   const { output, maxCredits } = options;
   const isFile = !isUrl(source) && !isUpload(source);
@@ -177,10 +145,6 @@ function settingsOf({ resolution, model, secure, quality, maxBitrate }: SettingO
     ...(Object.keys(output).length === 0 ? {} : { output }),
   };
 }
-
-const isUrl = (source: string) => /^https?:\/\//i.test(source);
-const isUpload = (source: string) => /^upl_[0-9a-z]{26}$/.test(source);
-const videoOf = (source: string) => (isUrl(source) ? { video_url: source } : { upload_id: source });
 
 async function quoteJob(source: string, options: SettingOptions & { json?: boolean }): Promise<void> {
   if (!isUrl(source) && !isUpload(source)) throw new Error('Expected a URL or an upload. Send a file with `reelmend upload` first.');
@@ -208,19 +172,4 @@ async function download(reelmend: Reelmend, { id }: Pick<Job, 'id'>, output: str
   } finally {
     bar.stop();
   }
-}
-
-function progressBar(name: string): { update: (fraction: number) => void; stop: () => void } {
-  const format = '{bar} {percent} %  {name}';
-  const bar = new SingleBar({ format, barsize: 30, hideCursor: true, clearOnComplete: true, stream: process.stderr });
-  let started = false;
-  return {
-    update(fraction) {
-      const payload = { name, percent: Math.floor(fraction * 100) };
-      if (!started) bar.start(1, 0, payload);
-      started = true;
-      bar.update(fraction, payload);
-    },
-    stop: () => bar.stop(),
-  };
 }

@@ -469,6 +469,49 @@ export type Job = {
      * Name of the uploaded file; the download is named after it. Null for a job with a `video_url`.
      */
     file_name: FileName | null;
+    /**
+     * The earliest segment that is already enhanced, to look at before the job ends; null while there is none. Only in the
+     * response of Get a job, while the job runs. A video that is enhanced in one piece has no preview.
+     *
+     */
+    preview?: JobPreview | null;
+    /**
+     * The parts of the video that are enhanced on their own, in order; empty when it is enhanced in one piece. Only in the
+     * response of Get a job, while the job runs.
+     *
+     */
+    segments?: Array<JobSegment>;
+};
+
+export type JobPreview = {
+    /**
+     * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
+     * log records the first one of each segment as an access to the result.
+     *
+     */
+    url: string;
+    /**
+     * Validity of the URL in seconds.
+     */
+    expires_in: number;
+    /**
+     * Where the segment begins in the video.
+     */
+    start_seconds: number;
+    end_seconds: number;
+};
+
+export type JobSegment = {
+    /**
+     * Where the segment begins in the video.
+     */
+    start_seconds: number;
+    end_seconds: number;
+    status: 'waiting' | 'running' | 'done';
+    /**
+     * Completed part of the segment.
+     */
+    progress: number;
 };
 
 /**
@@ -1647,6 +1690,10 @@ export type ConsoleJobDetail = {
      * Oldest first. Empty in test mode.
      */
     charges: Array<ConsoleJobCharge>;
+    /**
+     * The parts of the video of a running job, in order; empty when it is enhanced in one piece.
+     */
+    segments: Array<JobSegment>;
 };
 
 /**

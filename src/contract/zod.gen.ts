@@ -240,6 +240,24 @@ export const zJobInput = z.strictObject({
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
 
+export const zJobPreview = z.object({
+    url: z.url(),
+    expires_in: z.int().gte(1),
+    start_seconds: z.number().gte(0),
+    end_seconds: z.number().gte(0)
+});
+
+export const zJobSegment = z.object({
+    start_seconds: z.number().gte(0),
+    end_seconds: z.number().gte(0),
+    status: z.enum([
+        'waiting',
+        'running',
+        'done'
+    ]),
+    progress: z.number().gte(0).lte(1)
+});
+
 /**
  * One way to enhance the video, with the names that a job's body has for it.
  */
@@ -389,7 +407,9 @@ export const zJob = z.object({
     enhancements: zAppliedEnhancements.nullable(),
     metadata: zMetadata,
     upload_id: zUploadId.nullable(),
-    file_name: zFileName.nullable()
+    file_name: zFileName.nullable(),
+    preview: zJobPreview.nullish(),
+    segments: z.array(zJobSegment).optional()
 });
 
 export const zJobList = z.object({
@@ -1012,7 +1032,8 @@ export const zConsoleJobDetail = z.object({
     requested: zEnhancementsInput,
     error_help: z.string().nullable(),
     timeline: z.array(zConsoleTimelineEvent),
-    charges: z.array(zConsoleJobCharge)
+    charges: z.array(zConsoleJobCharge),
+    segments: z.array(zJobSegment)
 });
 
 export const zConsoleLink = z.object({

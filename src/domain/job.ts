@@ -1,6 +1,5 @@
 /** A job inside of the service. The store reads and writes it; src/http turns it into the shape of the API. */
 import type { JobErrorCode } from './errors.ts';
-import type { PreviewFacts } from './previews.ts';
 
 export type Mode = 'test' | 'live';
 export type Tier = 'standard' | 'secure';
@@ -92,6 +91,43 @@ export interface AppliedEnhancements {
   plan?: PlannedStage[];
   /** what is wrong with the source, in words; absent in older jobs and where nothing is known */
   condition?: string;
+}
+
+/** One way to enhance the video, with the names of a job's body. */
+export interface PreviewSetting {
+  resolution: Resolution;
+  model?: string;
+  enhancements?: Enhancements;
+  output?: OutputSettings;
+}
+
+export type StretchReason = 'face' | 'hardest_to_encode' | 'most_damaged' | 'evenly_spaced';
+
+/** Seconds from the first frame, and seconds. */
+export interface Stretch {
+  start: number;
+  duration: number;
+  reason: StretchReason;
+}
+
+/** A stored clip of a preview. */
+export interface PreviewClip {
+  /** of its object */
+  key: string;
+  /** index of its stretch */
+  stretch: number;
+  /** index of its setting; null: the untouched stretch */
+  setting: number | null;
+  width: number;
+  height: number;
+  size_bytes: number;
+}
+
+/** What makes a job a preview. `stretches` and `clips` are there once it is done. */
+export interface PreviewFacts {
+  settings: PreviewSetting[];
+  stretches?: Stretch[];
+  clips?: PreviewClip[];
 }
 
 export interface JobRecord {

@@ -1,43 +1,8 @@
 /** Rules of previews: how many stretches of a video, which ones, and what they cost. */
-import type { Enhancements, OutputSettings, Resolution, Tier } from './job.ts';
+import type { PreviewSetting, Stretch, StretchReason, Tier } from './job.ts';
 import { priceInCredits } from './pricing.ts';
 
-/** One way to enhance the video, with the names of a job's body. */
-export interface PreviewSetting {
-  resolution: Resolution;
-  model?: string;
-  enhancements?: Enhancements;
-  output?: OutputSettings;
-}
-
-export type StretchReason = 'face' | 'hardest_to_encode' | 'most_damaged' | 'evenly_spaced';
-
-/** Seconds from the first frame, and seconds. */
-export interface Stretch {
-  start: number;
-  duration: number;
-  reason: StretchReason;
-}
-
-/** A stored clip of a preview. */
-export interface PreviewClip {
-  /** of its object */
-  key: string;
-  /** index of its stretch */
-  stretch: number;
-  /** index of its setting; null: the untouched stretch */
-  setting: number | null;
-  width: number;
-  height: number;
-  size_bytes: number;
-}
-
-/** What makes a job a preview. `stretches` and `clips` are there once it is done. */
-export interface PreviewFacts {
-  settings: PreviewSetting[];
-  stretches?: Stretch[];
-  clips?: PreviewClip[];
-}
+export type { PreviewClip, PreviewFacts, PreviewSetting, Stretch, StretchReason } from './job.ts';
 
 const stretchSeconds = 2;
 const mostStretches = 3;

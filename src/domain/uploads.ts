@@ -77,6 +77,9 @@ export function previewFileName({ id, fileName }: Pick<JobRecord, 'id' | 'fileNa
   return `${stem}-${stretch + 1}-${setting === null ? 'original' : `setting-${setting + 1}`}.mp4`;
 }
 
+/** The name of a piece of a result that is not done yet. */
+export const segmentFileName = (job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string => resultFileName(job).replace(/\.mp4$/, '-preview.mp4');
+
 /** The name of a picture of a result: `…-poster.jpg`, `…-thumbnail-1.jpg`. */
 export function pictureFileName(job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>, { key }: Pick<JobPicture, 'key'>): string {
   return `${resultFileName(job).replace(/\.mp4$/, '')}-${key.slice(key.lastIndexOf('/') + 1)}`;

@@ -10,7 +10,7 @@ import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
-const rounded = (value: number) => Math.round(value * 1000) / 1000;
+export const rounded = (value: number) => Math.round(value * 1000) / 1000;
 
 function serializeApplied(applied: AppliedEnhancements): AppliedEnhancements {
   const { denoise, sharpen, face_restoration, adaptive_contrast, plan } = applied;

@@ -47,7 +47,7 @@ export class AccountLimiter {
 }
 
 /** undefined for a row without a flag: it belongs to no account */
-const accountOf = ({ flags }: Job): string | undefined => Object.keys(flags ?? {})[0];
+export const accountOf = ({ flags }: Job): string | undefined => Object.keys(flags ?? {})[0];
 
 /** Queues the same task again at its old position. The fetched row counts as done. */
 async function requeue(payload: unknown, { job, addJob }: JobHelpers): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Destroys the stored objects that a job no longer needs, and the files of uploads. An object counts as destroyed only when the storage itself
- * answers "absent". Afterwards a deleted job of the Secure tier gets its certificate.
+ * Destroys the stored objects that a job no longer needs, and the files of uploads. An object counts as destroyed only when
+ * the storage itself answers "absent". Afterwards a deleted job of the Secure tier gets its certificate.
  */
 import type { CertificatePayload } from '../evidence/index.ts';
 import type { DestroyedJob } from '../store/index.ts';

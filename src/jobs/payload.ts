@@ -8,12 +8,12 @@ export function jobIdOf(payload: unknown): string {
   return id;
 }
 
-/** What a queue row of the task `job_enhance` asks for. */
-export function enhancementOf(payload: unknown): { jobId: string; segment: number | null; isJoin: boolean } {
+/** Returns job and number of the segment in a payload. Throws when there is none. */
+export function segmentOf(payload: unknown): { jobId: string; number: number } {
   const jobId = jobIdOf(payload);
-  const { segment = null, join = false } = payload as { segment?: unknown; join?: unknown };
-  if (segment !== null && !(Number.isSafeInteger(segment) && (segment as number) >= 0)) throw new Error('The queue row names no segment');
-  return { jobId, segment: segment as number | null, isJoin: join === true };
+  const { segment } = payload as { segment?: unknown };
+  if (!Number.isSafeInteger(segment) || (segment as number) < 0) throw new Error('The queue row names no segment');
+  return { jobId, number: segment as number };
 }
 
 /** Returns the id of the upload in a payload. Throws when there is none. */

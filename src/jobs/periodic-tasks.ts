@@ -43,15 +43,16 @@ export function periodicTasks(worker: WorkerContext, pools: () => string[]): Per
   ];
 }
 
-/** Writes the worker's host and devices to its row. Repeated, since the row of a process that slept may have been removed. */
-function describeWorker({ id, store, media, config }: WorkerContext): () => Promise<void> {
+/** Writes the worker's host and devices to its row, and counts the others. Repeated, since the row of a process that slept may have been removed. */
+function describeWorker({ id, store, media, config, deviceClasses, fleet }: WorkerContext): () => Promise<void> {
   let devices: Promise<WorkerDevice[]> | undefined;
   return async () => {
     devices ??= media.devices();
     // A failed query of the devices is repeated at the next run.
     devices.catch(() => (devices = undefined));
-    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: await devices };
+    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: await devices, deviceClasses: config.workerConcurrency === 0 ? [] : [...deviceClasses] };
     await store.workers.describe(id, facts);
+    fleet.alive = await store.workers.countAlive();
   };
 }
 

@@ -2,6 +2,7 @@
 import type { EnhanceRequest } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
 import type { StepContext } from './step.ts';
+import type { WorkerConfig } from './worker-context.ts';
 
 type EngineOptions = EnhanceRequest['options'];
 
@@ -27,8 +28,13 @@ export async function planSegments(context: StepContext, inputPath: string, opti
   logger.info({ segments: segments.length, ...(whyWhole === '' ? {} : { whyWhole }) }, 'segments planned');
   if (segments.length < 2) return false;
   const spans = segments.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
-  await worker.store.segments.planned(fence, { text, deviceClass: classOf(plan.device), segments: spans });
+  await worker.store.segments.planned(fence, { text, deviceClass: classOf(plan.device), segments: spans, atOnce: segmentsAtOnce(worker) });
   return true;
 }
+
+/** Enough for a large fleet. Further segments are queued as these end, so the queue stays short. */
+export const defaultSegmentsAtOnce = 64;
+
+export const segmentsAtOnce = ({ config }: { config: Pick<WorkerConfig, 'segmentsAtOnce'> }): number => config.segmentsAtOnce ?? defaultSegmentsAtOnce;
 
 const classOf = (device: string): DeviceClass => (device.startsWith('cuda') ? 'cuda' : 'cpu');

@@ -4,7 +4,9 @@
  * whole video, so a clip shows what the job would make.
  */
 import { join } from 'node:path';
+import { ReelmendError } from '../domain/errors.ts';
 import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts, type Stretch, type StretchSample, stretchesOf } from '../domain/previews.ts';
+import { isEmptySegment } from '../media/failures.ts';
 import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import type { StoredFile } from '../store/index.ts';
@@ -54,10 +56,17 @@ function progressReporter({ progress }: StepContext, { settings }: PreviewFacts,
 async function findStretches(context: StepContext, files: Files, report: () => void): Promise<Stretch[]> {
   const samples: StretchSample[] = [];
   for (const start of candidateStarts(files.durationS)) {
-    samples.push(await sample(context, files, start));
+    const found = await sample(context, files, start).catch((error: unknown) => {
+      if (isEmptySegment(error)) return null;
+      throw error;
+    });
+    if (found !== null) samples.push(found);
     report();
   }
-  return chooseStretches(samples, files.durationS);
+  const stretches = chooseStretches(samples, files.durationS);
+  // What is charged is made, or refunded.
+  if (stretches.length === stretchesOf(files.durationS).count) return stretches;
+  throw new ReelmendError('processing_failed', 'The frames of the video are too far apart for a preview.');
 }
 
 /** Enough for movement to count; each candidate is twice as long. */

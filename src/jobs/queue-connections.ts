@@ -5,6 +5,7 @@
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { NotificationListener } from '../store/index.ts';
+import { followedShare } from './fleet-size.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface QueueConnections {
@@ -16,12 +17,13 @@ export interface QueueConnections {
 }
 
 /** The channels that Graphile Worker listens to. */
-const channels = ['jobs:insert', 'worker:migrate'];
+const newRows = 'jobs:insert';
+const channels = [newRows, 'worker:migrate'];
 
 /** Queries of the queue take milliseconds: fetching rows and completing them. So they take turns. */
 const maxConnections = 1;
 
-export function createQueueConnections({ databaseUrl, sessionUrl, logger }: WorkerContext): QueueConnections {
+export function createQueueConnections({ databaseUrl, sessionUrl, logger, fleet }: WorkerContext): QueueConnections {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: maxConnections,
@@ -38,7 +40,9 @@ export function createQueueConnections({ databaseUrl, sessionUrl, logger }: Work
     url: sessionUrl ?? databaseUrl,
     channels,
     applicationName: 'reelmend-listen',
-    onNotification: (message) => notifications.emit('notification', message),
+    onNotification: (message) => {
+      if (message.channel !== newRows || Math.random() < followedShare(fleet.alive)) notifications.emit('notification', message);
+    },
   });
   void listener.open();
   return {

@@ -10,7 +10,8 @@ import {
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker';
-import { AccountLimiter } from './account-limiter.ts';
+import { AccountLimiter, accountOf } from './account-limiter.ts';
+import type { FairShare } from './fair-share.ts';
 import type { QueueConnections } from './queue-connections.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -22,6 +23,8 @@ export interface RunnerSpec {
   perAccount?: number;
   /** tasks that are queued on a schedule, once for all workers */
   schedule?: CronItem[];
+  /** names the accounts whose rows have to wait for those of others; default: none has to */
+  fairShare?: FairShare;
   /** called when the queue has been read and had none of these tasks */
   foundNothing?: () => void;
 }
@@ -81,13 +84,18 @@ function launchRunner(
   const events: WorkerEvents = new EventEmitter();
   events.on('pool:create', ({ workerPool }) => named(workerPool.id));
   if (spec.foundNothing !== undefined) events.on('worker:getJob:empty', spec.foundNothing);
+  const { fairShare } = spec;
+  if (fairShare !== undefined) {
+    events.on('worker:getJob:empty', () => fairShare.foundNothing());
+    events.on('job:start', ({ job }) => fairShare.started(accountOf(job)));
+  }
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   return run(
     {
       pgPool: connections.pool,
       noPreparedStatements: !connections.preparedStatements,
       taskList: limiter.limit(spec.tasks),
-      forbiddenFlags: () => limiter.saturated(),
+      forbiddenFlags: fairShare === undefined ? () => limiter.saturated() : () => fairShare.skipped(Object.keys(spec.tasks)),
       concurrency: spec.concurrency,
       pollInterval: worker.tuning.pollIntervalMs,
       noHandleSignals: true,

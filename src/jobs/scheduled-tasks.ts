@@ -4,7 +4,8 @@
  */
 import type { CronItem, TaskList } from 'graphile-worker';
 import { keptLogDays, keptLogEntries } from '../domain/request-log.ts';
-import type { WorkerContext } from './worker-context.ts';
+import { segmentsAtOnce } from './plan-segments.ts';
+import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
 /** days for which a settled webhook stays in the list of deliveries */
 export const keptDeliveryDays = 30;
@@ -26,7 +27,9 @@ export interface ScheduledTasks {
 }
 
 /** The parts of a worker that scheduled tasks use. */
-export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'logger' | 'tuning' | 'stopping'>;
+export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'logger' | 'tuning' | 'stopping'> & {
+  config: Pick<WorkerConfig, 'segmentsAtOnce'>;
+};
 
 export function scheduledTasks(worker: ScheduledTaskContext): ScheduledTasks {
   const work: Record<(typeof plan)[number]['task'], () => Promise<void>> = {
@@ -65,11 +68,21 @@ async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, li
 
 async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
   const { leases, segments, jobs, uploads } = worker.store;
-  const bounds = { limit: 200, maxMs: 18_000 };
-  await runBatches(worker, { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) });
-  await runBatches(worker, { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) });
-  await runBatches(worker, { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) });
-  await runBatches(worker, { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) });
+  const bounds = { limit: 200, maxMs: 14_000 };
+  await runEach(worker, [
+    { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
+    { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
+    { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
+    { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
+    { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
+  ]);
+}
+
+/** Runs all of them, even if one fails: a row that one of them cannot handle must not stop the deletion of files. */
+async function runEach(worker: ScheduledTaskContext, batches: Batches[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const each of batches) await runBatches(worker, each).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} parts of a scheduled task failed: ${failures.map(String).join('; ')}`);
 }
 
 async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
@@ -87,11 +100,14 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
     { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];
-  for (const each of batches) await runBatches(worker, { ...bounds, ...each });
-  await pruneRequestLog(worker);
-  await store.rateLimits.prune();
-  await store.users.dropEndedSessions();
-  await checkLedger(worker);
+  try {
+    await runEach(worker, batches.map((each) => ({ ...bounds, ...each })));
+  } finally {
+    await pruneRequestLog(worker);
+    await store.rateLimits.prune();
+    await store.users.dropEndedSessions();
+    await checkLedger(worker);
+  }
 }
 
 const prunedAtOnce = 5000;

@@ -13,6 +13,7 @@ import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { appliedEnhancements, outputName } from './enhance-step.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import { mediaOptions } from './media-options.ts';
+import { segmentsAtOnce } from './plan-segments.ts';
 import { withScratch } from './scratch.ts';
 import { logRetry, secondsSince } from './step.ts';
 import { inStepSpan } from './step-span.ts';
@@ -28,7 +29,7 @@ interface SegmentContext {
 }
 
 /** Runs one segment, if it still waits. Does not throw when it fails: the rows of segment and job record the failure. */
-export async function runSegment(worker: WorkerContext, jobId: string, number: number): Promise<void> {
+export async function runSegment(worker: WorkerContext, { jobId, number }: { jobId: string; number: number }): Promise<void> {
   const { segments } = worker.store;
   const { leaseSeconds, dataDir } = worker.config;
   const lease = await segments.acquire(jobId, number, worker.id, leaseSeconds);
@@ -88,18 +89,19 @@ async function makeReservedPiece(context: SegmentContext): Promise<void> {
   signal.throwIfAborted();
   const key = await worker.store.segments.registerPendingPiece(fence);
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
-  await worker.store.segments.finish(fence, { stored, result: { applied: appliedEnhancements(result), device: result.device } });
+  await worker.store.segments.finish(fence, { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) });
 }
 
 function enhanceSegment({ worker, lease, keeper }: SegmentContext, inputPath: string, outputDir: string): Promise<EnhanceResult> {
-  const { job, span, plan, fence } = lease;
+  const { job, span, plan, fence, deviceClass } = lease;
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
+  const onClass = deviceClass === 'cpu' ? { device: 'cpu' } : {};
   const progress = progressWriter(worker, lease, keeper);
   return worker.media.enhance({
     inputPath,
     outputDir,
     outputName,
-    options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), piece: { plan, index: fence.number } },
+    options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), ...onClass, piece: { plan, index: fence.number } },
     timeoutMs: Math.ceil(base + perSecond * (span.endSeconds - span.startSeconds)),
     signal: keeper.signal,
     onProgress: ({ fraction }) => progress(fraction),
@@ -156,6 +158,10 @@ async function recordFailure(worker: WorkerContext, lease: SegmentLease, error: 
   const waitS = secondsSince(diskWaitSince);
   const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS }, worker.tuning);
   if (decision.kind === 'fail') {
+    if (await segments.tryOtherClass(fence)) {
+      logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices and is tried on the other');
+      return 'retried';
+    }
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
     await segments.fail(fence, decision.failure);
     worker.metrics.jobFailed(decision.failure.code);

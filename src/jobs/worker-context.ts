@@ -8,7 +8,7 @@ import type { Evidence } from '../evidence/index.ts';
 import type { GuardedClient, NetClient } from '../net/types.ts';
 import type { DiskUsageReader } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
-import type { Store } from '../store/index.ts';
+import type { DeviceClass, Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
 import type { Lifetime, LifetimeWatch } from './lifetime.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
@@ -31,6 +31,10 @@ export interface WorkerConfig {
   leaseSeconds: number;
   /** videos longer than this are cut into segments, which several workers enhance; 0 or absent: none is */
   segmentsFromSeconds?: number;
+  /** segments of one job that wait or run at a time; default: 64 */
+  segmentsAtOnce?: number;
+  /** enhancements of one account that all workers together run at a time; 0 or absent: no limit */
+  enhancementsPerAccount?: number;
   /** what a source may have at most; default: the limits of the specification */
   limits?: VideoLimits;
   /** how long stop() lets running media steps go on; default: it aborts them at once */
@@ -70,6 +74,10 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;
+  /** the classes of devices for which it makes segments */
+  deviceClasses: readonly DeviceClass[];
+  /** workers of this service that were alive when it last looked */
+  fleet: { alive: number };
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
   lifetime: LifetimeWatch;

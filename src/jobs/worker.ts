@@ -5,11 +5,13 @@ import type { TaskList } from 'graphile-worker';
 import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask, destroyUploadTask } from './destroy-objects.ts';
 import { startWarmPool } from './enhance-step.ts';
-import { enhanceTask } from './enhance-task.ts';
+import { deviceClassesOf, enhancementTasks } from './enhancement-tasks.ts';
+import { FairShare } from './fair-share.ts';
 import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
+import { pollFactor } from './fleet-size.ts';
 import { LifetimeWatch } from './lifetime.ts';
 import { createQueueConnections, type QueueConnections } from './queue-connections.ts';
 import { type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
@@ -46,6 +48,8 @@ export function createWorker(deps: WorkerDeps): Worker {
     id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
+    deviceClasses: deviceClassesOf(deps),
+    fleet: { alive: 1 },
     reservations: new DiskReservations(),
     lifetime: new LifetimeWatch(lifetime),
     stopping: stopper.signal,
@@ -83,14 +87,14 @@ interface RunnerSpecs {
 
 /**
  * Separate slots for each kind of work, and within a kind a few for each account. So a receiver that hangs until its time
- * limit, a server that sends slowly or a thousand deletions at once delay only themselves. Enhancements run in the order
- * of the queue.
+ * limit, a server that sends slowly or a thousand deletions at once delay only themselves. For enhancements the slots of all
+ * workers count (FairShare).
  */
 function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const { workerConcurrency, downloadConcurrency } = worker.config;
   if (worker.lifetime.once) return { jobs: [oneJob(worker)], others: [] };
   const foundNothing = () => worker.lifetime.foundNothing();
-  const enhancements = { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency, foundNothing };
+  const enhancements = { tasks: enhancementTasks(worker), concurrency: workerConcurrency, foundNothing, fairShare: new FairShare(worker) };
   const downloads = {
     // Both move whole files.
     tasks: { job_ingest: ingestTask(worker), upload_verify: verifyUploadTask(worker) },
@@ -113,18 +117,19 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
 /** `work --once`: one slot for downloads and enhancements. The worker enhances the video that it has downloaded. */
 function oneJob(worker: WorkerContext): RunnerSpec {
   const { workerConcurrency, downloadConcurrency } = worker.config;
-  const [ingest, enhance] = [ingestTask(worker), enhanceTask(worker)];
+  const ingest = ingestTask(worker);
+  const enhancements = enhancementTasks(worker);
   // The lease of the enhancement makes its queue row harmless, and another worker may win that lease.
   const both = async (payload: unknown) => {
     await ingest(payload);
-    await enhance(payload);
+    await enhancements.job_enhance(payload);
   };
   const tasks: TaskList = {
-    ...(workerConcurrency > 0 ? { job_enhance: enhance } : {}),
+    ...(workerConcurrency > 0 ? enhancements : {}),
     ...(downloadConcurrency > 0 ? { job_ingest: workerConcurrency > 0 ? both : ingest } : {}),
   };
   const foundNothing = () => worker.lifetime.foundNothing();
-  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing };
+  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing, fairShare: new FairShare(worker) };
 }
 
 interface Running {
@@ -142,6 +147,8 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   const stopJobs = () => Promise.all(runners.slice(0, jobs.length).map((runner) => runner.stop()));
   worker.lifetime.onEnd(stopJobs);
   await worker.store.workers.heartbeat(worker.id, []);
+  worker.fleet.alive = await worker.store.workers.countAlive();
+  worker.tuning.pollIntervalMs *= pollFactor(worker.fleet.alive);
   try {
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
     await worker.store.workers.heartbeat(worker.id, pools());

@@ -60,6 +60,18 @@ export function isSegmentMismatch(error: unknown): boolean {
   return error instanceof ReelmendError && error.cause instanceof SegmentMismatch;
 }
 
+/** The cause if no frame of the video begins in a segment: its frames are far apart there. */
+class EmptySegment extends Error {
+  override readonly name = 'EmptySegment';
+}
+
+export function isEmptySegment(error: unknown): boolean {
+  return error instanceof ReelmendError && error.cause instanceof EmptySegment;
+}
+
+/** The engine's sentence: its code stands for every wrong argument. */
+const aboutNoFrame = /\bcontains no frame\b/;
+
 const causes: Record<string, new (message: string) => Error> = {
   unavailable: DeviceFault,
   no_engine: NoEngine,
@@ -68,7 +80,8 @@ const causes: Record<string, new (message: string) => Error> = {
 
 export function failureFromChild(failure: ChildFailure): ReelmendError {
   const known = table[failure.code] ?? { code: 'processing_failed' as const, message: generic };
-  const Cause = causes[failure.code] ?? Error;
+  const isEmpty = failure.code === 'invalid_argument' && aboutNoFrame.test(failure.message);
+  const Cause = isEmpty ? EmptySegment : (causes[failure.code] ?? Error);
   const cause = new Cause(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);

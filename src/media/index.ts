@@ -173,6 +173,10 @@ class ChildMedia implements Media {
     return takePictures({ isolated: this.#isolated, plan, onStart: this.#options.onChild }, request);
   }
 
+  get hasGpu() {
+    return this.#gpuFiles.length > 0;
+  }
+
   devices() {
     return runChild({
       plan: { ...this.#plan([], devicesTimeoutMs), gpuFiles: this.#gpuFiles },

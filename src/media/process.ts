@@ -23,7 +23,7 @@ export interface ChildListener {
   fault(error: unknown): void;
   /** the child uses more memory than its plan allows; called once */
   memoryExceeded(bytes: number): void;
-  /** the process is gone and its pipes are read; the last call, once for each listener */
+  /** the process is gone and its pipes are read; called once for each listener, after all else */
   ended(ending: Ending): void;
 }
 

@@ -158,6 +158,8 @@ export interface Media {
   /** Takes the poster and the thumbnails of a result, in this order. */
   takePictures(request: PicturesRequest): Promise<Picture[]>;
   devices(): Promise<DeviceInfo[]>;
+  /** whether this machine has a GPU that jobs could use; its driver may still refuse */
+  readonly hasGpu: boolean;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;
   /** Builds engines of a model for GPUs in a child, which can write into that folder alone and sees no video. */

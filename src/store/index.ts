@@ -37,6 +37,7 @@ export { type Fence, LeaseLost } from './fence.ts';
 export type { Lease, FinishedJob, JobFailure } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { migrate } from './migrate.ts';
+export { type AccountLoad, taskOfSegment } from './queue.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';

@@ -12,10 +12,11 @@ import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
-import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
-import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step, uploads } from './schema.ts';
+import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep, queuedStep, stepKey } from './queue.ts';
+import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
+import { markPreviewed, segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -43,6 +44,8 @@ export function jobQueries(
       const { key = null, pictures = null } = row ?? {};
       return key === null ? null : { outputKey: key, pictures: pictures ?? [] };
     },
+    segments: (jobId) => segmentsOf(db, jobId),
+    markPreviewed: (jobId, number) => markPreviewed(db, jobId, number),
     delete: (accountId, mode, jobId, actor?: Actor) =>
       transact(db, (tx) =>
         deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor),
@@ -84,7 +87,7 @@ const isPreview = ({ preview = null }: Pick<CreateJob, 'preview'>): boolean => p
 /** The parameters of createJobQuery. */
 function creationValues(id: string, input: CreateJob): (string | null)[] {
   const { mode, tier, resolution, durationSeconds, credits, idempotency, upload = null } = input;
-  const step: Step = mode === 'test' ? 'test_mode' : 'ingest';
+  const step: QueuedStep = mode === 'test' ? 'test_mode' : 'ingest';
   const days = retentionDaysFor(tier, input.account);
   const job = {
     id,

@@ -2,7 +2,7 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, inArray, isNull, ne, notInArray, sql } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, notInArray, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
@@ -16,7 +16,7 @@ import { type JobRow, toJobRecord } from './job-rows.ts';
 import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { dequeueSegments, enqueueDestroy, enqueueStep } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueStep, queuedSteps } from './queue.ts';
 import { jobs, objects, type Step } from './schema.ts';
 
 export interface Lease {
@@ -359,7 +359,7 @@ export interface SweptLeases {
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
-  const expired = and(sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
+  const expired = and(inArray(jobs.step, queuedSteps), sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
   const swept: SweptLeases = { requeued: [], failed: [] };
   for (const { id } of candidates) {
@@ -392,8 +392,8 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(
     isOpen,
-    // Their segments are queued instead, by src/store/segments.ts.
-    ne(jobs.step, 'segments'),
+    // Segments are queued by src/store/segments.ts, and steps of a newer version by its workers.
+    inArray(jobs.step, queuedSteps),
     isNull(jobs.leaseOwner),
     sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
       AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts

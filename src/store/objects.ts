@@ -127,6 +127,9 @@ const isUsed = sql`(${objects.key} IN (${jobs.originalKey}, ${jobs.outputKey})
   OR ${jobs.pictures} @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))
   OR ${jobs.preview} -> 'clips' @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))) IS TRUE`;
 
+/** A newer version may store objects that only it can tell apart from leftovers. */
+const hasKnownRole = inArray(objects.role, ['original', 'output', 'poster', 'thumbnail', 'segment']);
+
 /**
  * All objects of a deleted or failed job; of other jobs those that neither the job, nor its current attempt, nor a segment
  * uses. A finished job needs no pieces.
@@ -138,6 +141,7 @@ const isPendingDeletion = and(
     eq(jobs.status, 'error'),
     and(
       not(isUsed),
+      hasKnownRole,
       or(
         eq(jobs.status, 'done'),
         and(ne(objects.role, 'segment'), sql`${objects.attempt} < ${jobs.attempt}`),

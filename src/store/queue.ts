@@ -1,13 +1,21 @@
 /** Queue rows of Graphile Worker, written in the transaction that makes them necessary. */
 import { type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { Executor } from './database.ts';
-import type { Step } from './schema.ts';
+import type { DeviceClass, Step } from './schema.ts';
 
-/** The tasks of the queue with their payloads; src/jobs implements them. */
+/**
+ * The tasks of the queue with their payloads; src/jobs implements them. A worker takes only rows of tasks that it knows, so
+ * new work gets a new name: workers of the version before leave it to the others.
+ */
 export interface Tasks {
   job_ingest: { jobId: string };
-  /** `segment`: the number of one segment; `join`: the step after all of them */
-  job_enhance: { jobId: string; segment?: number; join?: true };
+  /** a whole video, or its plan of segments */
+  job_enhance: { jobId: string };
+  /** one segment, on that class of devices */
+  segment_cpu: { jobId: string; segment: number };
+  segment_cuda: { jobId: string; segment: number };
+  /** the step after all segments */
+  job_join: { jobId: string };
   job_test_mode: { jobId: string };
   objects_destroy: { jobId: string };
   upload_verify: { uploadId: string };
@@ -16,14 +24,25 @@ export interface Tasks {
 }
 export type TaskName = keyof Tasks;
 
-export const taskOfStep: Readonly<Record<Step, TaskName>> = {
+/** The steps with a queue row of their own; segments have one each. */
+export type QueuedStep = Exclude<Step, 'segments'>;
+
+const taskOfStep: Readonly<Record<QueuedStep, TaskName>> = {
   ingest: 'job_ingest',
   enhance: 'job_enhance',
-  // The same task: workers that enhance also join, and autoscalers count one name.
-  segments: 'job_enhance',
-  join: 'job_enhance',
+  join: 'job_join',
   test_mode: 'job_test_mode',
 };
+
+/** Steps of an older or this version. A newer one may add more: its own workers queue those. */
+export const queuedSteps = Object.keys(taskOfStep) as QueuedStep[];
+
+const isQueuedStep = (step: string): step is QueuedStep => Object.hasOwn(taskOfStep, step);
+
+export const taskOfSegment = (deviceClass: DeviceClass) => `segment_${deviceClass}` as const;
+
+/** The tasks that use the slots of enhancements. */
+export const enhancementTasks: readonly TaskName[] = ['job_enhance', 'segment_cpu', 'segment_cuda', 'job_join'];
 
 export interface Enqueue {
   task: string;
@@ -34,13 +53,15 @@ export interface Enqueue {
   maxAttempts: number;
   /** the account of the row; workers run a few rows of each account at a time */
   account: SQL;
+  /** rows with a lower one run first; default 0 */
+  priority?: number;
 }
 
-export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, account }: Enqueue) {
+export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, account, priority = 0 }: Enqueue) {
   await on.execute(sql`SELECT 1 FROM graphile_worker.add_job(
     ${task}, payload := ${JSON.stringify(payload)}::json, job_key := ${key ?? null}::text,
     run_at := clock_timestamp() + make_interval(secs => ${delayS}::float8),
-    max_attempts := ${maxAttempts}::int, flags := ARRAY(${account}))`);
+    max_attempts := ${maxAttempts}::int, priority := ${priority}::int, flags := ARRAY(${account}))`);
 }
 
 const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id = ${jobId}`;
@@ -49,30 +70,83 @@ const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id
  * Queues a job's next step. The lease decides who works, so a second row for one job is harmless. Retries are counted in
  * the job's row; Graphile Worker's own attempts only cover workers that die.
  */
-export function enqueueStep(on: Executor, job: { id: string; step: Step }, delayS = 0): Promise<void> {
-  return enqueue(on, { ...queuedStep(job), account: accountOfJob(job.id), delayS });
+export function enqueueStep(on: Executor, { id, step }: { id: string; step: Step }, delayS = 0): Promise<void> {
+  if (!isQueuedStep(step)) throw new Error(`The step ${step} of ${id} has no queue row`);
+  return enqueue(on, { ...queuedStep({ id, step }), account: accountOfJob(id), delayS });
 }
 
-export const queuedStep = ({ id, step }: { id: string; step: Step }) => ({
+export const queuedStep = ({ id, step }: { id: string; step: QueuedStep }) => ({
   task: taskOfStep[step],
-  payload: { jobId: id, ...(step === 'join' ? { join: true } : {}) },
+  payload: { jobId: id },
   key: stepKey(id),
   maxAttempts: 3,
+  // A job that only has to be joined ends before others begin.
+  ...(step === 'join' ? { priority: -1 } : {}),
 });
 
+export interface QueuedSegment {
+  jobId: string;
+  number: number;
+  deviceClass: DeviceClass;
+  priority: number;
+}
+
 /** Queues one segment. The segment's lease decides who works. */
-export function enqueueSegment(on: Executor, { jobId, number }: { jobId: string; number: number }, delayS = 0): Promise<void> {
+export function enqueueSegment(on: Executor, { jobId, number, deviceClass, priority }: QueuedSegment, delayS = 0): Promise<void> {
   return enqueue(on, {
-    task: 'job_enhance',
+    task: taskOfSegment(deviceClass),
     payload: { jobId, segment: number },
-    key: segmentKey(jobId, number),
+    key: `segment:${jobId}:${number}`,
     delayS,
+    priority,
     maxAttempts: 3,
     account: accountOfJob(jobId),
   });
 }
 
-const segmentKey = (jobId: string, number: number): string => `segment:${jobId}:${number}`;
+/**
+ * Queues further segments of a job whose row is locked, in order, until `atOnce` of them wait or run. One of a job's segments
+ * has the priority of other jobs; the rest run when nothing else waits, those of the job with the least work left first.
+ */
+export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: number): Promise<void> {
+  await on.execute(sql`WITH open AS (
+      SELECT count(*) FILTER (WHERE queued) AS queued, coalesce(bool_or(queued AND priority = 0), false) AS has_first,
+        sum(end_seconds - start_seconds) AS seconds
+      FROM segments WHERE job_id = ${jobId} AND state <> 'done'),
+    next AS (
+      SELECT number, row_number() OVER (ORDER BY number) = 1 AND NOT has_first AS is_first,
+        1 + least(20, floor(log(2, (1 + seconds / 60)::numeric)))::int AS later
+      FROM segments, open WHERE job_id = ${jobId} AND state = 'pending' AND NOT segments.queued
+      ORDER BY number LIMIT greatest(0, ${atOnce}::int - (SELECT queued FROM open))),
+    taken AS (
+      UPDATE segments s SET queued = true, priority = CASE WHEN is_first THEN 0 ELSE later END
+      FROM next WHERE s.job_id = ${jobId} AND s.number = next.number
+      RETURNING s.number, s.device_class, s.priority)
+    SELECT graphile_worker.add_job('segment_' || device_class, payload := json_build_object('jobId', ${jobId}::text, 'segment', number),
+      job_key := 'segment:' || ${jobId} || ':' || number, run_at := clock_timestamp(), max_attempts := 3,
+      priority := priority, flags := ARRAY(${accountOfJob(jobId)}))
+    FROM (SELECT * FROM taken ORDER BY number) t`);
+}
+
+export interface AccountLoad {
+  account: string;
+  /** rows that any worker runs */
+  running: number;
+  /** due rows of the given tasks */
+  waiting: number;
+}
+
+/** What the accounts have in the slots for enhancements, and what waits of the given tasks. */
+export async function enhancementLoad(on: Executor, tasks: readonly string[]): Promise<AccountLoad[]> {
+  const rows = await on.execute<{ account: string; running: string; waiting: string }>(sql`
+    SELECT flag AS account, count(*) FILTER (WHERE q.locked_at IS NOT NULL) AS running,
+      count(*) FILTER (WHERE q.locked_at IS NULL AND q.task_identifier IN ${[...tasks]}) AS waiting
+    FROM graphile_worker.jobs q, jsonb_object_keys(q.flags) flag
+    WHERE q.task_identifier IN ${[...enhancementTasks]}
+      AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
+    GROUP BY flag`);
+  return rows.map(({ account, running, waiting }) => ({ account, running: Number(running), waiting: Number(waiting) }));
+}
 
 /** Removes the waiting rows of a job's segments. */
 export async function dequeueSegments(on: Executor, jobId: string): Promise<void> {

@@ -9,6 +9,7 @@ import {
   jsonb,
   pgTable,
   primaryKey,
+  smallint,
   text,
   timestamp,
 } from 'drizzle-orm/pg-core';
@@ -63,7 +64,8 @@ export const apiKeys = pgTable('api_keys', {
 });
 
 /** `segments`: the segments of a video are enhanced, each under a lease of its own. `join`: they are put together. */
-export type Step = 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
+export const steps = ['ingest', 'enhance', 'segments', 'join', 'test_mode'] as const;
+export type Step = (typeof steps)[number];
 
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),
@@ -178,11 +180,17 @@ export const segments = pgTable(
     objectKey: text('object_key'),
     sha256: text('sha256'),
     result: jsonb('result').$type<SegmentResult>(),
+    queued: boolean('queued').notNull().default(true),
+    priority: smallint('priority').notNull().default(0),
+    startedAt: timestamptz('started_at'),
+    moved: boolean('moved').notNull().default(false),
+    previewed: boolean('previewed').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.number] })],
 );
 
-export type DeviceClass = 'cpu' | 'cuda';
+export const deviceClasses = ['cpu', 'cuda'] as const;
+export type DeviceClass = (typeof deviceClasses)[number];
 
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
@@ -206,6 +214,7 @@ export const workers = pgTable('workers', {
   host: text('host'),
   concurrency: integer('concurrency'),
   devices: jsonb('devices').$type<WorkerDevice[]>().notNull().default([]),
+  deviceClasses: text('device_classes').array().$type<DeviceClass[]>().notNull().default([]),
 });
 
 /** A processor as the engine describes it. */

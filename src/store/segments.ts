@@ -4,14 +4,15 @@
  */
 import { and, asc, eq, exists, isNull, ne, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
-import { type Db, transact, type Tx } from './database.ts';
+import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
+import type { JobSegment } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noDiskWait, noLease, type RetryLater } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { dequeueSegments, enqueueDestroy, enqueueSegment, enqueueStep } from './queue.ts';
-import { type DeviceClass, jobs, objects, type SegmentResult, segments } from './schema.ts';
+import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
+import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers } from './schema.ts';
 
 /** Identifies one worker's lease on one segment. */
 export interface SegmentFence extends Fence {
@@ -31,6 +32,8 @@ export interface SegmentLease {
   /** SegmentPlan.text of the engine */
   plan: string;
   span: SegmentSpan;
+  /** of the device that is to make it */
+  deviceClass: DeviceClass;
   isLast: boolean;
   traceparent: string | null;
   /** number of earlier failures that counted */
@@ -50,6 +53,9 @@ export interface Piece {
 /** The share of a job's progress that is left for joining. */
 const joiningShare = 0.02;
 
+/** Many workers write the progress of one job every second, and each write notifies its watchers. */
+const smallestStep = 0.0025;
+
 const idle = { ...noLease, state: 'pending' as const };
 
 const isSegment = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => and(eq(segments.jobId, jobId), eq(segments.number, number));
@@ -60,10 +66,13 @@ const held = (fence: SegmentFence) =>
 /** The condition that the job's segments are wanted. */
 const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));
 
+/** What a queue row of a segment is made of. */
+const queueRow = { jobId: segments.jobId, number: segments.number, deviceClass: segments.deviceClass, priority: segments.priority };
+
 export function segmentQueries(db: Db) {
   const jobIsWanted = exists(db.select({ one: sql`1` }).from(jobs).where(and(eq(jobs.id, segments.jobId), isWanted)));
   return {
-    /** The video is cut: queues its segments and gives up the job's lease. Throws LeaseLost. */
+    /** The video is cut: queues the first `atOnce` segments and gives up the job's lease. Throws LeaseLost. */
     planned: (fence: Fence, plan: PlannedSegments) => transact(db, (tx) => planned(tx, fence, plan)),
 
     /** Acquires the lease of a pending segment; null if it has none to give or the job does not want it. */
@@ -90,15 +99,15 @@ export function segmentQueries(db: Db) {
         })
         .where(and(held(fence), jobIsWanted))
         .returning({ number: segments.number });
-      if (rows.length === 1) await showProgress(db, fence.jobId);
+      if (rows.length === 1) await showProgress(db, fence.jobId, smallestStep);
       return rows.length === 1;
     },
 
     /** Registers the piece of this attempt before it is stored, and returns its key. Throws LeaseLost. */
     registerPendingPiece: (fence: SegmentFence): Promise<string> => transact(db, (tx) => registerPendingPiece(tx, fence)),
 
-    /** The piece is stored. Queues the join after the last segment. Throws LeaseLost. */
-    finish: (fence: SegmentFence, piece: { stored: StoredFile; result: SegmentResult }) => transact(db, (tx) => finish(tx, fence, piece)),
+    /** The piece is stored. Queues the next segment, or the join after the last one. Throws LeaseLost. */
+    finish: (fence: SegmentFence, piece: FinishedPiece) => transact(db, (tx) => finish(tx, fence, piece)),
 
     /** Gives up the lease after a temporary failure, and queues the segment again after `delayS`. Throws LeaseLost. */
     retryLater: (fence: SegmentFence, { delayS, counts = true, diskWait = null }: RetryLater) =>
@@ -111,10 +120,16 @@ export function segmentQueries(db: Db) {
             diskWaitSince: diskWait === null ? null : sql`coalesce(${segments.diskWaitSince}, now())`,
           })
           .where(held(fence))
-          .returning({ number: segments.number });
+          .returning(queueRow);
         if (!row) throw new LeaseLost(fence.jobId);
-        await enqueueSegment(tx, fence, delayS);
+        await enqueueSegment(tx, row, delayS);
       }),
+
+    /**
+     * The segment failed on this class of devices: queues it for the other class. False, and nothing is changed, when no worker
+     * has that class, or the segment has failed on it before. Throws LeaseLost.
+     */
+    tryOtherClass: (fence: SegmentFence) => transact(db, (tx) => tryOtherClass(tx, fence)),
 
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: SegmentFence, failure: JobFailure) =>
@@ -157,6 +172,9 @@ export function segmentQueries(db: Db) {
     /** Queues up to `limit` pending segments again that have no queue row that can still run. Returns their keys. */
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
+    /** Queues segments of up to `limit` jobs of which fewer than `atOnce` wait or run. Returns the ids of these jobs. */
+    refill: (atOnce: number, limit: number) => refill(db, atOnce, limit),
+
     /** Forgets the segments of a job that has ended, unless a worker may still write one. */
     async forget(jobId: string): Promise<void> {
       const ended = sql`SELECT 1 FROM ${jobs} WHERE ${jobs.id} = ${jobId} AND NOT (${allowsTransition('start')})`;
@@ -165,21 +183,47 @@ export function segmentQueries(db: Db) {
   };
 }
 
+/** The segments of a job in order; empty when it has none. */
+export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
+  const { number, startSeconds, endSeconds, state, progress, objectKey } = segments;
+  const rows = await db
+    .select({ number, startSeconds, endSeconds, state, progress, key: objectKey })
+    .from(segments)
+    .where(eq(segments.jobId, jobId))
+    .orderBy(asc(number));
+  return rows.map(({ key, ...row }) => ({ ...row, key: row.state === 'done' ? key : null }));
+}
+
+/** True the first time that a link to this piece is handed out. */
+export async function markPreviewed(db: Db, jobId: string, number: number): Promise<boolean> {
+  const first = and(isSegment({ jobId, number }), eq(segments.previewed, false));
+  return (await db.update(segments).set({ previewed: true }).where(first).returning({ number: segments.number })).length === 1;
+}
+
 export interface PlannedSegments {
   text: string;
   deviceClass: DeviceClass;
   segments: SegmentSpan[];
+  /** how many of them may wait or run at a time */
+  atOnce: number;
 }
 
-async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: spans }: PlannedSegments): Promise<void> {
+export interface FinishedPiece {
+  stored: StoredFile;
+  result: SegmentResult;
+  /** as in PlannedSegments */
+  atOnce: number;
+}
+
+async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: spans, atOnce }: PlannedSegments): Promise<void> {
   const [row] = await tx
     .update(jobs)
     .set({ step: 'segments', segmentPlan: text, failures: 0, ...noDiskWait, ...noLease })
     .where(heldBy(fence))
     .returning({ id: jobs.id });
   if (!row) throw new LeaseLost(fence.jobId);
-  await tx.insert(segments).values(spans.map((span, number) => ({ jobId: fence.jobId, number, deviceClass, ...span })));
-  for (const number of spans.keys()) await enqueueSegment(tx, { jobId: fence.jobId, number });
+  await tx.insert(segments).values(spans.map((span, number) => ({ jobId: fence.jobId, number, deviceClass, queued: false, ...span })));
+  await enqueueNextSegments(tx, fence.jobId, atOnce);
 }
 
 async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: string, leaseSeconds: number): Promise<SegmentLease | null> {
@@ -187,20 +231,28 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
   if (!job || job.segmentPlan === null) return null;
   const [row] = await tx
     .update(segments)
-    .set({ state: 'running', attempt: sql`${segments.attempt} + 1`, leaseOwner: owner, leaseExpiresAt: leaseEnd(leaseSeconds) })
+    .set({
+      state: 'running',
+      attempt: sql`${segments.attempt} + 1`,
+      progress: 0,
+      startedAt: sql`clock_timestamp()`,
+      leaseOwner: owner,
+      leaseExpiresAt: leaseEnd(leaseSeconds),
+    })
     .where(and(isSegment(which), eq(segments.state, 'pending')))
     .returning();
   if (!row) return null;
   // The piece of an earlier attempt, if it was stored.
   if (row.attempt > 1) await enqueueDestroy(tx, which.jobId);
   const [later] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, which.jobId), sql`${segments.number} > ${which.number}`)).limit(1);
-  const { startSeconds, endSeconds, frames, failures, diskWaitSince } = row;
+  const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitSince } = row;
   return {
     job: toJobRecord(job),
     fence: { ...which, attempt: row.attempt, owner },
     originalKey: job.originalKey,
     plan: job.segmentPlan,
     span: { startSeconds, endSeconds, frames },
+    deviceClass,
     isLast: later === undefined,
     traceparent: job.traceparent,
     failures,
@@ -208,12 +260,21 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
   };
 }
 
-/** The time left follows from the time that the part so far has taken. */
-async function showProgress(db: Db, jobId: string): Promise<void> {
-  await db.execute(sql`UPDATE jobs SET progress = greatest(progress, p.done),
-      eta_seconds = CASE WHEN p.done > 0.01 THEN ceil(extract(epoch FROM clock_timestamp() - started_at) * (1 - p.done) / p.done)::int END
-    FROM (SELECT ${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames) AS done FROM segments WHERE job_id = ${jobId}) p
-    WHERE id = ${jobId} AND step = 'segments' AND status = 'running' AND deleted_at IS NULL`);
+/**
+ * Of all segments together. The time left is that of the frames left at the speed of the segments that run now, and at least
+ * that of the slowest of these. It stays as it is while none of them has a speed yet. Steps smaller than `smallestStep` are not
+ * written.
+ */
+async function showProgress(on: Executor, jobId: string, smallestStep = 0): Promise<void> {
+  await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done),
+      eta_seconds = coalesce(ceil(greatest(p.left_alone, p.frames_left / nullif(p.speed, 0)))::int, eta_seconds)
+    FROM (
+      SELECT ${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames) AS done, sum((1 - progress) * frames) AS frames_left,
+        sum(speed) AS speed, max((1 - progress) * frames / nullif(speed, 0)) AS left_alone
+      FROM (SELECT progress, frames, CASE WHEN state = 'running' AND progress > 0
+          THEN progress * frames / greatest(0.001, extract(epoch FROM clock_timestamp() - started_at)) END AS speed
+        FROM segments WHERE job_id = ${jobId}) s) p
+    WHERE id = ${jobId} AND step = 'segments' AND status = 'running' AND deleted_at IS NULL AND p.done >= jobs.progress + ${smallestStep}::float8`);
 }
 
 async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string> {
@@ -232,23 +293,37 @@ async function lockJob(tx: Tx, fence: SegmentFence) {
   return job;
 }
 
-async function finish(tx: Tx, fence: SegmentFence, { stored, result }: { stored: StoredFile; result: SegmentResult }): Promise<void> {
+async function finish(tx: Tx, fence: SegmentFence, { stored, result, atOnce }: FinishedPiece): Promise<void> {
   await lockJob(tx, fence);
   await tx
     .update(segments)
     .set({ ...noLease, state: 'done', progress: 1, sha256: stored.sha256, result, diskWaitSince: null })
     .where(held(fence));
   await markStored(tx, stored);
+  await showProgress(tx, fence.jobId);
   const [open] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, fence.jobId), ne(segments.state, 'done'))).limit(1);
-  if (open) return;
+  if (open) return enqueueNextSegments(tx, fence.jobId, atOnce);
   await tx.update(jobs).set({ step: 'join', failures: 0, ...noDiskWait }).where(eq(jobs.id, fence.jobId));
   await enqueueStep(tx, { id: fence.jobId, step: 'join' });
 }
 
+async function tryOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
+  await lockJob(tx, fence);
+  const other = sql<DeviceClass>`CASE ${segments.deviceClass} WHEN 'cpu' THEN 'cuda' ELSE 'cpu' END`;
+  const isServed = exists(tx.select({ one: sql`1` }).from(workers).where(sql`${other} = ANY (${workers.deviceClasses})`));
+  const [row] = await tx
+    .update(segments)
+    .set({ ...idle, deviceClass: other, moved: true, failures: 0 })
+    .where(and(held(fence), eq(segments.moved, false), isServed))
+    .returning(queueRow);
+  if (row) await enqueueSegment(tx, row);
+  return row !== undefined;
+}
+
 async function release(tx: Tx, fence: SegmentFence): Promise<void> {
   const [job] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, fence.jobId), isWanted)).for('no key update');
-  const [ours] = await tx.update(segments).set(idle).where(held(fence)).returning({ number: segments.number });
-  if (job && ours) return enqueueSegment(tx, fence);
+  const [ours] = await tx.update(segments).set(idle).where(held(fence)).returning(queueRow);
+  if (job && ours) return enqueueSegment(tx, ours);
   // This attempt may have stored its piece after the job's objects were destroyed, so mark it for deletion again.
   const key = `jobs/${fence.jobId}/segments/${fence.number}-${fence.attempt}.mp4`;
   await tx.update(objects).set({ state: 'pending', destroyedAt: null }).where(and(eq(objects.key, key), eq(objects.state, 'destroyed')));
@@ -268,11 +343,12 @@ async function remake(tx: Tx, fence: Fence, numbers: number[]): Promise<void> {
   const [row] = await tx.update(jobs).set({ step: 'segments', ...noDiskWait, ...noLease }).where(heldBy(fence)).returning({ id: jobs.id });
   if (!row) throw new LeaseLost(fence.jobId);
   for (const number of numbers) {
-    await tx
+    const [again] = await tx
       .update(segments)
-      .set({ ...idle, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
-      .where(isSegment({ jobId: fence.jobId, number }));
-    await enqueueSegment(tx, { jobId: fence.jobId, number });
+      .set({ ...idle, queued: true, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
+      .where(isSegment({ jobId: fence.jobId, number }))
+      .returning(queueRow);
+    if (again) await enqueueSegment(tx, again);
   }
   await enqueueDestroy(tx, fence.jobId);
 }
@@ -294,10 +370,10 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSegments> 
         .update(segments)
         .set({ ...idle, crashes: sql`${segments.crashes} + 1` })
         .where(and(isSegment(which), expired))
-        .returning({ crashes: segments.crashes });
+        .returning({ ...queueRow, crashes: segments.crashes });
       if (!row || job.step !== 'segments' || job.status !== 'running' || job.deletedAt !== null) return null;
       if (row.crashes < maxCrashes) {
-        await enqueueSegment(tx, which);
+        await enqueueSegment(tx, row);
         return 'requeued';
       }
       await failRow(tx, job, { code: 'processing_failed', message: `Processing stopped unexpectedly ${row.crashes} times.` });
@@ -310,12 +386,13 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSegments> 
 
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphans = await db
-    .select({ jobId: segments.jobId, number: segments.number })
+    .select(queueRow)
     .from(segments)
     .innerJoin(jobs, eq(jobs.id, segments.jobId))
     .where(
       and(
         eq(segments.state, 'pending'),
+        segments.queued,
         isWanted,
         sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'segment:' || ${segments.jobId} || ':' || ${segments.number}
           AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
@@ -327,4 +404,18 @@ async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   // A second row for one segment is harmless: its lease decides.
   for (const which of orphans) await enqueueSegment(db, which);
   return orphans.map(({ jobId, number }) => `${jobId}:${number}`);
+}
+
+/** The end of a segment queues the next one; this is for segments that a worker of an older version ended. */
+async function refill(db: Db, atOnce: number, limit: number): Promise<string[]> {
+  const stalled = await db.execute<{ job_id: string }>(sql`SELECT job_id FROM segments JOIN jobs ON jobs.id = job_id
+    WHERE state <> 'done' AND ${isWanted} GROUP BY job_id
+    HAVING count(*) FILTER (WHERE queued) < ${atOnce}::int AND bool_or(NOT queued) LIMIT ${limit}`);
+  for (const { job_id: jobId } of stalled) {
+    await transact(db, async (tx) => {
+      const [job] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, jobId), isWanted)).for('no key update', { skipLocked: true });
+      if (job) await enqueueNextSegments(tx, jobId, atOnce);
+    });
+  }
+  return stalled.map(({ job_id: jobId }) => jobId);
 }

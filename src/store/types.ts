@@ -227,6 +227,18 @@ export interface CertificateStore {
   get(accountId: string, mode: Mode, jobId: string): Promise<CertificateState | null>;
 }
 
+/** A part of a video that is enhanced on its own. */
+export interface JobSegment {
+  number: number;
+  startSeconds: number;
+  endSeconds: number;
+  state: 'pending' | 'running' | 'done';
+  /** 0…1 */
+  progress: number;
+  /** of its stored piece; null until it is done */
+  key: string | null;
+}
+
 export interface JobStore {
   /**
    * The job that was created with this idempotency key, for a replay before anything is measured; null for a new
@@ -245,6 +257,10 @@ export interface JobStore {
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
   /** Storage keys of the finished output and its pictures; null when there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
+  /** The segments of a job in order; empty when it has none. */
+  segments(jobId: string): Promise<JobSegment[]>;
+  /** True the first time that a link to the piece of this segment is handed out. */
+  markPreviewed(jobId: string, number: number): Promise<boolean>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**

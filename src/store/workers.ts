@@ -1,7 +1,8 @@
 /** Heartbeats of worker processes, and the cleanup after dead ones. */
-import { inArray, sql } from './orm.ts';
+import { count, inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
-import { idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
+import { type AccountLoad, enhancementLoad } from './queue.ts';
+import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
 export interface WorkerFacts {
   /** host name of its machine */
@@ -9,6 +10,8 @@ export interface WorkerFacts {
   /** media jobs at a time */
   concurrency: number;
   devices: WorkerDevice[];
+  /** for which it makes segments */
+  deviceClasses: DeviceClass[];
 }
 
 export function workerQueries(db: Db) {
@@ -59,6 +62,15 @@ export function workerQueries(db: Db) {
       });
     },
 
+    /** How many workers are alive. */
+    async countAlive(): Promise<number> {
+      const [row] = await db.select({ alive: count() }).from(workers);
+      return row!.alive;
+    },
+
+    /** What the accounts have in the slots for enhancements, and what waits of these tasks. */
+    enhancementLoad: (tasks: readonly string[]): Promise<AccountLoad[]> => enhancementLoad(db, tasks),
+
     /** Those of the workers that are alive. */
     async alive(ids: string[]): Promise<Set<string>> {
       if (ids.length === 0) return new Set();
@@ -84,7 +96,7 @@ export function workerQueries(db: Db) {
   };
 }
 
-const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'job_test_mode', 'objects_destroy', 'webhook_deliver',
+const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'segment_cpu', 'segment_cuda', 'job_join', 'job_test_mode', 'objects_destroy', 'webhook_deliver',
   'scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly']`;
 
 async function unlock(tx: Parameters<Parameters<Db['transaction']>[0]>[0], pools: string[]): Promise<void> {

@@ -5,6 +5,7 @@ import { verifyAuditLog } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate, verifyCertificate } from '../../src/evidence/certificate.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { errorOf, finished, makeApi, type Api } from '../helpers/http.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const now = () => new Date().toISOString();
 
@@ -115,7 +116,7 @@ describe('DELETE /v1/jobs/{id} with a Secure key', () => {
     const { jws } = await issue(api, job.id);
     const removal = remove(api, job.id, api.keys.liveSecure);
     const state = async () => (await api.store.certificates.get(api.account.id, 'live', job.id))?.state;
-    await vi.waitFor(async () => expect(await state()).toBe('pending'));
+    await vi.waitFor(async () => expect(await state()).toBe('pending'), hangMs);
     await api.store.addCertificate(job.id, jws);
     const response = await removal;
     expect(response.status).toBe(200);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import type { Job } from '../../src/contract/types.gen.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { type Api, errorOf, finished, installed, makeApi } from '../helpers/http.ts';
 
@@ -57,6 +58,81 @@ describe('GET /v1/jobs/{id}', () => {
       webhookUrl: 'https://canary.example.com/b',
     });
     expect(await (await api.request(`/v1/jobs/${job.id}`)).text()).not.toContain('canary');
+  });
+});
+
+describe('GET /v1/jobs/{id} of a job that runs', () => {
+  const { sha256 } = finished().output!;
+  /** Segments of ten seconds; `done` of them with their pieces. */
+  async function addSegments(api: Api, job: JobRecord, states: readonly ('done' | 'running' | 'pending')[]): Promise<void> {
+    const sql = await api.store.sql();
+    await sql`UPDATE jobs SET step = 'segments', segment_plan = 'a plan' WHERE id = ${job.id}`;
+    for (const [number, state] of states.entries()) {
+      const key = state === 'done' ? `jobs/${job.id}/segments/${number}-1.mp4` : null;
+      const lease = state === 'running' ? new Date(Date.now() + 60_000) : null;
+      if (key !== null) {
+        api.objects.set(key, Buffer.from(`piece ${number}`));
+        await sql`INSERT INTO objects (key, job_id, attempt, role) VALUES (${key}, ${job.id}, 1, 'segment')`;
+      }
+      await sql`INSERT INTO segments (job_id, number, start_seconds, end_seconds, frames, device_class, state, progress, object_key, sha256, result, lease_owner, lease_expires_at)
+        VALUES (${job.id}, ${number}, ${number * 10}, ${number * 10 + 10}, 250, 'cpu', ${state}, ${state === 'running' ? 0.4 : state === 'done' ? 1 : 0}, ${key},
+          ${key && sha256}, ${key && sql.json({})}, ${lease && 'a worker'}, ${lease})`;
+    }
+  }
+  const read = async (api: Api, job: JobRecord) => {
+    const response = await api.request(`/v1/jobs/${job.id}`);
+    expect(response.status).toBe(200);
+    return (await response.json()) as Job;
+  };
+
+  it('names its segments, and links the earliest finished one', async () => {
+    const api = makeApi();
+    const job = await addJob(api, { status: 'running', progress: 0.3, startedAt: new Date() });
+    await addSegments(api, job, ['running', 'done', 'done', 'pending']);
+    const { preview, segments } = await read(api, job);
+    expect(segments).toEqual([
+      { start_seconds: 0, end_seconds: 10, status: 'running', progress: 0.4 },
+      { start_seconds: 10, end_seconds: 20, status: 'done', progress: 1 },
+      { start_seconds: 20, end_seconds: 30, status: 'done', progress: 1 },
+      { start_seconds: 30, end_seconds: 40, status: 'waiting', progress: 0 },
+    ]);
+    expect(preview).toMatchObject({ expires_in: 3600, start_seconds: 10, end_seconds: 20 });
+    const url = new URL(preview!.url);
+    const file = await api.request(`${url.pathname}${url.search}`, { key: null });
+    expect([file.status, file.headers.get('content-type'), await file.text()]).toEqual([200, 'video/mp4', 'piece 1']);
+    expect(file.headers.get('content-disposition')).toContain(`${job.id}-1080p-preview.mp4`);
+  });
+
+  it('records the access to a piece once, whoever polls, and none for a HEAD request', async () => {
+    const api = makeApi();
+    const job = await addJob(api, { status: 'running', startedAt: new Date() });
+    await addSegments(api, job, ['done', 'running']);
+    const entries = async () => {
+      const sql = await api.store.sql();
+      const rows = await sql<{ data: object }[]>`SELECT data FROM job_events WHERE job_id = ${job.id} AND kind = 'result.accessed'`;
+      return rows.map(({ data }) => data);
+    };
+    await api.request(`/v1/jobs/${job.id}`, { method: 'HEAD' });
+    expect(await entries()).toEqual([]);
+    await read(api, job);
+    await read(api, job);
+    expect(await entries()).toEqual([expect.objectContaining({ segment: 0 })]);
+  });
+
+  it('has neither a preview nor segments where the video is enhanced in one piece', async () => {
+    const api = makeApi();
+    const jobs = [await addJob(api, { status: 'running', startedAt: new Date() }), await addJob(api, { status: 'running', mode: 'test', startedAt: new Date() })];
+    expect(await read(api, jobs[0]!)).toMatchObject({ preview: null, segments: [] });
+    const test = await api.request(`/v1/jobs/${jobs[1]!.id}`, { key: api.keys.test });
+    expect(await test.json()).toMatchObject({ preview: null, segments: [] });
+  });
+
+  it.each(['queued', 'done', 'error'] as const)('a job that is %s has no such fields', async (status) => {
+    const api = makeApi();
+    const job = await addJob(api, status === 'queued' ? {} : { ...finished(), status, ...(status === 'error' ? { error: { code: 'processing_failed' as const, message: 'No.' } } : {}) });
+    await addSegments(api, job, ['done']);
+    const body = await read(api, job);
+    expect(['preview' in body, 'segments' in body]).toEqual([false, false]);
   });
 });
 

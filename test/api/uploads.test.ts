@@ -6,6 +6,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { maxUploads, partSizeBytes } from '../../src/domain/uploads.ts';
 import { makePartLink } from '../../src/storage/links.ts';
 import { type Api, errorOf, linkSecret, makeApi, publicUrl, type RequestOptions, source } from '../helpers/http.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const post = { method: 'POST' } as const;
@@ -356,12 +357,14 @@ describe('PUT /v1/upload-parts/{key}', () => {
     const api = makeApi();
     const [upload, other] = [await created(api), await created(api)];
     const gates: (() => void)[] = [];
+    // Pulled when the service begins to read it.
     const waiting = () =>
-      new ReadableStream<Uint8Array>({
-        start: (controller) => void gates.push(() => (controller.enqueue(file), controller.close())),
-      });
+      new ReadableStream<Uint8Array>(
+        { pull: (controller) => new Promise((resolve) => gates.push(() => resolve((controller.enqueue(file), controller.close())))) },
+        { highWaterMark: 0 },
+      );
     const running = Array.from({ length: 8 }, () => send(api, upload.parts[0]!, waiting()));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => gates.length === 8);
     const refused = await send(api, upload.parts[0]!, file);
     expect(refused.status).toBe(429);
     expect(refused.headers.get('Retry-After')).toBe('1');

@@ -1,11 +1,14 @@
 /** Every page in both themes and two widths: accessible, within its width, quiet; screenshots for people to look at. */
+import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
 import { axeViolations, type Look, openTab, openWorld, screenshot, signUp, type Tab, type World } from './world.ts';
 
 let world: World;
 let signedIn: NonNullable<Look['state']>;
 let doneJob: string;
 let failedJob: string;
+let segmentedJob: string;
 
 const looks = (['light', 'dark'] as const).flatMap((theme) => [1280, 360].map((width) => ({ theme, width, name: `${theme}-${width}` })));
 
@@ -40,11 +43,32 @@ beforeAll(async () => {
   await page.waitForURL(/\/jobs\/job_/);
   await page.locator('.badge', { hasText: 'Failed' }).waitFor();
   failedJob = jobOf();
+  segmentedJob = await addSegmentedJob(doneJob);
   signedIn = await page.context().storageState();
   await page.context().close();
 });
 
 afterAll(() => world?.close());
+
+/** A copy of a job, whose segments run elsewhere; returns its id. */
+async function addSegmentedJob(like: string): Promise<string> {
+  const sql = postgres(world.site.databaseUrl, { max: 1 });
+  const id = newId('job');
+  const piece = `jobs/${id}/segments/0-1.mp4`;
+  await sql`INSERT INTO jobs SELECT (jsonb_populate_record(j, ${sql.json({
+    ...{ id, status: 'running', step: 'segments', progress: 0.5, eta_seconds: 40, finished_at: null, credits_charged: 0 },
+    ...{ output: null, output_key: null, original_key: null, pictures: null, applied: null, upload_id: null },
+  })})).* FROM jobs j WHERE id = ${like}`;
+  await sql`INSERT INTO objects (key, job_id, attempt, role) VALUES (${piece}, ${id}, 1, 'segment')`;
+  for (const [number, state] of ['done', 'running', 'running'].entries()) {
+    const done = state === 'done';
+    await sql`INSERT INTO segments (job_id, number, start_seconds, end_seconds, frames, device_class, state, progress, object_key, sha256, result, lease_owner, lease_expires_at)
+      VALUES (${id}, ${number}, ${number * 20}, ${number * 20 + 20}, 500, 'cpu', ${state}, ${done ? 1 : 0.25}, ${done ? piece : null}, ${done ? '0'.repeat(64) : null},
+        ${done ? sql.json({}) : null}, ${done ? null : 'a worker'}, ${done ? null : new Date(Date.now() + 86_400_000)})`;
+  }
+  await sql.end();
+  return id;
+}
 
 /** What must be there before a page counts as loaded. */
 const pages: readonly { name: string; path: () => string; sign: string; signedOut?: boolean }[] = [
@@ -54,6 +78,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
   { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'Difference' },
+  { name: 'job-segments', path: () => `/jobs/${segmentedJob}`, sign: '1 of 3 segments done, 2 running' },
   { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'Test jobs are free' },
   { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
   { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },

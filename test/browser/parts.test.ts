@@ -1,9 +1,9 @@
 /** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
 import { describe, expect, it } from 'vitest';
-import { formatAgo, formatBytes, formatDuration, formatPosition, formatSigned, plural, shortId } from '../../src/console/app/format.ts';
+import { formatAgo, formatBytes, formatDuration, formatPosition, formatSigned, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
 import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-stream.ts';
 import { clampLens, pan, wholePicture, zoomAt } from '../../src/console/viewer/lens.ts';
-import type { ConsoleJob } from '../../src/contract/types.gen.ts';
+import type { ConsoleJob, JobSegment } from '../../src/contract/types.gen.ts';
 
 describe('figures as text', () => {
   const cases: [string, string][] = [
@@ -52,6 +52,14 @@ describe('the lens', () => {
     expect(zoomAt(pan(zoomAt(wholePicture, 2), 5, 5), 1)).toEqual(wholePicture);
     expect(clampLens({ zoom: 99, x: 0, y: 0 }).zoom).toBe(12);
     expect(clampLens({ zoom: 0.1, x: 0, y: 0 })).toEqual(wholePicture);
+  });
+});
+
+describe('the bar of segments', () => {
+  const words = (...statuses: JobSegment['status'][]) => segmentWords(statuses.map((status) => ({ status })));
+  it('counts them in words', () => {
+    expect(words('done', 'running', 'running', 'waiting')).toBe('1 of 4 segments done, 2 running');
+    expect(words('done', 'done')).toBe('2 of 2 segments done');
   });
 });
 

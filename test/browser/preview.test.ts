@@ -43,7 +43,7 @@ it('shows the original and two settings side by side and in step; the job has th
   expect(await axeViolations(page)).toEqual([]);
   await screenshot(page, 'preview-light-1280');
 
-  await preview.getByRole('button', { name: 'Make the whole video with 1080p, model none' }).click();
+  await preview.getByRole('button', { name: 'Make the whole video with this', description: '1080p, model none' }).click();
   await page.waitForURL(/\/jobs\/job_/);
   const sql = postgres(world.site.databaseUrl, { max: 1 });
   const rows = await sql`SELECT id, model, preview IS NOT NULL AS is_preview FROM jobs ORDER BY created_at`;

@@ -1,7 +1,6 @@
 /** The container image as far as it can be had without Docker: its recipe, and the folder that it holds. */
 import { execFile, spawn } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { hangMs } from '../helpers/wait.ts';
+import { freePorts } from '../helpers/ports.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -143,7 +143,7 @@ describe('the packaged folder', () => {
   it('serves, works and says that it is healthy', async () => {
     const database = await createTestDatabase();
     const data = await mkdtemp(join(tmpdir(), 'reelmend-packaged-'));
-    const port = await freePort();
+    const port = await freePorts();
     const env = {
       ...{ PATH: '/usr/bin:/bin', HOME: data, REELMEND_DATA_DIR: data, DATABASE_URL: database.url },
       ...{ PORT: String(port), REELMEND_DEMO: '0' },
@@ -167,13 +167,3 @@ describe('the packaged folder', () => {
     }
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}

@@ -11,9 +11,10 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createTestDatabase } from '../helpers/database.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
+import { freePorts } from '../helpers/ports.ts';
 import { operatorsGuide as path, readMarkdown } from './markdown.ts';
 import { startPostgres } from './postgres.ts';
-import { type Checkout, createCheckout, createReader, freePorts, type Reader } from './reader.ts';
+import { type Checkout, createCheckout, createReader, type Reader } from './reader.ts';
 import { title } from './title.ts';
 
 const run = promisify(execFile);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hangMs } from '../helpers/wait.ts';
-import { freePorts } from './reader.ts';
+import { freePorts } from '../helpers/ports.ts';
 
 const run = promisify(execFile);
 

@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { hangMs } from '../helpers/wait.ts';
@@ -25,24 +24,6 @@ export async function createCheckout(): Promise<Checkout> {
     if (!notLinked.has(name)) await symlink(join(root, name), join(dir, name));
   }
   return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
-}
-
-/** `count` neighbouring ports that are free now. */
-export async function freePorts(count: number): Promise<number> {
-  for (let tries = 0; tries < 50; tries += 1) {
-    const first = 20_000 + Math.floor(Math.random() * 30_000);
-    const ports = Array.from({ length: count }, (_, i) => first + i);
-    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first;
-  }
-  throw new Error('no free ports');
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-  });
 }
 
 export interface ReaderOptions {
@@ -210,7 +191,7 @@ class Shell {
   }
 }
 
-/** As Ctrl-C does, and harder after ten seconds. */
+/** As Ctrl-C does, and harder after a minute. */
 export async function end(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -222,7 +203,7 @@ export async function end(child: ChildProcess | undefined): Promise<void> {
     }
   };
   kill('SIGTERM');
-  const timer = setTimeout(() => kill('SIGKILL'), 10_000);
+  const timer = setTimeout(() => kill('SIGKILL'), 60_000);
   await exited;
   clearTimeout(timer);
 }

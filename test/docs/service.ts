@@ -4,7 +4,8 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { makeSamples } from '../helpers/samples.ts';
 import { hangMs } from '../helpers/wait.ts';
-import { type Checkout, createCheckout, end, freePorts } from './reader.ts';
+import { freePorts } from '../helpers/ports.ts';
+import { type Checkout, createCheckout, end } from './reader.ts';
 
 export interface DemoService {
   checkout: Checkout;

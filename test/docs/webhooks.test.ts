@@ -12,9 +12,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHeaders } from '../../src/domain/webhooks.ts';
 import { call, createCustomer, createSite, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
+import { freePorts } from '../helpers/ports.ts';
 import { createProject, type Project } from '../sdk/project.ts';
 import { readMarkdown } from './markdown.ts';
-import { end, freePorts } from './reader.ts';
+import { end } from './reader.ts';
 
 const run = promisify(execFile);
 

@@ -61,6 +61,7 @@ describe('passwords', () => {
   it('give their memory back', async () => {
     const before = process.memoryUsage().rss;
     for (let i = 0; i < 8; i += 1) await passwords.hash('x');
-    expect(process.memoryUsage().rss - before).toBeLessThan(40e6);
+    // Kept, they would be 277 MB.
+    expect(process.memoryUsage().rss - before).toBeLessThan(140e6);
   });
 });

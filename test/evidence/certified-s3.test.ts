@@ -49,7 +49,6 @@ const remains = async (Prefix: string) => {
 describe.skipIf(!there)('a deletion certificate over S3', () => {
   it(
     'comes after every version and every unfinished upload is gone, and after the outage',
-    { timeout: 300_000 },
     async () => {
       const account = await fundedAccount(world.store, 60);
       const { job } = await world.store.jobs.create(jobInput(account, { tier: 'secure' }));

@@ -26,6 +26,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
   await makeClip(join(dir, 'clip.mp4'), {
     seconds: 12,
+    video: 'testsrc2=size=320x180:rate=10',
     args: ['-c:v', 'libx264', '-preset', 'veryfast'],
     audio: ['-c:a', 'aac'],
   });

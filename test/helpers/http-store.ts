@@ -209,6 +209,8 @@ export class ApiStore implements HttpStore {
     watch: (accountId, mode, id, signal) => this.#watch(accountId, mode, id, signal),
     list: async (query) => (await this.#query()).jobs.list(query),
     resultFiles: async (id) => (await this.#query()).jobs.resultFiles(id),
+    segments: async (id) => (await this.#query()).jobs.segments(id),
+    markPreviewed: async (id, number) => (await this.#query()).jobs.markPreviewed(id, number),
     delete: async (accountId, mode, id, actor) => (await this.#query()).jobs.delete(accountId, mode, id, actor),
   };
 

@@ -1,13 +1,12 @@
 /** Debian's PgBouncer in front of a test database. */
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
+import { freePorts } from './ports.ts';
 import { eventually } from './wait.ts';
 
 const run = promisify(execFile);
@@ -26,7 +25,7 @@ export async function startPgBouncer(databaseUrl: string, mode: PoolMode, poolSi
   const { stdout } = await run('bash', [setUp]);
   const dir = await mkdtemp(join(tmpdir(), 'reelmend-pgbouncer-'));
   const server = new URL(databaseUrl);
-  const port = await freePort();
+  const port = await freePorts();
   const target = `host=${server.hostname} port=${server.port} user=${server.username} password=${decodeURIComponent(server.password)}`;
   const settings = {
     listen_addr: '127.0.0.1',
@@ -50,7 +49,7 @@ export async function startPgBouncer(databaseUrl: string, mode: PoolMode, poolSi
   url.port = String(port);
   await eventually(async () => {
     if (child.exitCode !== null) throw new Error(`PgBouncer ended:\n${log}`);
-    const sql = postgres(url.href, { max: 1, prepare: false, connect_timeout: 2 });
+    const sql = postgres(url.href, { max: 1, prepare: false, connect_timeout: 30 });
     const answers = await sql`SELECT 1`.then(() => true, () => false);
     await sql.end({ timeout: 1 });
     return answers;
@@ -63,14 +62,4 @@ export async function startPgBouncer(databaseUrl: string, mode: PoolMode, poolSi
       await rm(dir, { recursive: true, force: true });
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,12 +1,12 @@
 /** Debian's Prometheus as an independent reader of our metrics, rules and dashboard. */
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { hangMs } from './wait.ts';
+import { freePorts } from './ports.ts';
+import { eventually, hangMs } from './wait.ts';
 
 const run = promisify(execFile);
 const setUp = fileURLToPath(new URL('../../scripts/setup-prometheus', import.meta.url));
@@ -34,16 +34,6 @@ async function programs(): Promise<string> {
   return (await run('bash', [setUp], { timeout: hangMs })).stdout.trim();
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** Scrapes `target` (host:port) every second with the given rules. */
 export async function startPrometheus({ target, rules }: { target: string; rules: string }): Promise<Prometheus> {
   const dir = await mkdtemp(join(tmpdir(), 'reelmend-prometheus-'));
@@ -55,7 +45,7 @@ rule_files: [alerts.yml]
 scrape_configs: [{ job_name: reelmend, static_configs: [{ targets: ['${target}'] }] }]
 `,
   );
-  const port = await freePort();
+  const port = await freePorts();
   const child = spawn(
     join(await programs(), 'prometheus'),
     [`--config.file=${dir}/prometheus.yml`, `--storage.tsdb.path=${dir}/data`, `--web.listen-address=127.0.0.1:${port}`],
@@ -79,13 +69,6 @@ scrape_configs: [{ job_name: reelmend, static_configs: [{ targets: ['${target}']
       await rm(dir, { recursive: true, force: true });
     },
   };
-  for (let tries = 0; ; tries++) {
-    const ready = await fetch(`${base}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (ready) return prometheus;
-    if (tries === 150) throw new Error('Prometheus did not start in time');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  await eventually(() => fetch(`${base}/-/ready`).then(({ ok }) => ok, () => false), 'Prometheus is ready');
+  return prometheus;
 }

@@ -5,14 +5,14 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, ListBucketsCommand, PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import { freePorts } from './ports.ts';
+import { eventually } from './wait.ts';
 
 const run = promisify(execFile);
 const module = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
@@ -100,25 +100,11 @@ async function install(): Promise<string> {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
 async function untilReady(client: S3Client, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  await eventually(() => {
     if (child.exitCode !== null) throw new Error(`the S3 test server ended with status ${child.exitCode}`);
-    const ready = await client.send(new ListBucketsCommand({})).then(
-      () => true,
-      () => false,
-    );
-    if (ready) return;
-    await sleep(50);
-  }
-  throw new Error('the S3 test server did not answer within 10 s');
+    return client.send(new ListBucketsCommand({})).then(() => true, () => false);
+  }, 'the S3 test server answers');
 }
 
 function ended(child: ChildProcess): Promise<void> {
@@ -132,7 +118,7 @@ export async function startS3Server(): Promise<S3Server | null> {
   if (program === null) return null;
   const root = await mkdtemp(join(tmpdir(), 'reelmend-s3-'));
   await Promise.all(['data', 'versions'].map((name) => mkdir(join(root, name))));
-  const port = await freePort();
+  const port = await freePorts();
   const endpoint = `http://127.0.0.1:${port}`;
   const region = 'us-east-1';
   const credentials = { accessKeyId: 'test-access', secretAccessKey: 'test-secret-0123456789' };

@@ -1,24 +1,47 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ffmpeg } from './ffmpeg.ts';
 
-const lengthsS = { demo: 4, test: 2 };
+const kept = fileURLToPath(new URL('../../build/test-clips/', import.meta.url));
+
+function recipe(size: string, rate: number, seconds: number): string[] {
+  const inputs = [`testsrc2=size=${size}:rate=${rate}:duration=${seconds}`, `sine=frequency=330:duration=${seconds}`];
+  return [...inputs.flatMap((input) => ['-f', 'lavfi', '-i', input]), '-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-movflags', '+faststart'];
+}
+
+/** By the names that the service gives them. */
+const recipes = {
+  demo: { 'demo-4s.mp4': recipe('480x270', 2, 4) },
+  test: {
+    'test-2s.mp4': recipe('480x270', 5, 2),
+    'test-mode-1080p.mp4': recipe('1920x1080', 5, 2),
+    'test-mode-4k.mp4': recipe('3840x2160', 5, 2),
+  },
+} satisfies Record<string, Record<string, string[]>>;
 
 /**
- * The clips that the service would make itself (src/app/sample-clips.ts), as long and as large, but of five frames a second:
- * whatever enhances them takes a fifth of the time. The first start
- * (test/service/first-start.test.ts) has the real ones, and the browser's journey the real one of the demo.
+ * Stands for what the service would make itself (src/app/sample-clips.ts): the clip of the demo, as long and as large but of
+ * few frames, so that it is soon enhanced, and the results of test mode, which the service would enhance from a clip. The
+ * first start (test/service/first-start.test.ts) has the real ones, and the browser's journey the real one of the demo.
  */
-export async function makeSamples(dataDir: string, names: (keyof typeof lengthsS)[]): Promise<void> {
+export async function makeSamples(dataDir: string, names: (keyof typeof recipes)[]): Promise<void> {
   const samples = join(dataDir, 'samples');
   await mkdir(samples, { recursive: true });
-  for (const name of names) {
-    const seconds = lengthsS[name];
-    const path = join(samples, `${name}-${seconds}s.mp4`);
-    if (existsSync(path)) continue;
-    const sources = [`testsrc2=size=480x270:rate=5:duration=${seconds}`, `sine=frequency=330:duration=${seconds}`];
-    const inputs = sources.flatMap((source) => ['-f', 'lavfi', '-i', source]);
-    await ffmpeg([...inputs, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-movflags', '+faststart', path]);
+  for (const [name, args] of names.flatMap((each) => Object.entries(recipes[each]))) {
+    if (!existsSync(join(samples, name))) await copyFile(await made(args), join(samples, name));
   }
+}
+
+/** The clip of a recipe, made once for all runs of the tests. */
+async function made(args: string[]): Promise<string> {
+  const path = join(kept, `${createHash('sha256').update(JSON.stringify(args)).digest('hex')}.mp4`);
+  if (existsSync(path)) return path;
+  await mkdir(kept, { recursive: true });
+  const draft = join(kept, `draft-${randomUUID()}.mp4`);
+  await ffmpeg([...args, draft]);
+  await rename(draft, path);
+  return path;
 }

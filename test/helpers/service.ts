@@ -9,6 +9,7 @@ import { openStore } from '../../src/app/open-store.ts';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import { runCommand } from './command.ts';
 import { createTestDatabase } from './database.ts';
+import { type FileServer, startFileServer } from './fileserver.ts';
 import { checkedFetch } from './http-contract.ts';
 import { makeSamples } from './samples.ts';
 import { hangMs } from './wait.ts';
@@ -193,4 +194,32 @@ export async function waitForEnd(
     if (Date.now() > deadline) throw new Error(`job ${id} is still ${body.status} at ${body.progress}`);
     await new Promise((resolve) => setTimeout(resolve, 150));
   }
+}
+
+/** A service with its worker, a customer with credits, and a file server with clips that it may read. */
+export interface VideoSite {
+  /** of the clips */
+  dir: string;
+  files: FileServer;
+  site: Site;
+  api: Running;
+  customer: Customer;
+  close(): Promise<void>;
+}
+
+export async function openVideoSite(makeClips: (dir: string) => Promise<void>, env: Environment = {}): Promise<VideoSite> {
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
+  await makeClips(dir);
+  const files = await startFileServer({ dir });
+  const site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, ...env });
+  const customer = await createCustomer(site);
+  const api = await site.start('start');
+  return {
+    ...{ dir, files, site, api, customer },
+    async close() {
+      await site.close();
+      await files.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
 }

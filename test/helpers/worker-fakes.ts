@@ -104,6 +104,8 @@ export class FakeMedia implements Media {
     }
   }
 
+  hasGpu = false;
+
   async devices() {
     return [];
   }

@@ -115,10 +115,14 @@ describe('two connections', () => {
       // Opens both.
       for (let n = 0; n < 2; n++) await short();
       let isSlowDone = false;
-      const slow = readApart(db, (tx) => tx.execute(query`SELECT pg_sleep(2)`)).then(() => (isSlowDone = true));
-      await eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`).length === 1);
-      await short();
-      expect(isSlowDone).toBe(false);
+      let slow: Promise<unknown> = Promise.resolve();
+      await world.sql.begin(async (holder) => {
+        await holder`SELECT pg_advisory_xact_lock(1)`;
+        slow = readApart(db, (tx) => tx.execute(query`SELECT pg_advisory_xact_lock(1)`)).then(() => (isSlowDone = true));
+        await eventually(async () => (await holder`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length === 1);
+        await short();
+        expect(isSlowDone).toBe(false);
+      });
       await slow;
     } finally {
       await close();

@@ -85,7 +85,7 @@ describe('the request log', () => {
 
   it('is pruned by the scheduled task', async () => {
     await world.store.requestLog.append([entry({ requestId: 'old', at: new Date(Date.now() - 31 * 86_400_000) })]);
-    const { tasks } = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, stopping: new AbortController().signal });
+    const { tasks } = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, config: {}, stopping: new AbortController().signal });
     await tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers);
     expect(await left()).not.toContain('old');
   });
@@ -117,7 +117,7 @@ describe('17.32: webhooks', () => {
 
 describe('17.32: scheduled tasks', () => {
   const run = async (task: string) => {
-    const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, stopping: new AbortController().signal };
+    const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, config: {}, stopping: new AbortController().signal };
     // Batches begin for some seconds only, which is too short on a busy machine: the clock of the task stands still.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     await Promise.resolve(scheduledTasks(parts).tasks[task]!({}, {} as JobHelpers)).finally(() => clock.mockRestore());

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { failureFromChild } from '../../src/media/failures.ts';
 import type { EnhancePlan } from '../../src/media/types.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
@@ -82,6 +83,24 @@ it('has the stretches that stand out, each untouched and with each setting, and 
   await world.store.jobs.delete(account.id, 'live', job.id);
   await eventually(() => shop.storage.objects.size === 0);
   expect(await credits()).toBe(46);
+});
+
+it('passes over places where the video has no frame, and is refunded where too few have one', async () => {
+  const usual = shop.media.onEnhance;
+  let empty = 1;
+  shop.media.onEnhance = (request) =>
+    request.options.segment!.startS < starts[empty]! && request.outputName.startsWith('sample-')
+      ? Promise.reject(failureFromChild({ code: 'invalid_argument', message: 'The segment contains no frame of the video.' }))
+      : usual(request);
+  const first = await create();
+  await shop.worker().start();
+  await ended(first, 'done');
+  expect((await now(first))!.preview!.stretches!.map(({ start }) => Number(start.toFixed(3)))).toEqual(starts.slice(1));
+  empty = 2;
+  await world.store.accounts.grant(account.id, 54);
+  const second = await create();
+  await ended(second, 'error');
+  expect(await now(second)).toMatchObject({ creditsRefunded: 54, error: { message: 'The frames of the video are too far apart for a preview.' } });
 });
 
 it('is refunded when it fails, and leaves nothing', async () => {

@@ -157,7 +157,7 @@ describe('nothing is done twice', () => {
     await shop.worker(segmented).start();
     await ended(job, 'done');
     expect(await outputOf(job)).toBe(all);
-    const late = { stored: { key, size: 1, sha256: 'a'.repeat(64), version: null }, result: { applied: {} as never, device: 'cpu' } };
+    const late = { stored: { key, size: 1, sha256: 'a'.repeat(64), version: null }, result: { applied: {} as never, device: 'cpu' }, atOnce: 64 };
     await expect(segments.finish(dead.fence, late)).rejects.toThrow(LeaseLost);
     expect(await segments.heartbeat(dead.fence, 5)).toBe(false);
     expect(await leases.heartbeat(fence, 5)).toBe(false);
@@ -204,7 +204,7 @@ async function plannedBy(job: JobRecord, owner: string): Promise<Fence> {
   await leases.ingested(ingest.fence, { key, size: 11, sha256: 'b'.repeat(64), version: null }, job.source!);
   const { fence } = (await leases.acquire(job.id, 'enhance', owner, 600))!;
   const wanted = spans.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
-  await segments.planned(fence, { text: 'a plan', deviceClass: 'cpu', segments: wanted });
+  await segments.planned(fence, { text: 'a plan', deviceClass: 'cpu', segments: wanted, atOnce: 64 });
   return fence;
 }
 

@@ -8,7 +8,7 @@ import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
 import type { Account, CreateJob, CreateWebhookEndpoint } from '../../src/store/types.ts';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { eventually } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 interface Received {
@@ -39,7 +39,7 @@ afterAll(async () => {
 beforeEach(async () => {
   received = [];
   answer = (response) => response.writeHead(204).end();
-  net = createNetClient({ allowHosts: [new URL(url).host] });
+  net = createNetClient({ allowHosts: [new URL(url).host], timeouts: { connectMs: hangMs, headersMs: hangMs, idleMs: hangMs } });
   shop = await createWorkshop(world);
   account = await fundedAccount(world.store, 300);
 });
@@ -57,9 +57,9 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
 }
 
 /** A worker whose downloads and pictures are stand-ins and whose webhooks are real. */
-async function startWorker(scheduleS: readonly number[] = [0, 0.2, 0.4, 0.6]): Promise<void> {
+async function startWorker(scheduleS: readonly number[] = [0, 0.2, 0.4, 0.6], timeoutMs = hangMs): Promise<void> {
   const mixed = { ...net, download: shop.net.download.bind(shop.net) };
-  const webhooks = { timeoutMs: 3000, scheduleS, overdueS: 1 };
+  const webhooks = { timeoutMs, scheduleS, overdueS: 1 };
   await shop.worker({ deps: { net: mixed }, tuning: { webhooks } }).start();
 }
 const create = async (change: Partial<CreateJob> = {}) =>
@@ -229,7 +229,7 @@ describe('a delivery that fails', () => {
       ['the server broke the connection off.', (response: ServerResponse) => response.destroy(), url],
       ['the URL is not allowed.', () => {}, 'http://169.254.169.254/hook'],
     ] as const;
-    await startWorker([0]);
+    await startWorker([0], 3000);
     for (const [failure, reaction, webhookUrl] of cases) {
       answer = reaction;
       account = await fundedAccount(world.store, 30);

@@ -9,6 +9,7 @@ import { findGpuFiles, gpuArguments, gpuEnvironment } from '../../src/media/gpu.
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
 import { temporaryFolder } from './folder.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -124,7 +125,7 @@ describe('the command line of a child', () => {
     const inputPath = join(folder.path, 'in.mp4');
     closeSync(openSync(inputPath, 'w'));
     const job = (device: string) =>
-      media.enhance({ inputPath, outputDir: folder.path, outputName: 'out.mp4', options: { target: '1080p', device }, timeoutMs: 20_000 });
+      media.enhance({ inputPath, outputDir: folder.path, outputName: 'out.mp4', options: { target: '1080p', device }, timeoutMs: hangMs });
     for (const device of ['cuda:all', 'cuda:7,cuda:8']) {
       await expect(job(device)).rejects.toMatchObject({ code: 'processing_failed', message: 'No GPU of this worker can be used.' });
     }

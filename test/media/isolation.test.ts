@@ -12,7 +12,7 @@ import { seccompProgram } from '../../src/media/seccomp.ts';
 import { runChild } from '../../src/media/session.ts';
 import { canMapNobody, giveToChild, nobody } from '../../src/media/users.ts';
 import type { ToChild } from '../../src/media/wire.ts';
-import { eventually } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 import type { Attempts, Findings } from './inspector.ts';
 import { isAlive, isZombie, processTree, program } from './processes.ts';
@@ -53,7 +53,7 @@ afterAll(() => {
   folder.remove();
 });
 
-function planFor(kind: IsolationKind, timeoutMs = 20_000, more: Partial<ChildPlan['limits']> = {}): ChildPlan {
+function planFor(kind: IsolationKind, timeoutMs = hangMs, more: Partial<ChildPlan['limits']> = {}): ChildPlan {
   const mounts = [
     { from: input, to: '/in/source' },
     { from: output, to: '/out', writable: true },
@@ -111,7 +111,7 @@ describe.each(kinds)('a child isolated by %s', (kind) => {
   });
 
   it('dies with its parent', async () => {
-    const plan = JSON.stringify(planFor(kind, 60_000));
+    const plan = JSON.stringify(planFor(kind));
     const parent = fork(fileURLToPath(new URL('orphan-maker.ts', import.meta.url)), [plan], { stdio: 'ignore' });
     const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
     // Whatever stands before the child (prlimit, setpriv, bubblewrap) has done its part when Node runs.
@@ -143,7 +143,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   const ofTheKernel = ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/overcommit_memory', '/proc/sysrq-trigger', '/proc/self/oom_score_adj'];
 
   it('17.22: writes to nothing but its output folder and /tmp, whatever it tries', async () => {
-    const found = await inspectAs(planFor('bubblewrap', 60_000), { walk: true, write: ofTheKernel });
+    const found = await inspectAs(planFor('bubblewrap'), { walk: true, write: ofTheKernel });
     expect(found.writable.filter((path) => !path.startsWith('/out/'))).toEqual(['/out', '/tmp']);
     expect(found.walked).toBeGreaterThan(500);
     expect(Object.values(found.write)).not.toContain('done');
@@ -152,7 +152,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   it('17.22: writes to nothing else where a file that only root may read keeps it mapped to root', async () => {
     chmodSync(input, 0o600);
     try {
-      const found = await inspectAs(planFor('bubblewrap', 60_000), { walk: true, read: ['/in/source'], write: ofTheKernel });
+      const found = await inspectAs(planFor('bubblewrap'), { walk: true, read: ['/in/source'], write: ofTheKernel });
       expect(found.read).toEqual({ '/in/source': 'done' });
       // Its folder is nobody's, so that root's child without capabilities cannot write there at all.
       expect(found.writable.filter((path) => !path.startsWith('/out'))).toEqual(['/tmp']);
@@ -177,7 +177,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   });
 
   it('17.23: cannot fill the memory of the machine with files', async () => {
-    const plan = planFor('bubblewrap', 30_000, { outputBytes: 1024 * megabyte, memoryBytes: 1024 * megabyte });
+    const plan = planFor('bubblewrap', hangMs, { outputBytes: 1024 * megabyte, memoryBytes: 1024 * megabyte });
     const { filled } = await inspectAs(plan, { fill: ['/dev/shm', '/dev', '/tmp', '/run', '/'] });
     expect(filled).toEqual({ '/dev/shm': 0, '/dev': 0, '/tmp': 64 * megabyte, '/run': 0, '/': 0 });
     const withGpu = await inspectAs({ ...plan, gpuFiles: ['/dev/null'] }, { fill: ['/dev/shm', '/dev'] });
@@ -186,13 +186,13 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
 
   it('17.23: is charged for the files that it keeps in memory', async () => {
     const small = { outputBytes: 1024 * megabyte, memoryBytes: 120 * megabyte };
-    const plan = { ...planFor('bubblewrap', 20_000, small), gpuFiles: ['/dev/null'] };
+    const plan = { ...planFor('bubblewrap', hangMs, small), gpuFiles: ['/dev/null'] };
     const filling = inspectAs(plan, { mode: 'fill-and-stay', fill: ['/dev/shm', '/tmp'] });
     await expect(filling).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
   });
 
   it('17.23: starts no process, and threads up to its limit', async () => {
-    const plan = planFor('bubblewrap', 60_000, { memoryBytes: 8192 * megabyte, threads: 24 });
+    const plan = planFor('bubblewrap', hangMs, { memoryBytes: 8192 * megabyte, threads: 24 });
     const { started, limits } = await inspectAs(plan, { starts: 30 });
     expect(started.processes).toBe(0);
     expect(started.threads).toBeGreaterThan(2);

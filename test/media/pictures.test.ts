@@ -6,12 +6,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMedia } from '../../src/media/index.ts';
 import { ffmpeg, ffprobe } from '../helpers/ffmpeg.ts';
+import { hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 
 const folder = temporaryFolder();
 const place = (name: string) => join(folder.path, name);
 const media = await createMedia({});
-const timeoutMs = 60_000;
+const timeoutMs = hangMs;
 const x264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-g', '50'];
 // As results of the engine: BT.709, limited range.
 const bt709 = ['-vf', 'scale=out_color_matrix=bt709:out_range=tv,format=yuv420p', '-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'];

@@ -6,6 +6,7 @@ import { isSegmentMismatch } from '../../src/media/failures.ts';
 import { createMedia } from '../../src/media/index.ts';
 import type { SegmentPlan } from '../../src/media/types.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 
 const folder = temporaryFolder();
@@ -15,7 +16,7 @@ const piecesDir = place('pieces');
 const outputDir = place('out');
 const options = { target: 'source', device: 'cpu', model: 'none', denoise: 0.3 } as const;
 const lengths = { shortestS: 1.6, wantedS: 2, longestS: 4 };
-const timeoutMs = 60_000;
+const timeoutMs = hangMs;
 const media = await createMedia();
 let planned: SegmentPlan;
 

@@ -49,7 +49,7 @@ export async function use(baseUrl: string, apiKey: string): Promise<Outcome> {
   const reelmend: Reelmend = createReelmend({ baseUrl, apiKey });
   const { id } = await reelmend.jobs.create(video('holiday'));
   const progress: number[] = [];
-  const quick = { pollIntervalMs: 50, timeoutMs: 60_000 };
+  const quick = { pollIntervalMs: 50, timeoutMs: 300_000 };
   const job = await reelmend.waitForJob(id, { ...quick, onProgress: (view) => progress.push(view.progress) });
   const { download_url } = await reelmend.jobs.result(id);
 

@@ -1,34 +1,23 @@
 /** The main job, end to end: real API, real PostgreSQL, real worker, real file server, real videos. */
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { audioHash, ffmpeg, ffprobe, frameTimes, makeClip, type StreamFacts } from '../helpers/ffmpeg.ts';
-import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
-import { call, createCustomer, createSite, type Customer, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
+import { call, createCustomer, type JobView, openVideoSite, type VideoSite, waitForEnd } from '../helpers/service.ts';
 import { makeVariants, variants, video } from './clips.ts';
 
 let dir: string;
-let files: FileServer;
-let site: Site;
-let api: Running;
-let customer: Customer;
+let files: VideoSite['files'];
+let api: VideoSite['api'];
+let customer: VideoSite['customer'];
+let site: VideoSite['site'];
+let close: VideoSite['close'] | undefined;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
-  await makeVariants(dir);
-  files = await startFileServer({ dir });
-  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_WARM_CHILDREN: '1' });
-  customer = await createCustomer(site);
-  api = await site.start('start');
+  ({ dir, files, api, customer, site, close } = await openVideoSite(makeVariants, { REELMEND_WARM_CHILDREN: '1' }));
 });
-
-afterAll(async () => {
-  await site?.close();
-  await files?.close();
-  await rm(dir, { recursive: true, force: true });
-});
+afterAll(() => close?.());
 
 const submit = (body: object, headers?: Record<string, string>) =>
   call<JobView & { error?: { code: string; message: string } }>(api.url, customer.key, 'POST', '/v1/jobs', body, headers);

@@ -1,11 +1,11 @@
 /** Metrics of the service without its database, and the check of the ledger that one process makes for all. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildMetricsApp, createHttpMetrics } from '../../src/http/metrics.ts';
 import { registerServiceMetrics } from '../../src/observability/service-metrics.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { startSilentServer } from '../helpers/silent-server.ts';
+import { hangMs } from '../helpers/wait.ts';
 import { createWorld, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -14,10 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>) {
+async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>, limits = { timeoutMs: hangMs, pingTimeoutMs: hangMs }) {
   const registry = new Registry();
   createHttpMetrics({ registry });
-  registerServiceMetrics({ registry, store, timeoutMs: 500, pingTimeoutMs: 500 });
+  registerServiceMetrics({ registry, store, ...limits });
   const response = await buildMetricsApp({ registry }).request('/metrics');
   const text = await response.text();
   const value = (name: string) => new RegExp(`^reelmend_${name} (.+)$`, 'm').exec(text)?.[1];
@@ -32,7 +32,7 @@ describe('17.27: /metrics', () => {
       const store = createStore({ url });
       let pinged = false;
       void store.ping().catch(() => (pinged = true));
-      const { status, text, value } = await scrape(store);
+      const { status, text, value } = await scrape(store, { timeoutMs: 500, pingTimeoutMs: 500 });
       // It does not wait until the driver gives a silent server up.
       if (url.includes(`:${silent.port}`)) expect(pinged).toBe(false);
       expect({ url, status, up: value('database_up') }).toEqual({ url, status: 200, up: '0' });
@@ -45,25 +45,23 @@ describe('17.27: /metrics', () => {
 
   it('answers with everything while the database is slow, and asks for one overview at a time', async () => {
     const registry = new Registry();
-    let underWay = 0;
-    let most = 0;
+    let begun = 0;
+    const slow = Promise.withResolvers<void>();
     const overview = async () => {
-      most = Math.max(most, ++underWay);
-      await sleep(700);
-      underWay--;
+      begun += 1;
+      await slow.promise;
       return world.store.operations.overview();
     };
     const store = { ...world.store, operations: { ...world.store.operations, overview } };
-    registerServiceMetrics({ registry, store, overviewMs: 0, timeoutMs: 300, pingTimeoutMs: 300 });
+    registerServiceMetrics({ registry, store, overviewMs: 0, timeoutMs: 300, pingTimeoutMs: hangMs });
     const early = await registry.metrics();
     expect(early).toMatch(/^reelmend_database_up 1$/m);
     expect(early).not.toContain('reelmend_workers_alive 0');
-    const second = registry.metrics();
-    await sleep(600);
-    expect(most).toBe(1);
-    await second;
+    await registry.metrics();
+    expect(begun).toBe(1);
+    slow.resolve();
     const patient = new Registry();
-    registerServiceMetrics({ registry: patient, store, pingTimeoutMs: 300 });
+    registerServiceMetrics({ registry: patient, store, timeoutMs: hangMs, pingTimeoutMs: hangMs });
     const text = await patient.metrics();
     expect(text).toMatch(/^reelmend_database_up 1$/m);
     expect(text).toMatch(/^reelmend_workers_alive 0$/m);

@@ -1,41 +1,31 @@
 /** What customers choose of the result, as the file says it: ffprobe measures, and x264's own note tells its settings. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Job, JobResult, Quote } from '../../src/contract/types.gen.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
-import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
-import { call, createCustomer, createSite, type Customer, type Running, type Site, waitForEnd } from '../helpers/service.ts';
+import { call, openVideoSite, type VideoSite, waitForEnd } from '../helpers/service.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 
 /** of the clip */
 const seconds = 2;
 
 let dir: string;
-let files: FileServer;
-let site: Site;
-let api: Running;
-let customer: Customer;
+let files: VideoSite['files'];
+let api: VideoSite['api'];
+let customer: VideoSite['customer'];
+let close: VideoSite['close'] | undefined;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reelmend-output-'));
   // Grain needs many bits, so that a limit has something to do.
   const video = 'testsrc2=size=320x180:rate=25,noise=alls=30:allf=t';
-  await makeClip(join(dir, 'grain.mp4'), { video, seconds, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12'] });
-  files = await startFileServer({ dir });
-  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_ENCODER_CRF: '20' });
-  customer = await createCustomer(site);
-  api = await site.start('start');
+  const args = ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12'];
+  const makeGrain = (folder: string) => makeClip(join(folder, 'grain.mp4'), { video, seconds, audio: null, args });
+  ({ dir, files, api, customer, close } = await openVideoSite(makeGrain, { REELMEND_ENCODER_CRF: '20' }));
 });
-
-afterAll(async () => {
-  await site?.close();
-  await files?.close();
-  await rm(dir, { recursive: true, force: true });
-});
+afterAll(() => close?.());
 
 const body = (output: object) => ({ video_url: `${files.url}/grain.mp4`, resolution: '1080p', model: 'none', enhancements: { denoise: 'off' }, output });
 

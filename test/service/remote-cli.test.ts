@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Job, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
+import { type Job, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
@@ -71,6 +71,28 @@ describe('reelmend upload', () => {
     expect((await runCommand(['jobs', 'list'], { env: noKey })).stderr).toContain('REELMEND_API_KEY');
     const wrong = await reelmend('jobs', 'list', '--key', 'svc_test_wrong');
     expect(wrong).toMatchObject({ status: 1, stderr: 'reelmend: The API key is not valid.\n' });
+  });
+});
+
+describe('reelmend preview', () => {
+  it('makes a preview of a file with each setting and writes its clips', async () => {
+    const settings = ['--setting', '1080p', '--setting', '4k,model=none,sharpen=0.6,faces=off,quality=20'];
+    const preview = await json<Preview>('preview', file('Ferien.mov'), ...settings, '--output', file('clips'), '--json');
+    expect(preview).toMatchObject({ status: 'done', sandbox: true, file_name: 'Ferien.mov' });
+    expect(preview.settings).toEqual([
+      { resolution: '1080p' },
+      { resolution: '4k', model: 'none', enhancements: { sharpen: 0.6, face_restoration: 'off' }, output: { quality: 20 } },
+    ]);
+    const names = [1, 2, 3].flatMap((stretch) => ['original', 'setting-1', 'setting-2'].map((clip) => `${stretch}-${clip}.mp4`));
+    expect((await readdir(file('clips'))).sort()).toEqual(names);
+    const { streams } = await ffprobe(file('clips/1-setting-2.mp4'));
+    expect(streams[0]).toMatchObject({ width: 3840, height: 2160 });
+  });
+
+  it.each(['8k', 'colour=1', 'sharpen'])('refuses the setting %s in one line', async (setting) => {
+    const { status, stderr } = await reelmend('preview', 'https://media.example.com/a.mp4', '--setting', setting);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^reelmend: .*--setting.*\n$/);
   });
 });
 

@@ -155,7 +155,6 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
         expect(await storage.isAbsent('key')).toBe(true);
       }
     },
-    120_000,
   );
 
   it.each([1, always])('knows its multipart object when the last answer is lost, %d times', async (times) => {

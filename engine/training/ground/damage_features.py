@@ -1,7 +1,8 @@
 """What a window of luma shows of its damage: the numbers that `damage_estimate` judges by.
 
-`engine/src/pixel/damage_features.cc` computes the same from the same bytes; `engine/tests/damage_witness.txt` holds what this
-file makes of a few windows, and the engine's tests compare. Whoever changes one changes both, and trains anew.
+`engine/src/pixel/damage_features.cc` and `damage_spectra.cc` compute the same from the same bytes;
+`engine/tests/damage_witness.txt` holds what this file makes of a few windows, and the engine's tests compare. Whoever
+changes one changes both, and trains anew.
 
 A window is a plane of bytes (limited range), 96 to 256 pixels a side. Everything is a logarithm or a share, so that a fainter
 picture moves the numbers and does not bend them.

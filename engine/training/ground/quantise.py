@@ -20,6 +20,8 @@ DAMPING = 0.003
 RIDGE = 0.03
 # Mean square of what a network changes of a sample, below which that sample counts no more than others.
 CHANGE_FLOOR = 1e-4
+# How much more than with the largest value for a ceiling a sample may lose where values are cut off.
+CUT_OFF = 2
 THINNED = 3  # of so many places one is looked at: neighbours say nearly the same
 
 
@@ -81,13 +83,16 @@ class QuantNet(nn.Module):
     @torch.no_grad()
     def _find_steps(self, inputs):
         """Of several ceilings below the largest value seen, the one with the smallest error: the mean of the samples' root
-        mean squares, since by squares the noisiest, which have the largest values, would choose for all."""
+        mean squares, since by squares the noisiest, which have the largest values, would choose for all. No sample may lose
+        more than `CUT_OFF` times as much as with the largest value for a ceiling: that would be the noisiest."""
         seen = [self.before(x)[1:] for x in inputs]
         for at, values in enumerate(zip(*seen), 1):
             top = max(float(v.max()) for v in values)
             steps = [top * share / 255 for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
-            errors = [sum((as_bytes(v, s, 0) - v).square().mean((1, 2, 3)).sqrt().sum() for v in values) for s in steps]
-            self.steps[at] = steps[int(torch.stack(errors).argmin())]
+            errors = torch.stack([torch.cat([(as_bytes(v, s, 0) - v).square().mean((1, 2, 3)).sqrt() for v in values])
+                                  for s in steps])
+            bearable = (errors <= CUT_OFF * errors[-1]).all(1)
+            self.steps[at] = steps[int(errors.mean(1).where(bearable, torch.inf).argmin())]
 
     @torch.no_grad()
     def _weights(self, inputs):

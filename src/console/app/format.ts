@@ -1,4 +1,5 @@
 /** Formats numbers, times and sizes in English, like the page. Pure functions. */
+import type { JobSegment } from '../../contract/types.gen.ts';
 
 const locale = 'en-GB';
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
@@ -104,4 +105,11 @@ export function formatPercent(part: number): string {
 /** `job_01jdq4…3rhbz`: short, but still distinct, since ids differ most at the end. */
 export function shortId(id: string): string {
   return id.length > 18 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id;
+}
+
+/** `2 of 6 segments done, 3 running` */
+export function segmentWords(segments: readonly Pick<JobSegment, 'status'>[]): string {
+  const count = (status: JobSegment['status']) => segments.filter((segment) => segment.status === status).length;
+  const running = count('running');
+  return `${count('done')} of ${segments.length} segments done${running === 0 ? '' : `, ${running} running`}`;
 }

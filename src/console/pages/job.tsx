@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
 import { ModeBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { SegmentBar } from '../ui/segment-bar.tsx';
 import { num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -116,7 +117,7 @@ function deletionText({ job }: ConsoleJobDetail): string {
   return 'The source and the enhanced video are deleted immediately. This cannot be undone.';
 }
 
-function RunningJob({ detail: { job } }: { detail: ConsoleJobDetail }) {
+function RunningJob({ detail: { job, segments } }: { detail: ConsoleJobDetail }) {
   return (
     <div className="panel panel-body stack-s" aria-live="off">
       <div className="row spread">
@@ -126,7 +127,7 @@ function RunningJob({ detail: { job } }: { detail: ConsoleJobDetail }) {
           {job.eta_seconds !== null && ` · about ${formatDuration(job.eta_seconds)} left`}
         </span>
       </div>
-      <ProgressBar value={job.progress} label="Progress of the job" />
+      {segments.length === 0 ? <ProgressBar value={job.progress} label="Progress of the job" /> : <SegmentBar value={job.progress} segments={segments} />}
     </div>
   );
 }

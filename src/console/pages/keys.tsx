@@ -7,14 +7,15 @@ import { createKey, renameKey, revokeKey, rotateKey, useKeys } from '../api/acco
 import { useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { CodeBlock, Secret } from '../ui/code.tsx';
+import { CodeBlock } from '../ui/code.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load, Notice, type Tone } from '../ui/feedback.tsx';
+import { Badge, Empty, ErrorNotice, Load, type Tone } from '../ui/feedback.tsx';
 import { Choices, SelectField, TextField } from '../ui/field.tsx';
 import { ModeBadge, TierBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -56,7 +57,7 @@ export function KeysPage() {
       {open?.kind === 'rename' && <RenameDialog old={open.key} onClose={close} />}
       {open?.kind === 'rotate' && <RotateDialog old={open.key} onClose={close} onRotated={show} />}
       {open?.kind === 'revoke' && <RevokeDialog old={open.key} onClose={close} />}
-      {open?.kind === 'shown' && <ShownOnce keyRecord={open.key} secret={open.secret} onClose={close} />}
+      {open?.kind === 'shown' && <NewKey keyRecord={open.key} secret={open.secret} onClose={close} />}
     </Page>
   );
 }
@@ -293,23 +294,15 @@ function RevokeDialog({ old, onClose }: { old: ConsoleKey; onClose: () => void }
   );
 }
 
-function ShownOnce({ keyRecord, secret, onClose }: { keyRecord: ConsoleKey; secret: string; onClose: () => void }) {
+function NewKey({ keyRecord, secret, onClose }: { keyRecord: ConsoleKey; secret: string; onClose: () => void }) {
   const call = `curl ${window.location.origin}/v1/account -H "Authorization: Bearer ${secret}"`;
+  const note = 'It is shown only once. The service stores only its hash.';
   return (
-    <Dialog title="Your new key" onClose={onClose} sticky wide>
-      <Notice tone="warn" title="Copy it now.">
-        It is shown only once. The service stores only its hash.
-      </Notice>
-      <Secret value={secret} label={`the ${keyRecord.mode} key`} />
+    <ShownOnce title="Your new key" label={`the ${keyRecord.mode} key`} {...{ secret, note, onClose }}>
       <div className="stack-s">
         <span className="small muted">Try it:</span>
         <CodeBlock text={call} wrap label="test call" />
       </div>
-      <div className="dialog-foot">
-        <Button tone="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   );
 }

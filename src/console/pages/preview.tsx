@@ -1,6 +1,6 @@
 /** Compares settings on a few seconds of the video before the whole video is made. */
 import { Pause, Play, Plus, Sparkles, X } from 'lucide-react';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useId, useRef, useState } from 'react';
 import type { Mode, Preview, PreviewInput, PreviewSetting, PreviewStretch } from '../../contract/types.gen.ts';
 import { createPreview, deletePreview, usePreview } from '../api/previews.ts';
 import { useSession } from '../api/session.ts';
@@ -214,6 +214,7 @@ function Stretch({ stretch, settings }: { stretch: PreviewStretch; settings: Pre
 }
 
 function MakeButton({ setting, previewed, onMake }: { setting: PreviewSetting; previewed: Previewed; onMake: PreviewPartProps['onMake'] }) {
+  const id = useId();
   const creditsOf = useCredits();
   const { mode, request } = previewed.body;
   const { model: _model, enhancements: _enhancements, output: _output, ...rest } = request;
@@ -221,11 +222,13 @@ function MakeButton({ setting, previewed, onMake }: { setting: PreviewSetting; p
   const { run, busy, error } = useAction(() => onMake({ mode, request: { ...rest, ...setting } }, credits));
   return (
     <div className="stack-s">
-      <Button tone="primary" busy={busy} onClick={run} aria-label={`Make the whole video with ${describeSetting(setting)}`}>
+      <Button tone="primary" busy={busy} onClick={run} aria-describedby={id}>
         <Sparkles size={14} aria-hidden="true" />
         Make the whole video with this{mode === 'live' && ` (${plural(credits, 'credit')})`}
       </Button>
-      <span className="small muted">{describeSetting(setting)}</span>
+      <span id={id} className="small muted">
+        {describeSetting(setting)}
+      </span>
       {error !== null && <ErrorNotice error={error} />}
     </div>
   );

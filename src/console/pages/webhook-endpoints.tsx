@@ -14,13 +14,13 @@ import {
   useWebhookEndpoints,
 } from '../api/webhook-endpoints.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { Secret } from '../ui/code.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { CheckField, Choices, TextField } from '../ui/field.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { Panel } from '../ui/panel.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -66,7 +66,7 @@ export function EndpointsPanel() {
       {open?.kind === 'rotate' && <RotateDialog endpoint={open.endpoint} onClose={close} onRotated={show} />}
       {open?.kind === 'switch' && <SwitchDialog endpoint={open.endpoint} onClose={close} />}
       {open?.kind === 'delete' && <DeleteDialog endpoint={open.endpoint} onClose={close} />}
-      {open?.kind === 'shown' && <ShownOnce made={open.made} onClose={close} />}
+      {open?.kind === 'shown' && <NewSecret made={open.made} onClose={close} />}
     </Panel>
   );
 }
@@ -324,25 +324,17 @@ function DeleteDialog({ endpoint, onClose }: EndpointDialogProps) {
   );
 }
 
-function ShownOnce({ made, onClose }: { made: WebhookEndpointSecret; onClose: () => void }) {
+function NewSecret({ made, onClose }: { made: WebhookEndpointSecret; onClose: () => void }) {
   const { switches_at } = made.service_signature;
+  const texts = { title: 'The secret of the endpoint', label: 'the signing secret of the endpoint', note: 'It is shown only once.' };
   return (
-    <Dialog title="The secret of the endpoint" onClose={onClose} sticky wide>
-      <Notice tone="warn" title="Copy it now.">
-        It is shown only once.
-      </Notice>
+    <ShownOnce {...texts} secret={made.secret} onClose={onClose}>
       <p className="wrap-anywhere small muted">{made.endpoint.url}</p>
-      <Secret value={made.secret} label="the signing secret of the endpoint" />
       {switches_at !== null && (
         <p className="small muted">
           <code>X-Service-Signature</code> uses the replaced secret. It switches <Ago at={switches_at} />.
         </p>
       )}
-      <div className="dialog-foot">
-        <Button tone="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   );
 }

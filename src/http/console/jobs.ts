@@ -7,13 +7,14 @@ import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
-import type { Principal } from '../../store/types.ts';
+import type { JobSegment, Principal } from '../../store/types.ts';
 import { actorOf } from '../actor.ts';
 import { createJob } from '../create-job.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
+import { serializeSegment } from '../running-job.ts';
 import { limitsOf, serializeJob } from '../serialize.ts';
 import { createQuote } from '../create-quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
@@ -89,7 +90,8 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleGetJob: async (c) => {
       const detail = await store.consoleJobs.detail(c.get('session').account.id, c.req.valid('param').id);
       if (detail === null) throw jobNotFound();
-      return c.json(serializeDetail(detail), 200);
+      const { id, status } = detail.job;
+      return c.json(serializeDetail(detail, status === 'running' ? await store.jobs.segments(id) : []), 200);
     },
 
     consoleDeleteJob: async (c) => {
@@ -122,7 +124,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
   };
 }
 
-function serializeDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDetail {
+function serializeDetail({ job, timeline, charges }: DetailRecord, segments: JobSegment[]): ConsoleJobDetail {
   return {
     job: serializeJob(job),
     mode: job.mode,
@@ -134,6 +136,7 @@ function serializeDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDe
     error_help: job.error === null ? null : errorHelp(job.mode, job.error.code),
     timeline: timeline.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
+    segments: segments.map(serializeSegment),
   };
 }
 

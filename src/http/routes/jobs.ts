@@ -6,6 +6,7 @@ import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream, jobEvents } from '../event-stream.ts';
 import type { Handlers } from '../register.ts';
+import { runningParts } from '../running-job.ts';
 import { serializeJob } from '../serialize.ts';
 import { createQuote } from '../create-quote.ts';
 import { jobNotFound } from '../validation.ts';
@@ -56,10 +57,10 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
     },
 
     getJob: async (c) => {
-      const { account, mode } = c.get('principal');
-      const job = await jobs.get(account.id, mode, c.req.valid('param').id);
+      const principal = c.get('principal');
+      const job = await jobs.get(principal.account.id, principal.mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
-      return c.json(serializeJob(job), 200);
+      return c.json({ ...serializeJob(job), ...(await runningParts(deps, { job, principal, isRead: c.req.method !== 'HEAD' })) }, 200);
     },
 
     streamJobEvents: (c) => streamJob(c, deps, c.req.valid('param').id),

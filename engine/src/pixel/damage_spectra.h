@@ -1,0 +1,16 @@
+// The parts of MeasureDamageFeatures that look at frequencies.
+#pragma once
+
+#include <vector>
+
+#include "pixel/damage_grid.h"
+
+namespace reelmend::pixel {
+
+/// DCT spectra of the busiest and of the flattest quarter of the tiles. `across` and `down` are the absolute gradients of `p`.
+void AddSpectra(const Grid& p, const Grid& across, const Grid& down, Features& features);
+
+/// Periods in profiles of the columns and of the rows: how far each bin of their power is above its neighbours.
+void AddPeriods(const std::vector<double>& across, const std::vector<double>& down, Features& features);
+
+}  // namespace reelmend::pixel

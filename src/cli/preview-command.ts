@@ -1,0 +1,102 @@
+/** `reelmend preview`: compares settings on a few seconds of a video. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import type { EnhancementsInput, OutputInput, Preview, PreviewClip, PreviewSetting, Reelmend } from '../sdk/index.ts';
+import { connect, type RemoteOptions, withService } from './connect.ts';
+import { print, say } from './terminal.ts';
+import { isUpload, isUrl, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
+
+interface PreviewOptions extends RemoteOptions {
+  setting?: PreviewSetting[];
+  secure?: boolean;
+  maxCredits?: number;
+  output?: string;
+  json?: boolean;
+}
+
+export function previewCommand(): Command {
+  return withService(new Command('preview'))
+    .description('compare up to three settings on a few seconds of a video, which a service chooses')
+    .argument('<source>', 'a video file, which is sent first, an upload (upl_…), or a URL')
+    .option('--setting <list>', 'such as 4k,model=none,sharpen=0.6,quality=20; up to three times; default: 1080p', collectSetting)
+    .option('--secure', 'in the Secure tier')
+    .option('--max-credits <number>', 'refuse the preview if it would cost more', wholeNumber)
+    .option('--output <folder>', 'write the clips into this folder; existing ones are replaced')
+    .option('--json', 'print the preview as JSON')
+    .action(preview);
+}
+
+const strengths: Readonly<Record<string, keyof EnhancementsInput>> = {
+  denoise: 'denoise',
+  sharpen: 'sharpen',
+  faces: 'face_restoration',
+  contrast: 'adaptive_contrast',
+};
+
+/** Reads `4k,model=none,sharpen=0.6`. The service checks the values. */
+function parseSetting(text: string): PreviewSetting {
+  const setting: PreviewSetting = { resolution: '1080p' };
+  for (const part of text.split(',')) {
+    const [name = '', value] = part.split(/=(.*)/s);
+    const stage = strengths[name];
+    if (value === undefined && (name === '1080p' || name === '4k')) setting.resolution = name;
+    else if (value === undefined) throw new InvalidArgumentError(`Expected name=value, 1080p or 4k instead of "${part}".`);
+    else if (name === 'model') setting.model = value;
+    else if (name === 'quality') setting.output = { ...setting.output, quality: numberOr(value) as NonNullable<OutputInput['quality']> };
+    else if (name === 'max-bitrate') setting.output = { ...setting.output, max_bitrate: Number(value) };
+    else if (stage !== undefined) setting.enhancements = { ...setting.enhancements, [stage]: numberOr(value) };
+    else throw new InvalidArgumentError(`There is no "${name}"; there are model, quality, max-bitrate, ${Object.keys(strengths).join(', ')}.`);
+  }
+  return setting;
+}
+
+const numberOr = (value: string): number | string => (/^\d/.test(value) ? Number(value) : value);
+
+const collectSetting = (text: string, earlier: PreviewSetting[] = []): PreviewSetting[] => [...earlier, parseSetting(text)];
+
+async function preview(source: string, options: PreviewOptions): Promise<void> {
+  const { setting: settings = [{ resolution: '1080p' }], secure, maxCredits, output, json } = options;
+  const isFile = !isUrl(source) && !isUpload(source);
+  if (isFile) await requireFile(source);
+  const reelmend = await connect(options);
+  const video = videoOf(isFile ? (await sendFile(reelmend, source)).id : source);
+  const more = { ...(secure === true ? { secure } : {}), ...(maxCredits === undefined ? {} : { max_credits: maxCredits }) };
+  const { id } = await reelmend.previews.create({ ...video, settings, ...more });
+  const done = await waitFor(reelmend, id);
+  if (output !== undefined) await download(done, output);
+  if (json === true) return print(done);
+  for (const line of linesOf(done, output)) say(line);
+}
+
+async function waitFor(reelmend: Reelmend, id: string): Promise<Preview> {
+  const bar = progressBar(id);
+  try {
+    return await reelmend.previews.wait(id, { onProgress: ({ progress }) => bar.update(progress) });
+  } finally {
+    bar.stop();
+  }
+}
+
+/** Each clip with the name of its file: `1-original.mp4`, `1-setting-2.mp4`. */
+function clipsOf({ stretches }: Preview): { name: string; clip: PreviewClip }[] {
+  return (stretches ?? []).flatMap(({ original, results }, index) => [
+    { name: `${index + 1}-original.mp4`, clip: original },
+    ...results.map((clip, setting) => ({ name: `${index + 1}-setting-${setting + 1}.mp4`, clip })),
+  ]);
+}
+
+async function download(done: Preview, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const { name, clip } of clipsOf(done)) {
+    const response = await fetch(clip.url);
+    if (!response.ok) throw new Error(`${name} could not be downloaded: the storage answered ${response.status}.`);
+    await writeFile(join(folder, name), Buffer.from(await response.arrayBuffer()));
+  }
+}
+
+function* linesOf(done: Preview, folder: string | undefined): Generator<string> {
+  yield `${done.id}  ${done.credits_charged} credits`;
+  for (const [index, { start, reason }] of (done.stretches ?? []).entries()) yield `stretch ${index + 1}  at ${start.toFixed(1)} s  ${reason.replaceAll('_', ' ')}`;
+  for (const { name, clip } of clipsOf(done)) yield folder === undefined ? `${name}  ${clip.url}` : join(folder, name);
+}

@@ -1,0 +1,45 @@
+/** What the record of a running job has beyond the others: its segments, and a link to the earliest finished one. */
+import type { JobPreview, JobSegment } from '../contract/types.gen.ts';
+import type { JobRecord } from '../domain/job.ts';
+import { linkValidityS } from '../domain/limits.ts';
+import { segmentFileName } from '../domain/uploads.ts';
+import type { JobSegment as SegmentRecord, Principal } from '../store/types.ts';
+import { actorOf } from './actor.ts';
+import type { HttpDeps } from './deps.ts';
+import { limitsOf, rounded } from './serialize.ts';
+
+export function serializeSegment({ startSeconds, endSeconds, state, progress }: SegmentRecord): JobSegment {
+  const status = state === 'pending' ? 'waiting' : state;
+  return { start_seconds: rounded(startSeconds), end_seconds: rounded(endSeconds), status, progress: rounded(progress) };
+}
+
+/** Empty for a job that does not run. `isRead`: the response reaches the client; HEAD requests get no link. */
+export async function runningParts(
+  deps: HttpDeps,
+  { job, principal, isRead }: { job: JobRecord; principal: Principal; isRead: boolean },
+): Promise<{ preview?: JobPreview | null; segments?: JobSegment[] }> {
+  if (job.status !== 'running') return {};
+  const segments = job.mode === 'test' ? [] : await deps.store.jobs.segments(job.id);
+  const first = segments.find(({ key }) => key !== null);
+  const preview = first === undefined || !isRead ? null : await linkPreview(deps, { job, principal, segment: first });
+  return { preview, segments: segments.map(serializeSegment) };
+}
+
+interface PreviewQuery {
+  job: JobRecord;
+  principal: Principal;
+  segment: SegmentRecord;
+}
+
+/** Clients poll, so only the first link to a piece is an entry of the audit log. It is recorded before the response. */
+async function linkPreview(deps: HttpDeps, { job, principal, segment }: PreviewQuery): Promise<JobPreview> {
+  const { store, storage } = deps;
+  const { number, key, startSeconds, endSeconds } = segment;
+  if (await store.jobs.markPreviewed(job.id, number)) {
+    const data = { segment: number, ...actorOf(principal) };
+    await store.audit.record({ accountId: job.accountId, kind: 'result.accessed', jobId: job.id, data });
+  }
+  const expiresInS = linkValidityS(limitsOf(deps));
+  const { url, expiresInS: validS } = await storage.link(key!, { fileName: segmentFileName(job), contentType: 'video/mp4', expiresInS });
+  return { url, expires_in: validS, start_seconds: rounded(startSeconds), end_seconds: rounded(endSeconds) };
+}
