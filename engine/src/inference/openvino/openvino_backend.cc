@@ -48,12 +48,13 @@ bool HasFastBf16() {
 }
 
 /// Note [Where the time of a small network goes]
-/// 32 planes at half the resolution, 8 layers (`detail`), int8, 960×540, one core at about 3.2 GHz with AVX-512 VNNI, ms from OpenVINO's counters: eight layers of
-/// 32 × 32 planes 3.3 to 3.9 each (1.19 G multiply-adds, 2.9 at the processor's peak), the first 2.3, the last 1.9;
-/// the fp32 skip 1.7 and its input's layout change 1.3; quantising the input 0.9; depth to space 4.3. The engine does
-/// the last step (LeaveShuffle): 1.7 for the planes then needed, and no extra time in the loop that makes samples. No
-/// gain: input or output as NHWC, [1, H, W, C] (OpenVINO then transposes by itself, 45.8 instead of 42.0 ms in all).
-/// Not tried: bfloat16 for the float parts only. So 28 of 40 ms are convolutions at 85 % of the peak.
+/// 32 planes at half the resolution, 8 layers (`detail`), int8, 960×540, one core at about 3.2 GHz with AVX-512 VNNI, ms
+/// from OpenVINO's counters: eight layers of 32 × 32 planes 3.3 to 3.9 each (1.19 G multiply-adds, 2.9 at the processor's
+/// peak), the first 2.3, the last 1.9; the fp32 skip 1.7 and its input's layout change 1.3; quantising the input 0.9;
+/// depth to space 4.3. The engine does the last step (LeaveShuffle): 1.7 for the planes then needed, and no extra time in
+/// the loop that makes samples. No gain: input or output as NHWC, [1, H, W, C] (OpenVINO then transposes by itself, 45.8
+/// instead of 42.0 ms in all). Not tried: bfloat16 for the float parts only. So 28 of 40 ms are convolutions at 85 % of
+/// the peak. At full resolution (`fast`) the skip would cost 4.3, so it sees luma alone.
 
 ov::PartialShape Batch1(const Shape& shape) { return {1, shape.channels, shape.height, shape.width}; }
 
