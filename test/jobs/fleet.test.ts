@@ -306,7 +306,7 @@ describe('a job in segments that is cancelled', () => {
     shop.media.onEnhance = async (request) => (indexOf(request)! < 4 ? piece : hang(request.signal));
     const account = await rich();
     const job = await long(account);
-    const config = { ...segmented, workerConcurrency: 2, leaseSeconds: 2 };
+    const config = { ...segmented, workerConcurrency: 2 };
     await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
     await eventually(async () => shop.media.running === 4 && (await now(job))!.progress > 0.48);
     const progress = (await now(job))!.progress;
@@ -331,12 +331,14 @@ it('the time left follows from the segments that run', async () => {
     return piece;
   };
   const job = await long(await rich());
+  const began = performance.now();
   await shop.worker({ config: { ...segmented, workerConcurrency: 2 } }).start();
   await eventually(async () => (await now(job))!.progress > 0.367);
-  // Two run at half a segment in about 1.1 s each: five segments are left, so at least 5 s.
+  const ranS = (performance.now() - began) / 1000;
+  // Two run at half a segment in about 1.1 s each, or more on a busy machine: five segments are left, so at least 5 s.
   const { etaSeconds } = (await now(job))!;
   expect(etaSeconds).toBeGreaterThanOrEqual(5);
-  expect(etaSeconds).toBeLessThan(60);
+  expect(etaSeconds).toBeLessThan(Math.max(60, 20 * ranS));
   release.resolve();
   await ended(job);
 });
