@@ -31,6 +31,7 @@ export const chapters: readonly Chapter[] = [
     title: 'Run the service',
     guides: [
       { slug: 'operating', title: 'Operating', source: 'docs/operating.md', summary: 'Configuration, S3, several machines, GPU, backup and metrics.' },
+      { slug: 'scaling', title: 'Scaling', source: 'docs/scaling.md', summary: 'A fleet of workers: how it is measured, and where it ends.' },
       { slug: 'models', title: 'Networks', source: 'docs/models.md', summary: 'The shipped networks, what they do to real videos, and your own.' },
       { slug: 'architecture', title: 'Architecture', source: 'docs/architecture.md', summary: 'How a job flows through the system, and what happens when a part fails.' },
       { slug: 'security', title: 'Security', source: 'SECURITY.md', summary: 'What protects keys, videos and the network, and how to report a fault.' },

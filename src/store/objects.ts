@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, ne, not, or, sql, type SQLWrapper } from './o
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
-import { jobs, type ObjectRole, objects, segments } from './schema.ts';
+import { jobs, type ObjectRole, objectRoles, objects, segments } from './schema.ts';
 
 export interface StoredFile {
   key: string;
@@ -128,7 +128,7 @@ const isUsed = sql`(${objects.key} IN (${jobs.originalKey}, ${jobs.outputKey})
   OR ${jobs.preview} -> 'clips' @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))) IS TRUE`;
 
 /** A newer version may store objects that only it can tell apart from leftovers. */
-const hasKnownRole = inArray(objects.role, ['original', 'output', 'poster', 'thumbnail', 'segment']);
+const hasKnownRole = inArray(objects.role, [...objectRoles]);
 
 /**
  * All objects of a deleted or failed job; of other jobs those that neither the job, nor its current attempt, nor a segment

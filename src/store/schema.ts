@@ -116,7 +116,8 @@ export const jobs = pgTable('jobs', {
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
-export type ObjectRole = 'original' | 'output' | 'poster' | 'thumbnail' | 'segment' | 'clip';
+export const objectRoles = ['original', 'output', 'poster', 'thumbnail', 'segment', 'clip'] as const;
+export type ObjectRole = (typeof objectRoles)[number];
 
 export const uploads = pgTable('uploads', {
   id: text('id').primaryKey(),

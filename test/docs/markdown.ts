@@ -17,7 +17,7 @@ export const guides = [
 /** Followed on a machine of its own (operating.test.ts). */
 export const operatorsGuide = 'docs/operating.md';
 /** Without anything to follow. */
-export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md'] as const;
+export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/scaling.md'] as const;
 
 /** Relative to the root of the repository. */
 export const documents: readonly string[] = [...guides, operatorsGuide, ...toBeRead];

@@ -1,0 +1,220 @@
+/**
+ * `npm run bench:fleet`: a fleet on one machine. API, PostgreSQL, Graphile Worker, S3 server and worker processes are real; only
+ * the engine is a stand-in, which waits as long as a device of a stated speed would take. So the processors are not the limit
+ * as long as the devices are slow enough: compare `busy_cores` with the machine's. Prints one JSON object.
+ *   npm run bench:fleet -- [--workers 1,2,4,8,16,32] [--speed 5] [--quick]
+ */
+import { availableParallelism, cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type FleetService, startFleetService } from './fleet/service.ts';
+
+const { values } = parseArgs({
+  options: {
+    workers: { type: 'string', default: '1,2,4,8,16,32' },
+    speed: { type: 'string', default: '5' },
+    quick: { type: 'boolean', default: false },
+  },
+});
+const isQuick = values.quick;
+const counts = isQuick ? [1, 2] : values.workers.split(',').map(Number);
+const deviceSpeed = isQuick ? 20 : Number(values.speed);
+if (!counts.every((count) => Number.isSafeInteger(count) && count > 0) || !(deviceSpeed > 0)) {
+  console.error('bench:fleet: expected --workers such as 1,2,4 and --speed in seconds of video per second');
+  process.exit(2);
+}
+const leaseSeconds = 6;
+/** seconds of video, by target (fleet/worker.ts) */
+const [shortSegmentS, longSegmentS] = [10, 20];
+
+const round = (value: number, digits = 2) => Number(value.toFixed(digits));
+const median = (numbers: number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
+
+function eventsOf(service: FleetService, jobs: readonly string[]) {
+  const of = service.events.filter(({ job }) => jobs.includes(job));
+  return { begun: of.filter(({ kind }) => kind === 'begun'), ended: of.filter(({ kind }) => kind === 'ended') };
+}
+
+const joined = (service: FleetService, job: string) => service.waitFor((event) => event.kind === 'joined' && event.job === job);
+
+/** Two or three segments for each worker, in jobs of several accounts. Counted from the first to the last moment of a device. */
+async function throughput(service: FleetService, workers: number) {
+  const jobs: string[] = [];
+  const perJob = 24;
+  for (let left = (workers < 16 ? 3 : 2) * workers; left > 0; left -= perJob) {
+    const key = await service.createCustomer();
+    jobs.push(await service.createJob(key, Math.max(2, Math.min(left, perJob)) * longSegmentS, '4k'));
+  }
+  await Promise.all(jobs.map((job) => joined(service, job)));
+  const { begun, ended } = eventsOf(service, jobs);
+  const windowS = (Math.max(...ended.map(({ at }) => at)) - Math.min(...begun.map(({ at }) => at))) / 1000;
+  const deviceS = longSegmentS / deviceSpeed;
+  const perSecond = ended.length / windowS;
+  return { workers, segments: ended.length, segments_per_second: round(perSecond, 3), of_ideal: round((ended.length * deviceS) / workers / windowS, 3) };
+}
+
+/** From the request to the end of the join. */
+async function oneVideo(service: FleetService, workers: number) {
+  const segments = isQuick ? 4 : 16;
+  const key = await service.createCustomer();
+  const began = Date.now();
+  const job = await service.createJob(key, segments * shortSegmentS);
+  const end = await joined(service, job);
+  const first = await service.waitFor(({ kind, job: of, segment }) => kind === 'ended' && of === job && segment === 0);
+  const deviceS = (shortSegmentS / deviceSpeed) * Math.ceil(segments / workers);
+  return { workers, segments, seconds: round((end.at - began) / 1000), device_seconds: round(deviceS), first_segment_after_s: round((first.at - began) / 1000) };
+}
+
+/** A short video while long ones keep all workers busy. */
+async function shortBesideLong(service: FleetService, workers: number) {
+  const [owner, other] = [await service.createCustomer(), await service.createCustomer()];
+  const long: string[] = [];
+  const segments = isQuick ? 8 : 5 * workers;
+  for (let n = 0; n < 2; n++) long.push(await service.createJob(owner, segments * longSegmentS, '4k'));
+  await service.waitFor(({ kind, job, segment }) => kind === 'begun' && long.includes(job) && segment === 1);
+  const waits: Record<'same_account' | 'other_account', number[]> = { same_account: [], other_account: [] };
+  for (let n = 0; n < (isQuick ? 1 : 3); n++) {
+    for (const [name, key] of [['same_account', owner], ['other_account', other]] as const) {
+      const began = Date.now();
+      const job = await service.createJob(key, shortSegmentS);
+      const created = Date.now();
+      const ended = await service.waitFor((event) => event.kind === 'ended' && event.job === job);
+      waits[name].push((ended.at - began) / 1000);
+      if (created > ended.at) throw new Error('the clock went back');
+    }
+  }
+  await Promise.all(long.map((job) => joined(service, job)));
+  const segmentS = longSegmentS / deviceSpeed;
+  const summary = (list: number[]) => ({ seconds: list.map((one) => round(one)), median_in_segments: round(median(list) / segmentS), most_in_segments: round(Math.max(...list) / segmentS) });
+  return { workers, segment_seconds: segmentS, same_account: summary(waits.same_account), other_account: summary(waits.other_account) };
+}
+
+/** `kill -9` of half of the workers in the middle of a segment. */
+async function recovery(service: FleetService, workers: number) {
+  const segments = 4 * workers;
+  const job = await service.createJob(await service.createCustomer(), segments * longSegmentS, '4k');
+  const running = () => {
+    const { begun, ended } = eventsOf(service, [job]);
+    return begun.filter(({ segment }) => !ended.some((end) => end.segment === segment)).length;
+  };
+  while (running() < workers || eventsOf(service, [job]).ended.length === 0) await sleep(20);
+  const victims = service.workers.slice(0, Math.max(1, Math.floor(workers / 2)));
+  const killedAt = Date.now();
+  await Promise.all(victims.map((worker) => worker.kill('SIGKILL')));
+  const end = await joined(service, job);
+  const { begun } = eventsOf(service, [job]);
+  const again = begun.filter(({ segment, at }) => at > killedAt && begun.some((earlier) => earlier.segment === segment && earlier.at < killedAt));
+  await service.scaleTo(workers);
+  return {
+    ...{ workers, killed: victims.length, lease_seconds: leaseSeconds, segments, made_again: again.length },
+    made_again_after_s: again.map(({ at }) => round((at - killedAt) / 1000)),
+    done_after_s: round((end.at - killedAt) / 1000),
+  };
+}
+
+interface DatabaseLoad {
+  statements: number;
+  transactions: number;
+  walBytes: number;
+  cpuMs: number;
+}
+
+/** What the database does during the work, without this program's own queries. */
+async function databaseLoad(service: FleetService, work: () => Promise<unknown>): Promise<DatabaseLoad & { seconds: number }> {
+  const { sql } = service;
+  const totals = async () => {
+    const [row] = await sql<{ transactions: string; wal: string }[]>`SELECT (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()) AS transactions,
+      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal`;
+    return { transactions: Number(row!.transactions), wal: Number(row!.wal), cpuMs: await service.databaseCpuMs() };
+  };
+  await sql`SELECT pg_stat_statements_reset()`;
+  const before = await totals();
+  const began = performance.now();
+  await work();
+  const seconds = (performance.now() - began) / 1000;
+  const after = await totals();
+  const [calls] = await sql<{ calls: string }[]>`SELECT sum(calls) AS calls FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat%'`;
+  return {
+    seconds,
+    statements: Number(calls!.calls),
+    transactions: after.transactions - before.transactions,
+    walBytes: after.wal - before.wal,
+    cpuMs: after.cpuMs - before.cpuMs,
+  };
+}
+
+/** Of idle workers, and of jobs with short and long segments: the difference of the latter two is what a running segment costs each second. */
+async function databaseCost(service: FleetService, workers: number) {
+  const key = await service.createCustomer();
+  const idleS = isQuick ? 2 : 8;
+  const idle = await databaseLoad(service, () => sleep(idleS * 1000));
+  const segments = isQuick ? 4 : 4 * workers;
+  const run = async (lengthS: number, resolution: '1080p' | '4k') => {
+    const load = await databaseLoad(service, async () => {
+      const job = await service.createJob(key, segments * lengthS, resolution);
+      await joined(service, job);
+      // The end of the job and the deletion of its pieces.
+      await sleep(1500);
+    });
+    // Without what idle workers do.
+    const each = (what: keyof DatabaseLoad, unit = 1) => round(Math.max(0, load[what] - (idle[what] / idle.seconds) * load.seconds) / segments / unit);
+    const top = await service.sql<{ query: string; calls: string; ms: number }[]>`SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 90) AS query, calls, round(total_exec_time)::int AS ms
+      FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat%' ORDER BY total_exec_time DESC LIMIT 6`;
+    return {
+      ...{ segments, segment_seconds: lengthS / deviceSpeed, seconds: round(load.seconds) },
+      for_each_segment: { statements: each('statements'), transactions: each('transactions'), wal_kb: each('walBytes', 1000), database_cpu_ms: each('cpuMs') },
+      slowest: top.map(({ query, calls, ms }) => ({ query, calls: Number(calls), ms })),
+    };
+  };
+  const perWorker = (value: number) => round(value / workers / idle.seconds, 3);
+  return {
+    workers,
+    idle_worker_per_second: { statements: perWorker(idle.statements), transactions: perWorker(idle.transactions), wal_kb: perWorker(idle.walBytes / 1000), database_cpu_ms: perWorker(idle.cpuMs) },
+    short_segments: await run(shortSegmentS, '1080p'),
+    long_segments: await run(longSegmentS, '4k'),
+  };
+}
+
+const busy = () => cpus().reduce((ms, { times }) => ms + times.user + times.nice + times.sys + times.irq, 0);
+
+async function withCores<T extends object>(work: Promise<T>): Promise<T & { busy_cores: number }> {
+  const [before, began] = [busy(), performance.now()];
+  const result = await work;
+  return { ...result, busy_cores: round((busy() - before) / (performance.now() - began)) };
+}
+
+async function measure(service: FleetService) {
+  const scaling: object[] = [];
+  const middle = isQuick ? 2 : Math.min(4, Math.max(...counts));
+  let apart: object = {};
+  for (const workers of counts) {
+    await service.scaleTo(workers);
+    console.error(`bench:fleet: ${workers} workers`);
+    const rate = await withCores(throughput(service, workers));
+    scaling.push({ ...rate, one_video: await oneVideo(service, workers) });
+    // A run that is interrupted has not been for nothing.
+    console.error(JSON.stringify(scaling.at(-1)));
+    if (workers !== middle) continue;
+    apart = {
+      database: await databaseCost(service, workers),
+      short_beside_long: await shortBesideLong(service, workers),
+      recovery: await recovery(service, workers),
+    };
+    console.error(JSON.stringify(apart));
+  }
+  return { scaling, ...apart };
+}
+
+const began = performance.now();
+const service = await startFleetService({ deviceSpeed, leaseSeconds });
+try {
+  const machine = { cores: availableParallelism(), cpu: cpus()[0]?.model ?? '' };
+  const setup = { device_seconds_of_video_per_second: deviceSpeed, segment_seconds_of_device: { short: shortSegmentS / deviceSpeed, long: longSegmentS / deviceSpeed } };
+  const results = await measure(service);
+  console.log(JSON.stringify({ machine, setup, ...results, seconds: round((performance.now() - began) / 1000) }, null, 2));
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  await service.close();
+}

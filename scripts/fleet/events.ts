@@ -1,0 +1,10 @@
+/** What the workers of bench-fleet print. */
+export interface DeviceEvent {
+  kind: 'ready' | 'begun' | 'ended' | 'joined';
+  /** `job_…` */
+  job: string;
+  /** null: the whole video */
+  segment: number | null;
+  /** Unix time, ms */
+  at: number;
+}
