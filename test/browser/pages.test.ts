@@ -134,7 +134,7 @@ describe('the documentation', () => {
     await page.getByRole('link', { name: 'Documentation' }).click();
     await page.getByRole('heading', { name: 'Reelmend', exact: true }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/docs');
-    await page.getByRole('link', { name: 'Console' }).click();
+    await page.getByRole('link', { name: 'Console', exact: true }).click();
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
