@@ -16,7 +16,7 @@ using plan::NetworkDevice;
 
 TEST(ChooseRestoration, IsFaithfulToCleanAndNoisySources) {
   for (const float noise : {0.0F, 5.0F, 40.0F}) {
-    for (const float compression_error : {0.0F, 1.0F, 2.4F}) {
+    for (const float compression_error : {0.0F, 1.0F, 3.4F}) {
       for (const float blur : {0.0F, 0.5F}) {
         const auto choice = ChooseRestoration({compression_error, noise, blur, 0.9F});
         EXPECT_EQ(choice.strength, 0) << compression_error << ", blur " << blur;
@@ -38,7 +38,7 @@ TEST(ChooseRestoration, NamesWhatIsWorst) {
                         {{3, 0, 0.4F, 0.9F, 0.5F}, DamageKind::kBlur, 0.9F, "blurred"},
                         {{0, 0, 0, 0.5F}, DamageKind::kEnlargement, 0.9F, "enlarged before"},
                         {{7, 0, 0, 0.9F, 0.9F}, DamageKind::kCompression, 0.7F, "compressed"},
-                        {{2.5F}, DamageKind::kCompression, 0.5F, "compressed"},
+                        {{3.5F}, DamageKind::kCompression, 0.6F, "compressed"},
                         {{0, 0, 0, 1, 1, 4.8F}, DamageKind::kNone, 0, ""},
                         {{0, 0, 0, 1, 1, 5}, DamageKind::kCompression, 0.6F, "compressed"}}) {
     const auto choice = ChooseRestoration(c.damage);
@@ -66,7 +66,7 @@ TEST(ChooseRestoration, ASourceThatLostHalfOfItsResolutionHasASmallerWorkingSize
 }
 
 TEST(ChooseRestoration, GrowsWithEveryDamage) {
-  const std::vector<float> errors = {0, 1, 2, 2.4F, 2.6F, 3, 4, 5, 6, 7, 9, 12, 30};
+  const std::vector<float> errors = {0, 1, 2, 3, 3.4F, 3.6F, 4, 5, 6, 7, 9, 12, 30};
   const std::vector<float> noises = {0, 2, 10, 50};
   const std::vector<float> blurs = {0, 0.3F, 0.6F, 0.9F, 1.2F, 1.5F, 3};
   const std::vector<float> scales = {1, 0.95F, 0.85F, 0.75F, 0.65F, 0.5F, 0.2F};

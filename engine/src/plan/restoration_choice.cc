@@ -22,7 +22,7 @@ struct DamageRule {
 };
 
 constexpr DamageRule kRules[] = {
-    {DamageKind::kCompression, &Damage::compression_error, 2.5F, 0.5F, 7.0F, 0.7F},
+    {DamageKind::kCompression, &Damage::compression_error, 3.5F, 0.6F, 7.0F, 0.7F},
     {DamageKind::kCompression, &Damage::seen_compression_error, 4.9F, 0.6F, 7.0F, 0.7F},
     {DamageKind::kBlur, &Damage::blur_sigma, 0.6F, 0.5F, 1.3F, 0.9F},
     {DamageKind::kEnlargement, &Damage::true_scale, 0.8F, 0.5F, 0.55F, 0.9F},

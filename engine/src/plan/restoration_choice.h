@@ -37,21 +37,23 @@ struct RestorationChoice {
 /// | noise of 10        | 4.2, +0.39 | 4.2, +0.33  | 4.9, +0.31  | 5.1, +0.25  | 5.2, +0.10  | 5.2, −0.12  |
 /// | enlarged before ×2 | 3.8, +0.19 | 2.5, +0.14  | 7.6, +0.23  | 9.9, +0.14  | 13.3, −0.12 | 15.7, −0.39 |
 /// | blur of 1.5        | 1.1, +0.13 | 1.8, +0.16  | 10.4, +0.64 | 15.9, +0.68 | 23.0, +0.61 | 25.8, +0.51 |
-/// The same where little was lost (six other photographs; “soft”: a blur of 0.6 before the encode; error: RMS of luma):
-/// | chain, error       | fast       | detail 0.3  | 0.5         | 0.6         | 0.7         | 0.85        |
-/// | x264 CRF 23, 3.5   | 5.2, +0.59 | 5.1, +0.52  | 5.4, +0.37  | 5.4, +0.24  | 5.2, +0.07  | 4.8, −0.18  |
-/// | x264 CRF 26, 4.6   | 5.0, +0.45 | 5.1, +0.38  | 5.6, +0.27  | 5.8, +0.17  | 5.8, +0.03  | 5.6, −0.17  |
-/// | MPEG-4 at 4, 3.1   | 6.3, +0.94 | 6.2, +0.72  | 7.0, +0.53  | 7.3, +0.37  | 7.3, +0.17  | 7.2, −0.11  |
-/// | MPEG-4 at 6, 4.2   | 6.2, +0.72 | 5.8, +0.56  | 7.0, +0.46  | 7.6, +0.34  | 7.8, +0.18  | 7.9, −0.05  |
-/// | MPEG-2 at 6, 4.0   | 6.3, +0.69 | 5.6, +0.52  | 6.4, +0.42  | 6.7, +0.31  | 6.8, +0.16  | 6.6, −0.06  |
-/// | MJPEG at 6, 4.4    | 5.9, +0.62 | 5.5, +0.46  | 6.3, +0.37  | 6.5, +0.26  | 6.5, +0.12  | 6.3, −0.10  |
-/// | Theora at 7, 3.2   | 5.5, +0.73 | 5.3, +0.56  | 5.5, +0.38  | 5.5, +0.22  | 5.2, +0.03  | 4.8, −0.25  |
-/// | soft, CRF 26, 3.4  | 6.1, +0.38 | 5.5, +0.33  | 9.4, +0.47  | 11.5, +0.50 | 13.1, +0.42 | 14.6, +0.26 |
-/// | soft, MPEG-4 at 6  | 6.3, +0.44 | 6.0, +0.40  | 11.5, +0.60 | 14.3, +0.62 | 16.4, +0.51 | 18.0, +0.32 |
+/// That `fast` was one of half the resolution. The one of today, where less was lost (five other photographs; “soft”: a
+/// blur of 0.6 before the encode; error: RMS of luma):
+/// | chain, error       | fast       | detail 0.5  | 0.6         | 0.7         |
+/// | x264 CRF 23, 3.5   | 6.8, +1.19 | 6.5, +0.74  | 6.6, +0.70  | 6.6, +0.61  |
+/// | x264 CRF 26, 4.7   | 6.2, +0.87 | 6.5, +0.55  | 6.7, +0.52  | 6.8, +0.45  |
+/// | x264 CRF 28, 5.5   | 5.8, +0.66 | 6.2, +0.43  | 6.4, +0.41  | 6.5, +0.35  |
+/// | MPEG-4 at 4, 3.1   | 7.9, +1.44 | 8.2, +0.94  | 8.7, +0.90  | 8.9, +0.80  |
+/// | MPEG-4 at 6, 4.3   | 7.5, +1.05 | 8.0, +0.76  | 8.5, +0.74  | 8.8, +0.66  |
+/// | MPEG-4 at 9, 5.9   | 6.5, +0.68 | 7.1, +0.50  | 7.7, +0.50  | 8.1, +0.45  |
+/// | MJPEG at 6, 4.8    | 6.9, +0.91 | 7.2, +0.60  | 7.6, +0.59  | 7.8, +0.53  |
+/// | Theora at 7, 3.2   | 6.9, +1.10 | 6.9, +0.69  | 7.1, +0.65  | 7.1, +0.56  |
+/// | soft, CRF 26, 3.5  | 5.8, +0.44 | 8.9, +0.50  | 11.0, +0.56 | 13.2, +0.57 |
+/// | soft, MPEG-4 at 6  | 5.9, +0.41 | 10.3, +0.52 | 13.1, +0.58 | 15.6, +0.60 |
 /// - Clean and noisy sources stay with the faithful network: `detail` gains little there. `fast` is told the noise.
-/// - Compression: from an error of 3 on `detail` has more NEG than `fast` at 0.5 to 0.7, and more PSNR than Lanczos-3. What
-///   is measured of a stream lies below the true error (2.1 at x264's CRF 23), so it begins at 2.5. What pictures
-///   alone tell of an encode may be wrong by as much (drawn pictures), and begins at 4.9.
+/// - Compression: from an error of 4 on `detail` has more NEG than `fast`, at less PSNR, which stays above Lanczos-3's. What
+///   is measured of a stream lies below the true error (2.1 at x264's CRF 23, MPEG-4's quantiser 6 3.9), so it begins at
+///   3.5. What pictures alone tell of an encode may be wrong by as much (drawn pictures), and begins at 4.9.
 /// - Blur and earlier enlargement are what `detail` is for: it begins where a little was lost, and half gets 0.9.
 /// - Below 0.5 `detail` restores no more than `fast` does, so there is no smaller strength than that.
 RestorationChoice ChooseRestoration(const Damage& damage);
