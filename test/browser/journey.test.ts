@@ -168,7 +168,7 @@ describe('a live job of the Secure tier', () => {
     await page.getByRole('region', { name: 'Before and after' }).waitFor();
     await page.getByText('The enhanced video is ready.').waitFor();
     // What was applied stands with its reason.
-    await page.getByText(/^the picture is enlarged [\d.]+ times$/).waitFor();
+    await page.getByText(/^the picture is enlarged [\d.]+ times/).first().waitFor();
     await page.getByText('MP4 or MOV').waitFor();
     expect(customer.complaints).toEqual([]);
   });
@@ -329,7 +329,7 @@ describe('a file from this computer', () => {
     await page.getByRole('radio', { name: 'Files' }).check();
     await page.getByLabel('Video files').setInputFiles(clips);
     await page.getByRole('button', { name: 'Remove first.mp4' }).click();
-    await page.getByText('3 credits').waitFor();
+    await page.getByText(/^3 credits/).waitFor();
     expect(await page.getByText('first.mp4').count()).toBe(0);
   });
 
