@@ -147,6 +147,7 @@ describe('on Node', () => {
     const expected = [
       /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
       /^0 %\n(\d+ %\n)*100 %\nready holiday\.mov\n$/,
+      /^([\d.]+ \w+ http\S+ http\S+\n)+queued\n$/,
       /^top up: /,
       /^true\n$/,
       /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
