@@ -6,6 +6,7 @@
 
 #include "helpers/test_paths.h"
 #include "plan/damage.h"
+#include "plan/plan.h"
 
 namespace reelmend::plan {
 namespace {
@@ -100,6 +101,17 @@ TEST(DescribeDamage, SaysWhatIsWrongInWords) {
   both.compression_error = 8;
   both.true_scale = 0.33F;
   EXPECT_EQ(DescribeDamage(both, {1280, 720}), "heavily compressed, enlarged before from about 240p");
+}
+
+TEST(DescribeDamage, CountsTheStreamsQuantiserToo) {
+  SourceTraits traits;
+  traits.damage = Clean();
+  traits.compression_error = 4.7F;
+  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "compressed");
+  traits.damage.compression_error = 8;
+  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "heavily compressed");
+  traits.damage.known = false;
+  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "") << "nothing was seen of the pictures";
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, restorable / kFullStrength));
 }
 
-DamageEstimate SeenDamage(const SourceTraits& traits) {
+DamageEstimate DamageToDescribe(const SourceTraits& traits) {
   DamageEstimate damage = traits.damage;
   damage.compression_error = std::max(damage.compression_error, traits.compression_error);
   return damage;
@@ -328,7 +328,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   PlanNetwork(options, {first->width, first->height}, device, plan);
   PlanFaces(options, plan);
   plan.stages = DescribeStages(options, plan);
-  plan.condition = DescribeDamage(SeenDamage(plan.traits), {plan.source.width, plan.source.height});
+  plan.condition = DescribeDamage(DamageToDescribe(plan.traits), {plan.source.width, plan.source.height});
   return plan;
 }
 

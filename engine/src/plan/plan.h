@@ -113,8 +113,9 @@ inline float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise
 /// Why faces cannot be restored here; empty when they can.
 std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
 
-/// What the pictures show, at least the compression error that the stream itself tells of.
-DamageEstimate SeenDamage(const SourceTraits& traits);
+/// The estimate from the pictures, with the compression error of the stream's quantiser where that is larger: what
+/// DescribeDamage puts into words.
+DamageEstimate DamageToDescribe(const SourceTraits& traits);
 
 /// What is known of the damage of a source.
 Damage DamageOf(const SourceTraits& traits);
