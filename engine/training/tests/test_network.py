@@ -205,8 +205,9 @@ def halved_bytes(net, x):
         y = F.conv2d(y, kernel.half(), bias.half(), stride, (kernel.shape[-1] - stride) // 2)
         y = F.relu(y) if at < len(layers) - 1 else y
         largest = max(largest, float(y.abs().max()))
-    y = (y + F.conv2d(x.half(), net.skip.weight.half(), net.skip.bias.half(), 2, 2)) * net.gains[:, None, None].half()
-    return F.pixel_shuffle(y, 2 * net.scale), largest
+    seen = x[:, :net.skip.in_channels].half()
+    y = (y + F.conv2d(seen, net.skip.weight.half(), net.skip.bias.half(), net.fold, 2)) * net.gains[:, None, None].half()
+    return F.pixel_shuffle(y, net.fold * net.scale), largest
 
 
 def saturated_inputs():
