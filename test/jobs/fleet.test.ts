@@ -129,6 +129,36 @@ describe('segments in the queue', () => {
     expect(Math.max(...seen)).toBeLessThanOrEqual(3);
   });
 
+  it('have one with the priority of other jobs at all times, though all are queued', async () => {
+    const { segments } = world.store;
+    const job = await long(await rich());
+    await planned(job, 4);
+    const endOne = async (number: number) => {
+      const { fence } = (await segments.acquire(job.id, number, 'maker', 60))!;
+      const key = await segments.registerPendingPiece(fence);
+      const stored = { key, size: 7, sha256: 'c'.repeat(64), version: null };
+      await segments.finish(fence, { stored, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
+      await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`segment:${job.id}:${number}`}`;
+    };
+    const first = async () => (await queued(job)).filter(({ priority }) => priority === 0).map(({ key }) => key.split(':')[2]);
+    expect(await first()).toEqual(['0']);
+    await endOne(2);
+    expect(await first()).toEqual(['0']);
+    const { fence } = (await segments.acquire(job.id, 1, 'maker', 60))!;
+    await segments.retryLater(fence, { delayS: 3600 });
+    const [other] = await world.sql<{ run_at: Date }[]>`SELECT now() AS run_at`;
+    await endOne(0);
+    // Behind what waited before, and not before its delay has passed.
+    expect(await first()).toEqual(['1']);
+    const due = await world.sql<{ run_at: Date }[]>`SELECT run_at FROM graphile_worker.jobs WHERE key = ${`segment:${job.id}:1`}`;
+    expect(due[0]!.run_at.getTime()).toBeGreaterThan(other!.run_at.getTime() + 3_000_000);
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`segment:${job.id}:1`}`;
+    await endOne(1);
+    expect(await first()).toEqual(['3']);
+    const next = await world.sql<{ run_at: Date }[]>`SELECT run_at FROM graphile_worker.jobs WHERE key = ${`segment:${job.id}:3`}`;
+    expect(next[0]!.run_at.getTime()).toBeGreaterThan(other!.run_at.getTime());
+  });
+
   it('run no more of a job at a time than that, however many workers are free', async () => {
     const job = await long(await rich());
     let most = 0;
