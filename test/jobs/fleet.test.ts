@@ -11,7 +11,7 @@ import type { AccountLoad } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
 import { createWorkshop, enhanceResult, FakeMedia, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 const pieceS = 10;
 const piece = { ...enhanceResult, frames: 250, durationS: pieceS };
@@ -242,6 +242,18 @@ describe('a short video', () => {
     expect(indexOf(await steps.next())).toBeUndefined();
     await ended(short);
   });
+});
+
+it('the first link to a piece is recorded once, and again if that failed', async () => {
+  const account = await rich();
+  const job = await long(account);
+  await planned(job);
+  const access = { accountId: account.id, jobId: job.id, number: 0, data: { key: 'a' } };
+  const recorded = async () => (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 })).filter(({ kind }) => kind === 'result.accessed');
+  await expect(world.store.jobs.recordPreview({ ...access, accountId: 'acct_unknown' })).rejects.toThrow();
+  expect(await recorded()).toEqual([]);
+  await Promise.all([1, 2, 3].map(() => world.store.jobs.recordPreview(access)));
+  expect((await recorded()).map(({ data }) => data)).toEqual([{ segment: 0, key: 'a' }]);
 });
 
 const stepOf = async (job: JobRecord) => (await world.sql<{ step: string }[]>`SELECT step FROM jobs WHERE id = ${job.id}`)[0]!.step;
