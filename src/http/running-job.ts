@@ -35,10 +35,7 @@ interface PreviewQuery {
 async function linkPreview(deps: HttpDeps, { job, principal, segment }: PreviewQuery): Promise<JobPreview> {
   const { store, storage } = deps;
   const { number, key, startSeconds, endSeconds } = segment;
-  if (await store.jobs.markPreviewed(job.id, number)) {
-    const data = { segment: number, ...actorOf(principal) };
-    await store.audit.record({ accountId: job.accountId, kind: 'result.accessed', jobId: job.id, data });
-  }
+  await store.jobs.recordPreview({ accountId: job.accountId, jobId: job.id, number, data: { ...actorOf(principal) } });
   const expiresInS = linkValidityS(limitsOf(deps));
   const { url, expiresInS: validS } = await storage.link(key!, { fileName: segmentFileName(job), contentType: 'video/mp4', expiresInS });
   return { url, expires_in: validS, start_seconds: rounded(startSeconds), end_seconds: rounded(endSeconds) };

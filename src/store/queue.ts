@@ -106,25 +106,28 @@ export function enqueueSegment(on: Executor, { jobId, number, deviceClass, prior
 
 /**
  * Queues further segments of a job whose row is locked, in order, until `atOnce` of them wait or run. One of a job's segments
- * has the priority of other jobs; the rest run when nothing else waits, those of the job with the least work left first.
+ * has the priority of other jobs, behind those that wait already; when it has ended, the next one gets that priority, even if it
+ * was queued before. The rest run when nothing else waits, those of the job with the least work left first.
  */
 export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: number): Promise<void> {
   await on.execute(sql`WITH open AS (
       SELECT count(*) FILTER (WHERE queued) AS queued, coalesce(bool_or(queued AND priority = 0), false) AS has_first,
         sum(end_seconds - start_seconds) AS seconds
       FROM segments WHERE job_id = ${jobId} AND state <> 'done'),
-    next AS (
-      SELECT number, row_number() OVER (ORDER BY number) = 1 AND NOT has_first AS is_first,
+    pending AS (
+      SELECT number, s.queued, row_number() OVER (ORDER BY s.queued DESC, number) = 1 AND NOT has_first AS is_first,
+        row_number() OVER (PARTITION BY s.queued ORDER BY number) <= ${atOnce}::int - open.queued AS fits,
         1 + least(20, floor(log(2, (1 + seconds / 60)::numeric)))::int AS later
-      FROM segments, open WHERE job_id = ${jobId} AND state = 'pending' AND NOT segments.queued
-      ORDER BY number LIMIT greatest(0, ${atOnce}::int - (SELECT queued FROM open))),
+      FROM segments s, open WHERE job_id = ${jobId} AND state = 'pending'),
+    next AS (SELECT * FROM pending WHERE CASE WHEN queued THEN is_first ELSE fits END),
     taken AS (
       UPDATE segments s SET queued = true, priority = CASE WHEN is_first THEN 0 ELSE later END
-      FROM next WHERE s.job_id = ${jobId} AND s.number = next.number
-      RETURNING s.number, s.device_class, s.priority)
+      FROM next WHERE s.job_id = ${jobId} AND s.number = next.number AND s.state = 'pending'
+      RETURNING s.number, s.device_class, s.priority, 'segment:' || ${jobId} || ':' || s.number AS key)
     SELECT graphile_worker.add_job('segment_' || device_class, payload := json_build_object('jobId', ${jobId}::text, 'segment', number),
-      job_key := 'segment:' || ${jobId} || ':' || number, run_at := clock_timestamp(), max_attempts := 3,
-      priority := priority, flags := ARRAY(${accountOfJob(jobId)}))
+      job_key := t.key, max_attempts := 3, priority := priority, flags := ARRAY(${accountOfJob(jobId)}),
+      -- A segment that waits after a failure goes on waiting.
+      run_at := greatest(clock_timestamp(), (SELECT q.run_at FROM graphile_worker.jobs q WHERE q.key = t.key)))
     FROM (SELECT * FROM taken ORDER BY number) t`);
 }
 

@@ -5,10 +5,11 @@
 import { and, asc, eq, exists, isNull, ne, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
+import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
-import type { JobSegment } from './types.ts';
+import type { JobSegment, PreviewAccess } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noDiskWait, noLease, type RetryLater } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
@@ -194,10 +195,14 @@ export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
   return rows.map(({ key, ...row }) => ({ ...row, key: row.state === 'done' ? key : null }));
 }
 
-/** True the first time that a link to this piece is handed out. */
-export async function markPreviewed(db: Db, jobId: string, number: number): Promise<boolean> {
+/** Records in the audit log that a link to this piece is handed out, unless that has been recorded before. */
+export async function recordPreview(db: Db, { accountId, jobId, number, data }: PreviewAccess): Promise<void> {
   const first = and(isSegment({ jobId, number }), eq(segments.previewed, false));
-  return (await db.update(segments).set({ previewed: true }).where(first).returning({ number: segments.number })).length === 1;
+  // In one transaction: a mark without an entry would hide all later links.
+  await transact(db, async (tx) => {
+    const [marked] = await tx.update(segments).set({ previewed: true }).where(first).returning({ number: segments.number });
+    if (marked) await appendEvent(tx, { accountId, kind: 'result.accessed', jobId, data: { segment: number, ...data } });
+  });
 }
 
 export interface PlannedSegments {

@@ -227,6 +227,15 @@ export interface CertificateStore {
   get(accountId: string, mode: Mode, jobId: string): Promise<CertificateState | null>;
 }
 
+/** A link to the piece of a segment, for whom it is handed out. */
+export interface PreviewAccess {
+  accountId: string;
+  jobId: string;
+  number: number;
+  /** who asks, as the audit log names it */
+  data: Record<string, unknown>;
+}
+
 /** A part of a video that is enhanced on its own. */
 export interface JobSegment {
   number: number;
@@ -259,8 +268,8 @@ export interface JobStore {
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** The segments of a job in order; empty when it has none. */
   segments(jobId: string): Promise<JobSegment[]>;
-  /** True the first time that a link to the piece of this segment is handed out. */
-  markPreviewed(jobId: string, number: number): Promise<boolean>;
+  /** Records in the audit log the first time that a link to the piece of a segment is handed out. */
+  recordPreview(access: PreviewAccess): Promise<void>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**

@@ -11,7 +11,7 @@ import type { AccountLoad } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
 import { createWorkshop, enhanceResult, FakeMedia, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 const pieceS = 10;
 const piece = { ...enhanceResult, frames: 250, durationS: pieceS };
@@ -129,6 +129,36 @@ describe('segments in the queue', () => {
     expect(Math.max(...seen)).toBeLessThanOrEqual(3);
   });
 
+  it('have one with the priority of other jobs at all times, though all are queued', async () => {
+    const { segments } = world.store;
+    const job = await long(await rich());
+    await planned(job, 4);
+    const endOne = async (number: number) => {
+      const { fence } = (await segments.acquire(job.id, number, 'maker', 60))!;
+      const key = await segments.registerPendingPiece(fence);
+      const stored = { key, size: 7, sha256: 'c'.repeat(64), version: null };
+      await segments.finish(fence, { stored, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
+      await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`segment:${job.id}:${number}`}`;
+    };
+    const first = async () => (await queued(job)).filter(({ priority }) => priority === 0).map(({ key }) => key.split(':')[2]);
+    expect(await first()).toEqual(['0']);
+    await endOne(2);
+    expect(await first()).toEqual(['0']);
+    const { fence } = (await segments.acquire(job.id, 1, 'maker', 60))!;
+    await segments.retryLater(fence, { delayS: 3600 });
+    const [other] = await world.sql<{ run_at: Date }[]>`SELECT now() AS run_at`;
+    await endOne(0);
+    // Behind what waited before, and not before its delay has passed.
+    expect(await first()).toEqual(['1']);
+    const due = await world.sql<{ run_at: Date }[]>`SELECT run_at FROM graphile_worker.jobs WHERE key = ${`segment:${job.id}:1`}`;
+    expect(due[0]!.run_at.getTime()).toBeGreaterThan(other!.run_at.getTime() + 3_000_000);
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`segment:${job.id}:1`}`;
+    await endOne(1);
+    expect(await first()).toEqual(['3']);
+    const next = await world.sql<{ run_at: Date }[]>`SELECT run_at FROM graphile_worker.jobs WHERE key = ${`segment:${job.id}:3`}`;
+    expect(next[0]!.run_at.getTime()).toBeGreaterThan(other!.run_at.getTime());
+  });
+
   it('run no more of a job at a time than that, however many workers are free', async () => {
     const job = await long(await rich());
     let most = 0;
@@ -212,6 +242,18 @@ describe('a short video', () => {
     expect(indexOf(await steps.next())).toBeUndefined();
     await ended(short);
   });
+});
+
+it('the first link to a piece is recorded once, and again if that failed', async () => {
+  const account = await rich();
+  const job = await long(account);
+  await planned(job);
+  const access = { accountId: account.id, jobId: job.id, number: 0, data: { key: 'a' } };
+  const recorded = async () => (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 })).filter(({ kind }) => kind === 'result.accessed');
+  await expect(world.store.jobs.recordPreview({ ...access, accountId: 'acct_unknown' })).rejects.toThrow();
+  expect(await recorded()).toEqual([]);
+  await Promise.all([1, 2, 3].map(() => world.store.jobs.recordPreview(access)));
+  expect((await recorded()).map(({ data }) => data)).toEqual([{ segment: 0, key: 'a' }]);
 });
 
 const stepOf = async (job: JobRecord) => (await world.sql<{ step: string }[]>`SELECT step FROM jobs WHERE id = ${job.id}`)[0]!.step;
