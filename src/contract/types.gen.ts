@@ -614,7 +614,7 @@ export type Preview = {
      */
     settings: Array<PreviewSetting>;
     /**
-     * In order of time; null until the preview is done.
+     * In order of time; null until the preview is done, and in the response of Create a preview.
      */
     stretches: Array<PreviewStretch> | null;
     /**

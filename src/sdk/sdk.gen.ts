@@ -180,7 +180,8 @@ export const getDeletionCertificate = <ThrowOnError extends boolean = false>(opt
  * stretches are free. The service refunds the charge automatically if the preview fails. Previews send no webhooks.
  *
  * To make the whole video with a setting, create a job with its fields: each entry of `settings` has the names of a
- * job's body. `Idempotency-Key` works as for `POST /v1/jobs`; keys of jobs and previews are the same kind.
+ * job's body. `Idempotency-Key` works as for `POST /v1/jobs`; keys of jobs and previews are the same kind. The response
+ * has no links, also for a repeated request whose preview is done: Get a preview returns them.
  *
  */
 export const createPreview = <ThrowOnError extends boolean = false>(options: Options<CreatePreviewData, ThrowOnError>): RequestResult<CreatePreviewResponses, CreatePreviewErrors, ThrowOnError> => (options.client ?? client).post<CreatePreviewResponses, CreatePreviewErrors, ThrowOnError>({

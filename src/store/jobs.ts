@@ -148,7 +148,8 @@ async function findReplay(
     throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
   }
   if (found.job.deletedAt) {
-    throw new ReelmendError('idempotency_key_reused', 'The job made with this Idempotency-Key was deleted.');
+    const what = isPreview(found.job) ? 'preview' : 'job';
+    throw new ReelmendError('idempotency_key_reused', `The ${what} made with this Idempotency-Key was deleted.`);
   }
   return toJobRecord(found.job);
 }

@@ -101,6 +101,28 @@ describe('POST /v1/previews', () => {
   });
 });
 
+describe('a repeated POST /v1/previews', () => {
+  it('gives no links to what is done: a key that may only create cannot read with it', async () => {
+    const api = makeApi();
+    const headers = { 'Idempotency-Key': 'preview-1' };
+    const created = await createdBy(api, input, { headers });
+    await finish(api, created);
+    expect(await createdBy(api, input, { headers })).toMatchObject({ id: created.id, status: 'done', stretches: null, links_expire_in: null });
+    const log = (await (await api.request('/v1/audit-log', { key: api.keys.liveSecure })).json()) as AuditLog;
+    expect(log.data.map(({ kind }) => kind)).toEqual(['preview.created']);
+  });
+
+  it('409 says that the preview was deleted', async () => {
+    const api = makeApi();
+    const headers = { 'Idempotency-Key': 'preview-1' };
+    const { id } = await createdBy(api, input, { headers });
+    await api.request(`/v1/previews/${id}`, { method: 'DELETE' });
+    const again = await api.request('/v1/previews', { ...post, json: input, headers });
+    expect(again.status).toBe(409);
+    expect(await errorOf(again)).toMatchObject({ code: 'idempotency_key_reused', message: 'The preview made with this Idempotency-Key was deleted.' });
+  });
+});
+
 describe('GET /v1/previews/{id}', () => {
   it('200 with a link to each clip once it is done, the untouched first, and records the access', async () => {
     const api = makeApi();

@@ -5,7 +5,7 @@ import { createPreview } from '../create-preview.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
-import { deletePreview, describePreview } from '../previews.ts';
+import { deletePreview, describePreview, serializePreview } from '../previews.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { previewNotFound } from '../validation.ts';
 import { insideRequest, principalOf } from './jobs.ts';
@@ -28,11 +28,13 @@ export function previewHandlers(deps: WithConsole): PreviewHandlers {
       assertApproved(principal);
       const idempotencyKey = c.req.valid('header')['Idempotency-Key'];
       const { preview } = await insideRequest(createPreview(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal }));
-      return c.json(await describePreview(deps, principal, preview), 201);
+      return c.json(serializePreview(preview, null), 201);
     },
 
     consoleGetPreview: async (c) => {
       const preview = await ownPreview(c, c.req.valid('param').id);
+      // A HEAD request gets no links.
+      if (c.req.method === 'HEAD') return c.json(serializePreview(preview, null), 200);
       return c.json(await describePreview(deps, principalOf(c, preview.mode), preview), 200);
     },
 

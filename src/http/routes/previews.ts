@@ -14,7 +14,8 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
       c.set('jobId', preview.id);
       c.header('Location', `/v1/previews/${preview.id}`);
       if (replayed) c.header('Idempotent-Replayed', 'true');
-      return c.json(await describePreview(deps, principal, preview), 201);
+      // A key that may only create gets no links by repeating its request.
+      return c.json(serializePreview(preview, null), 201);
     },
 
     getPreview: async (c) => {
