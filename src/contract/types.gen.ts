@@ -149,6 +149,10 @@ export type UploadError = {
      * Human-readable text.
      */
     message: string;
+    /**
+     * Documentation of the error.
+     */
+    doc_url?: string;
 };
 
 export type UploadList = {
@@ -741,6 +745,10 @@ export type JobError = {
      * Human-readable text.
      */
     message: string;
+    /**
+     * Documentation of the error.
+     */
+    doc_url?: string;
 };
 
 /**

@@ -85,7 +85,8 @@ export const zUploadPart = z.object({
 
 export const zUploadError = z.object({
     code: z.enum(['checksum_mismatch']),
-    message: z.string().check(characters({ min: 1 }))
+    message: z.string().check(characters({ min: 1 })),
+    doc_url: z.string().regex(/^https?:\/\//).optional()
 });
 
 export const zUploadDeletion = z.object({
@@ -338,7 +339,8 @@ export const zJobError = z.object({
         'video_unreachable',
         'url_not_allowed'
     ]),
-    message: z.string()
+    message: z.string(),
+    doc_url: z.string().regex(/^https?:\/\//).optional()
 });
 
 export const zPreview = z.object({

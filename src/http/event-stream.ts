@@ -1,10 +1,10 @@
 /** Server-sent events (WHATWG HTML §9.2) through hono/streaming: an event for each change, and comments in between. */
 import type { Context } from 'hono';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import type { Job } from '../contract/types.gen.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
 import type { AppEnv } from './env.ts';
-import { serializeJob } from './serialize.ts';
 import type { OpenStream } from './streams.ts';
 
 /** Resolves once the client has read the event. A slow client thus receives the latest state, not every state in between. */
@@ -73,16 +73,17 @@ function keepOpen(stream: SSEStreamingApi, heartbeatMs: number) {
 
 export interface JobEvents {
   jobId: string;
+  serialize(job: JobRecord): Job;
   /** yields the job and its changes until the signal is aborted */
   watch(signal: AbortSignal): AsyncIterable<JobRecord>;
 }
 
 /** The `run` of a stream that follows one job until it ends. */
-export function jobEvents({ jobId, watch }: JobEvents): EventStreamOptions['run'] {
+export function jobEvents({ jobId, serialize, watch }: JobEvents): EventStreamOptions['run'] {
   return async (signal, send) => {
     let status: string | undefined;
     for await (const job of watch(signal)) {
-      await send(job.status === status ? 'progress' : 'status', serializeJob(job));
+      await send(job.status === status ? 'progress' : 'status', serialize(job));
       status = job.status;
       if (isFinal(job.status)) return;
     }

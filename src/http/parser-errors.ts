@@ -3,7 +3,8 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Error as ErrorBody } from '../contract/types.gen.ts';
 import { newRequestId } from './middleware/request-id.ts';
-import { docUrl, type ProblemOptions, statusByCode, typeByStatus } from './problem.ts';
+import { docUrl } from './doc-url.ts';
+import { type ProblemOptions, statusByCode, typeByStatus } from './problem.ts';
 
 /** By the code of Node's error; every other code gets the general sentence. */
 const messages: Readonly<Record<string, string>> = {

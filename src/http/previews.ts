@@ -21,17 +21,17 @@ export async function findPreview({ store }: HttpDeps, { account, mode }: Princi
 /** The preview with fresh links, which are recorded before they are handed out. */
 export async function describePreview(deps: HttpDeps, principal: Principal, preview: JobRecord): Promise<Preview> {
   const { clips, stretches } = preview.preview ?? {};
-  if (clips === undefined || stretches === undefined) return serializePreview(preview, null);
+  if (clips === undefined || stretches === undefined) return serializePreview(deps, preview, null);
   const linked = await linkStretches(deps, preview, { clips, stretches });
   const data = { ...actorOf(principal) };
   await deps.store.audit.record({ accountId: preview.accountId, kind: 'result.accessed', jobId: preview.id, data });
-  return serializePreview(preview, { stretches: linked, links_expire_in: linkValidityS(limitsOf(deps)) });
+  return serializePreview(deps, preview, { stretches: linked, links_expire_in: linkValidityS(limitsOf(deps)) });
 }
 
 type Linked = Pick<Preview, 'stretches' | 'links_expire_in'>;
 
-export function serializePreview(preview: JobRecord, linked: Linked | null): Preview {
-  const { id: _id, resolution: _resolution, duration_seconds, output: _output, enhancements: _applied, metadata: _metadata, ...common } = serializeJob(preview);
+export function serializePreview(deps: HttpDeps, preview: JobRecord, linked: Linked | null): Preview {
+  const { id: _id, resolution: _resolution, duration_seconds, output: _output, enhancements: _applied, metadata: _metadata, ...common } = serializeJob(deps, preview);
   return {
     ...common,
     id: preview.id,

@@ -6,6 +6,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorDetail } from '../contract/types.gen.ts';
 import { ReelmendError, type ErrorCode, type RequestErrorCode } from '../domain/errors.ts';
 import type { HttpLogger } from './deps.ts';
+import { docUrl } from './doc-url.ts';
 import type { AppEnv } from './env.ts';
 
 type ErrorType = ErrorDetail['type'];
@@ -126,9 +127,6 @@ function challengeOf(code: RequestErrorCode): string {
   const ofKey = code === 'missing_api_key' || code === 'invalid_api_key';
   return ofKey ? 'Bearer realm="reelmend"' : 'Cookie realm="reelmend console"';
 }
-
-/** The place that explains a code; test/docs/site.test.ts looks whether there is one for each. */
-export const docUrl = (publicUrl: string, code: RequestErrorCode): string => `${publicUrl}/docs/errors#${code}`;
 
 export interface ProblemOptions {
   logger: HttpLogger;

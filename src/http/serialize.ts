@@ -1,5 +1,5 @@
 /** Converts the store's records to the types of the contract. */
-import type { Account as AccountBody, Job, Limits, Model, Pricing } from '../contract/types.gen.ts';
+import type { Account as AccountBody, Job, JobError, Limits, Model, Pricing } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
 import type { ModelDescription } from '../domain/models.ts';
@@ -8,6 +8,7 @@ import { sandboxCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
 import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
+import { jobDocUrl } from './doc-url.ts';
 
 /** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
 export const rounded = (value: number) => Math.round(value * 1000) / 1000;
@@ -31,7 +32,12 @@ export function serializeSource(source: MeasuredSource | null): SourceFacts | nu
   return facts;
 }
 
-export function serializeJob(job: JobRecord): Job {
+/** Why a job or preview failed. */
+export function serializeJobError({ publicUrl }: Pick<HttpDeps, 'publicUrl'>, { error }: Pick<JobRecord, 'error'>): JobError | null {
+  return error === null ? null : { ...error, doc_url: jobDocUrl(publicUrl(), error.code) };
+}
+
+export function serializeJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobRecord): Job {
   return {
     id: job.id,
     status: job.status,
@@ -49,7 +55,7 @@ export function serializeJob(job: JobRecord): Job {
     expires_at: job.expiresAt.toISOString(),
     source: serializeSource(job.source),
     output: job.output,
-    error: job.error,
+    error: serializeJobError(deps, job),
     enhancements: job.applied === null ? null : serializeApplied(job.applied),
     metadata: job.metadata,
     upload_id: job.uploadId,

@@ -7,6 +7,7 @@ import type { MultipartUpload } from '../storage/types.ts';
 import type { Principal, UploadChecksum } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
+import { docUrl } from './doc-url.ts';
 import { limitsOf, uploadQuotaOf } from './serialize.ts';
 import { uploadNotFound } from './validation.ts';
 
@@ -88,12 +89,12 @@ function assertChecksum(upload: UploadRecord, { sha256, partSha256 }: UploadChec
 
 /** The upload as the storage shows it to clients. */
 export async function describeUpload(deps: HttpDeps, upload: UploadRecord): Promise<Upload> {
-  if (upload.status !== 'waiting') return serializeUpload(upload, { receivedBytes: upload.sizeBytes, parts: [] });
+  if (upload.status !== 'waiting') return serializeUpload(deps, upload, { receivedBytes: upload.sizeBytes, parts: [] });
   const { missing, receivedBytes } = await partStates(deps, upload);
   const transfer = transferOf(upload);
   const next = transfer === null ? [] : missing.slice(0, listedParts);
   const parts = await Promise.all(next.map((part) => linkTo(deps, transfer!, part)));
-  return serializeUpload(upload, { receivedBytes, parts });
+  return serializeUpload(deps, upload, { receivedBytes, parts });
 }
 
 async function linkTo({ storage }: HttpDeps, transfer: MultipartUpload, { number, offset, size }: Part): Promise<UploadPart> {
@@ -115,7 +116,11 @@ async function partStates({ storage }: HttpDeps, upload: UploadRecord): Promise<
 const errors = { checksum_mismatch: 'The file differs from its checksum. Upload it again.' } as const;
 
 /** `receivedBytes: null`, no parts: an item of a list. */
-export function serializeUpload(upload: UploadRecord, { receivedBytes, parts }: { receivedBytes: number | null; parts: UploadPart[] }): Upload {
+export function serializeUpload(
+  { publicUrl }: Pick<HttpDeps, 'publicUrl'>,
+  upload: UploadRecord,
+  { receivedBytes, parts }: { receivedBytes: number | null; parts: UploadPart[] },
+): Upload {
   return {
     id: upload.id,
     status: upload.status,
@@ -126,7 +131,7 @@ export function serializeUpload(upload: UploadRecord, { receivedBytes, parts }: 
     part_size_bytes: upload.partSizeBytes,
     received_bytes: receivedBytes,
     parts,
-    error: upload.error === null ? null : { code: upload.error, message: errors[upload.error] },
+    error: upload.error === null ? null : { code: upload.error, message: errors[upload.error], doc_url: docUrl(publicUrl(), upload.error) },
     created_at: upload.createdAt.toISOString(),
     expires_at: upload.expiresAt.toISOString(),
   };

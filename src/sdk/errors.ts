@@ -109,12 +109,15 @@ export class ReelmendTimeoutError extends ReelmendConnectionError {
 export class JobFailedError extends ReelmendError {
   override name = 'JobFailedError';
   readonly code: JobError['code'] | 'unknown' | (string & {});
+  /** URL of an explanation. */
+  readonly docUrl: string | undefined;
 
   readonly job: Job;
 
   constructor(job: Job) {
     super(job.error?.message ?? `The job ${job.id} ended in error.`);
     this.code = job.error?.code ?? 'unknown';
+    this.docUrl = job.error?.doc_url;
     this.job = job;
   }
 }
@@ -123,12 +126,15 @@ export class JobFailedError extends ReelmendError {
 export class PreviewFailedError extends ReelmendError {
   override name = 'PreviewFailedError';
   readonly code: JobError['code'] | 'unknown' | (string & {});
+  /** URL of an explanation. */
+  readonly docUrl: string | undefined;
 
   readonly preview: Preview;
 
   constructor(preview: Preview) {
     super(preview.error?.message ?? `The preview ${preview.id} ended in error.`);
     this.code = preview.error?.code ?? 'unknown';
+    this.docUrl = preview.error?.doc_url;
     this.preview = preview;
   }
 }
@@ -137,12 +143,15 @@ export class PreviewFailedError extends ReelmendError {
 export class UploadFailedError extends ReelmendError {
   override name = 'UploadFailedError';
   readonly code: UploadError['code'] | 'unknown' | (string & {});
+  /** URL of an explanation. */
+  readonly docUrl: string | undefined;
 
   readonly upload: Upload;
 
   constructor(upload: Upload) {
     super(upload.error?.message ?? `The upload ${upload.id} failed.`);
     this.code = upload.error?.code ?? 'unknown';
+    this.docUrl = upload.error?.doc_url;
     this.upload = upload;
   }
 }

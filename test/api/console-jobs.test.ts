@@ -13,7 +13,7 @@ import type {
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { endJob, ingestJob, makeJob } from '../helpers/console-jobs.ts';
-import { errorOf, source } from '../helpers/http.ts';
+import { errorOf, publicUrl, source } from '../helpers/http.ts';
 import { auditEntries } from '../helpers/worker-world.ts';
 
 let world: ConsoleWorld;
@@ -95,7 +95,9 @@ describe('a job in full', () => {
     const job = await makeJob(world, ours.accountId, { credits: 30 });
     await endJob(world, job.id, 'error');
     const detail = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
-    expect(detail.job.error).toEqual({ code: 'processing_failed', message: 'The video could not be processed.' });
+    const error = { code: 'processing_failed', message: 'The video could not be processed.', doc_url: `${publicUrl}/docs/errors#processing_failed` };
+    expect(detail.job.error).toEqual(error);
+    expect((await ours.browser.call<ConsoleJobList>('/console/api/jobs')).data.find(({ id }) => id === job.id)?.error).toEqual(error);
     expect(detail.error_help).toMatch(/^Submit the job again/);
     expect(detail.charges.map(({ kind, amount }) => [kind, amount])).toEqual([
       ['charge', -30],

@@ -33,11 +33,20 @@ describe('GET /v1/jobs/{id}', () => {
         created_at: job.createdAt.toISOString(),
         started_at: job.startedAt?.toISOString() ?? null,
         output: job.output,
-        error: job.error,
+        error: job.error === null ? null : { ...job.error, doc_url: 'http://reelmend.test/docs/errors#source_changed' },
         enhancements: job.applied,
         metadata: job.metadata,
       });
     }
+  });
+
+  it('leads to the explanation of a failure, not to that of a refused request with the same code', async () => {
+    const api = makeApi();
+    const job = await addJob(api, { status: 'error', error: { code: 'video_too_long', message: 'It is too long.' }, finishedAt: new Date() });
+    const error = { code: 'video_too_long', message: 'It is too long.', doc_url: 'http://reelmend.test/docs/errors#failed-video_too_long' };
+    expect(await (await api.request(`/v1/jobs/${job.id}`)).json()).toMatchObject({ error });
+    expect(await (await api.request('/v1/jobs')).json()).toMatchObject({ data: [{ error }] });
+    expect(await (await api.request(`/v1/jobs/${job.id}/events`)).text()).toContain(`"error":${JSON.stringify(error)}`);
   });
 
   it('rounds what the engine counts in single precision', async () => {

@@ -110,7 +110,7 @@ describe('an upload', () => {
     await send(api, upload.parts[0]!, file);
     expect((await complete(api, upload.id)).status).toBe(200);
     await api.store.verifyUpload(upload.id, 'checksum_mismatch');
-    expect(await get(api, upload.id)).toMatchObject({ status: 'failed', error: { code: 'checksum_mismatch' } });
+    expect(await get(api, upload.id)).toMatchObject({ status: 'failed', error: { code: 'checksum_mismatch', doc_url: 'http://reelmend.test/docs/errors#checksum_mismatch' } });
     const response = await api.request('/v1/jobs', { ...post, json: { upload_id: upload.id, resolution: '1080p' } });
     expect(response.status).toBe(409);
     expect(await errorOf(response)).toMatchObject({ code: 'upload_failed', param: '/upload_id' });

@@ -4,8 +4,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { jobErrorCodes, requestErrorCodes, type RequestErrorCode } from '../../src/domain/errors.ts';
-import { docUrl } from '../../src/http/problem.ts';
+import { zJobError, zUploadError } from '../../src/contract/zod.gen.ts';
+import { requestErrorCodes } from '../../src/domain/errors.ts';
+import { docUrl, jobDocUrl } from '../../src/http/doc-url.ts';
 import { guides } from '../../src/site/guides.ts';
 import type { Section } from '../../src/site/search-sections.ts';
 import { hangMs } from '../helpers/wait.ts';
@@ -37,10 +38,16 @@ function problemOf(href: string, from: string): string | null {
 }
 
 describe('the explanation of an error', () => {
-  it.each([...requestErrorCodes, ...jobErrorCodes])('%s is where doc_url says, with its cause and a remedy', (code) => {
-    const { pathname, hash } = new URL(docUrl('https://reelmend.example.com', code as RequestErrorCode));
+  const service = 'https://reelmend.example.com';
+  it.each([
+    ...requestErrorCodes.map((code) => ({ code, of: 'a request', url: docUrl(service, code), table: 'code' })),
+    ...zJobError.shape.code.options.map((code) => ({ code, of: 'a job', url: jobDocUrl(service, code), table: 'code of the job' })),
+    ...zUploadError.shape.code.options.map((code) => ({ code, of: 'an upload', url: docUrl(service, code), table: 'code of the upload' })),
+  ])('$code of $of is where doc_url says, with its cause and a remedy', ({ code, url, table }) => {
+    const { pathname, hash } = new URL(url);
     const [, row = ''] = new RegExp(`<tr id="${hash.slice(1)}">(.*?)</tr>`, 's').exec(pages.get(pathname) ?? '') ?? [];
     const cells = [...row.matchAll(/<td data-label="([^"]*)">(.*?)<\/td>/gs)].map(([, label, html]) => ({ label, html: html! }));
+    expect(cells.find((cell) => cell.label === table)?.html).toBe(`<code>${code}</code>`);
     for (const label of ['what happened', 'what to do']) expect(cells.find((cell) => cell.label === label)?.html, label).toMatch(/\w{3}/);
   });
 });

@@ -25,6 +25,7 @@ const contract = z
       schemas: z.object({
         ErrorDetail: z.object({ properties: z.object({ code: z.object({ enum: z.array(z.string()) }) }) }),
         JobError: z.object({ properties: z.object({ code: z.object({ enum: z.array(z.string()) }) }) }),
+        UploadError: z.object({ properties: z.object({ code: z.object({ enum: z.array(z.string()) }) }) }),
       }),
     }),
   })
@@ -65,10 +66,11 @@ describe('docs/errors.md', () => {
     }
   });
 
-  it('has every code of a failed job', () => {
-    const jobCodes = contract.components.schemas.JobError.properties.code.enum;
+  it('has every code of a failed job or upload', () => {
+    const { JobError, UploadError } = contract.components.schemas;
+    const failures = [...JobError.properties.code.enum, ...UploadError.properties.code.enum];
     const shown = rows.filter((row) => row.length === 3 && !/^\d+$/.test(row[2]!)).flatMap((row) => codeOf(row[0]) ?? []);
-    expect(shown.toSorted()).toEqual(jobCodes.toSorted());
+    expect(shown.toSorted()).toEqual(failures.toSorted());
   });
 
   it('has the default rate limits', () => {

@@ -143,6 +143,7 @@ describe('uploads.create', () => {
     await expect(reelmend.uploads.create(file())).rejects.toMatchObject({
       name: 'UploadFailedError',
       code: 'checksum_mismatch',
+      docUrl: expect.stringMatching(/\/docs\/errors#checksum_mismatch$/) as string,
       upload: { status: 'failed' },
     });
   });

@@ -41,11 +41,12 @@ describe('waiting', () => {
   });
 
   it('rejects with the job and its code when it ends in error', async () => {
-    const error = { code: 'unreadable_video', message: 'The video could not be decoded.' } as const;
+    const doc_url = 'https://reelmend.example.com/docs/errors#failed-unreadable_video';
+    const error = { code: 'unreadable_video', message: 'The video could not be decoded.', doc_url } as const;
     const { reelmend } = fakeService([queued, json(jobView({ status: 'error', error }))]);
     const outcome = await settle(reelmend.waitForJob(jobId));
     expect(outcome.error).toBeInstanceOf(JobFailedError);
-    expect(outcome.error).toMatchObject({ name: 'JobFailedError', ...error, job: { id: jobId, status: 'error' } });
+    expect(outcome.error).toMatchObject({ name: 'JobFailedError', code: error.code, message: error.message, docUrl: error.doc_url, job: { id: jobId, status: 'error' } });
   });
 
   it('slows down to its longest interval, and stays within the limits of polling', async () => {
@@ -135,11 +136,12 @@ describe('waiting for a preview', () => {
     const wait = good.reelmend.previews.wait('prv_x');
     await vi.runAllTimersAsync();
     expect(await wait).toMatchObject({ status: 'done', stretches: [] });
-    const error = { code: 'unreadable_video', message: 'The video could not be decoded.' };
+    const doc_url = 'https://reelmend.example.com/docs/errors#failed-unreadable_video';
+    const error = { code: 'unreadable_video', message: 'The video could not be decoded.', doc_url };
     const bad = fakeService([preview({ status: 'error', error })]);
     const failure = bad.reelmend.previews.wait('prv_x').catch((reason: unknown) => reason);
     await vi.runAllTimersAsync();
     expect(await failure).toBeInstanceOf(PreviewFailedError);
-    expect(await failure).toMatchObject({ ...error, preview: { id: 'prv_x' } });
+    expect(await failure).toMatchObject({ code: error.code, message: error.message, docUrl: doc_url, preview: { id: 'prv_x' } });
   });
 });

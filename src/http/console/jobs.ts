@@ -66,7 +66,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const accountId = c.get('session').account.id;
       const query = { accountId, limit, startingAfter: starting_after, mode, status, text: q };
       const rows = await store.consoleJobs.list(query);
-      return c.json(pageOf(rows, limit, { serialize: serializeConsoleJob, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: (job) => serializeConsoleJob(deps, job), cursor: ({ id }) => id }), 200);
     },
 
     consoleCreateJob: async (c) => {
@@ -77,7 +77,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const { job } = await insideRequest(
         createJob(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal }),
       );
-      return c.json(serializeConsoleJob(job), 201);
+      return c.json(serializeConsoleJob(deps, job), 201);
     },
 
     consoleCreateQuote: async (c) => {
@@ -91,7 +91,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const detail = await store.consoleJobs.detail(c.get('session').account.id, c.req.valid('param').id);
       if (detail === null) throw jobNotFound();
       const { id, status } = detail.job;
-      return c.json(serializeDetail(detail, status === 'running' ? await store.jobs.segments(id) : []), 200);
+      return c.json(serializeDetail(deps, detail, status === 'running' ? await store.jobs.segments(id) : []), 200);
     },
 
     consoleDeleteJob: async (c) => {
@@ -124,9 +124,9 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
   };
 }
 
-function serializeDetail({ job, timeline, charges }: DetailRecord, segments: JobSegment[]): ConsoleJobDetail {
+function serializeDetail(deps: WithConsole, { job, timeline, charges }: DetailRecord, segments: JobSegment[]): ConsoleJobDetail {
   return {
-    job: serializeJob(job),
+    job: serializeJob(deps, job),
     mode: job.mode,
     source_name: sourceName(job),
     video_url: job.videoUrl,
@@ -191,7 +191,7 @@ function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
     async run(signal, send) {
       for await (const { id, job } of deps.console.store.consoleJobs.watch(account.id, signal)) {
         if (job === null) await send('deleted', { id, deleted: true });
-        else await send('job', serializeConsoleJob(job));
+        else await send('job', serializeConsoleJob(deps, job));
       }
     },
     heartbeatMs: options.eventHeartbeatMs ?? defaultHeartbeatMs,

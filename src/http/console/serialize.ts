@@ -19,6 +19,8 @@ import type {
   WorkerRecord,
 } from '../../store/index.ts';
 import type { Account } from '../../store/types.ts';
+import type { HttpDeps } from '../deps.ts';
+import { serializeJobError } from '../serialize.ts';
 
 export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
 
@@ -61,7 +63,7 @@ export function serializeKey(key: KeyRecord, now = new Date()): ConsoleKey {
   };
 }
 
-export function serializeConsoleJob(job: JobRecord): ConsoleJob {
+export function serializeConsoleJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobRecord): ConsoleJob {
   return {
     id: job.id,
     mode: job.mode,
@@ -78,7 +80,7 @@ export function serializeConsoleJob(job: JobRecord): ConsoleJob {
     started_at: timestamp(job.startedAt),
     finished_at: timestamp(job.finishedAt),
     expires_at: job.expiresAt.toISOString(),
-    error: job.error,
+    error: serializeJobError(deps, job),
   };
 }
 

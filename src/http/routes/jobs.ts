@@ -38,7 +38,7 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
       c.set('jobId', job.id);
       c.header('Location', `/v1/jobs/${job.id}`);
       if (replayed) c.header('Idempotent-Replayed', 'true');
-      return c.json(serializeJob(job), 201);
+      return c.json(serializeJob(deps, job), 201);
     },
 
     listJobs: async (c) => {
@@ -53,14 +53,14 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
       });
       const last = page.jobs.at(-1);
       const cursor = page.hasMore && last !== undefined ? last.id : null;
-      return c.json({ data: page.jobs.map(serializeJob), has_more: cursor !== null, next_cursor: cursor }, 200);
+      return c.json({ data: page.jobs.map((job) => serializeJob(deps, job)), has_more: cursor !== null, next_cursor: cursor }, 200);
     },
 
     getJob: async (c) => {
       const principal = c.get('principal');
       const job = await jobs.get(principal.account.id, principal.mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
-      return c.json({ ...serializeJob(job), ...(await runningParts(deps, { job, principal, isRead: c.req.method !== 'HEAD' })) }, 200);
+      return c.json({ ...serializeJob(deps, job), ...(await runningParts(deps, { job, principal, isRead: c.req.method !== 'HEAD' })) }, 200);
     },
 
     streamJobEvents: (c) => streamJob(c, deps, c.req.valid('param').id),
@@ -85,7 +85,7 @@ async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): 
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
   return eventStream(c, {
     place: deps.streams.open({ credential: keyId, accountId: account.id }),
-    run: jobEvents({ jobId, watch: (signal) => jobs.watch(account.id, mode, jobId, signal) }),
+    run: jobEvents({ jobId, serialize: (job) => serializeJob(deps, job), watch: (signal) => jobs.watch(account.id, mode, jobId, signal) }),
     heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,
     onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'an event stream failed'),

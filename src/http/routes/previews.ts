@@ -22,7 +22,7 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
       const principal = c.get('principal');
       const preview = await findPreview(deps, principal, c.req.valid('param').id);
       // A HEAD request gets no links.
-      if (c.req.method === 'HEAD') return c.json(serializePreview(preview, null), 200);
+      if (c.req.method === 'HEAD') return c.json(serializePreview(deps, preview, null), 200);
       return c.json(await describePreview(deps, principal, preview), 200);
     },
 

@@ -35,7 +35,7 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
       const query = { accountId: account.id, mode, limit };
       const page = await uploads.list(starting_after === undefined ? query : { ...query, startingAfter: starting_after });
       const cursor = page.hasMore ? (page.uploads.at(-1)?.id ?? null) : null;
-      const data = page.uploads.map((upload) => serializeUpload(upload, { receivedBytes: null, parts: [] }));
+      const data = page.uploads.map((upload) => serializeUpload(deps, upload, { receivedBytes: null, parts: [] }));
       return c.json({ data, has_more: cursor !== null, next_cursor: cursor }, 200);
     },
 
