@@ -8,70 +8,19 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { type Count, type Failure, readGtest, readVitest, type Report } from './test-reports.ts';
 import { gtestReports, installed, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
 
-interface Count {
-  passed: number;
-  failed: number;
-}
-
-interface TestTime {
-  name: string;
-  seconds: number;
-}
-
-interface Outcome extends Count {
+interface Outcome extends Report {
   name: string;
   /** wall-clock and processor time; null: not run, because nothing changed */
   seconds: number | null;
   cpuSeconds: number;
-  tests: TestTime[];
-}
-
-const vitestFiles = z.object({
-  testResults: z.array(
-    z.object({
-      status: z.string(),
-      name: z.string(),
-      startTime: z.number(),
-      endTime: z.number(),
-      assertionResults: z.array(z.object({ status: z.string() })),
-    }),
-  ),
-});
-
-/** A file that failed as a whole (it does not load, a hook threw) counts as one failure. */
-function readVitest(): { count: Count; tests: TestTime[] } {
-  const { testResults } = vitestFiles.parse(JSON.parse(readFileSync(vitestReport, 'utf8')));
-  const tests = (status: string) => testResults.flatMap((file) => file.assertionResults).filter((test) => test.status === status);
-  const broken = testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
-  );
-  return {
-    count: { passed: tests('passed').length, failed: tests('failed').length + broken.length },
-    tests: testResults.map((file) => ({
-      name: file.name.replace(`${process.cwd()}/`, ''),
-      seconds: (file.endTime - file.startTime) / 1000,
-    })),
-  };
-}
-
-/** One report a process; a process that crashed has left none, which its exit status tells. */
-function readGtest(): { count: Count; tests: TestTime[] } {
-  const xml = readdirSync(gtestReports).map((file) => readFileSync(join(gtestReports, file), 'utf8')).join('\n');
-  const cases = Array.from(xml.matchAll(/<testcase ([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs), ([, head = '', body = '']) => {
-    const attribute = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1] ?? '';
-    const name = `${attribute('classname')}.${attribute('name')}`;
-    return { name, seconds: Number(attribute('time')), result: attribute('result'), failed: body.includes('<failure') };
-  });
-  const ran = cases.filter(({ result }) => result === 'completed');
-  const failed = ran.filter((test) => test.failed).length;
-  return { count: { passed: ran.length - failed, failed }, tests: ran.map(({ name, seconds }) => ({ name, seconds })) };
 }
 
 /** Exit status 0, and the processor time of the command and of all that it waited for. The command's output goes to `logFile`. */
@@ -92,14 +41,21 @@ function execute(command: string[], logFile: string): Promise<{ ok: boolean; cpu
 }
 
 /** A runner that failed without failing a test (it crashed, or wrote no report) counts as one failure. */
-function countOf(step: Step, ok: boolean): { count: Count; tests: TestTime[] } {
-  if (step.report === undefined) return { count: ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }, tests: [] };
+function reportOf(step: Step, ok: boolean): Report {
+  const asOne = (message: string): Report => ({
+    count: { passed: 0, failed: 1 },
+    tests: [],
+    failures: [{ name: step.name, message }],
+  });
+  if (step.report === undefined) return ok ? { count: { passed: 1, failed: 0 }, tests: [], failures: [] } : asOne('its output is above');
   try {
-    const { count, tests } = step.report === 'vitest' ? readVitest() : readGtest();
-    if (!(count.passed + count.failed > 0)) return { count: { passed: 0, failed: 1 }, tests };
-    return { count: !ok && count.failed === 0 ? { ...count, failed: 1 } : count, tests };
+    const report = step.report === 'vitest' ? readVitest(vitestReport) : readGtest(gtestReports);
+    const { passed, failed } = report.count;
+    if (passed + failed === 0) return asOne('no test ran');
+    if (ok || failed > 0) return report;
+    return { ...report, count: { passed, failed: 1 }, failures: [{ name: step.name, message: 'its runner failed; its output is above' }] };
   } catch {
-    return { count: { passed: 0, failed: 1 }, tests: [] };
+    return asOne('no report; its output is above');
   }
 }
 
@@ -155,7 +111,7 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   const recalled = all ? undefined : memory.recall(step, now);
   if (recalled !== undefined) {
     console.log(`==> ${step.name}: its files have not changed since ${recalled} passed`);
-    return { name: step.name, passed: recalled, failed: 0, seconds: null, cpuSeconds: 0, tests: [] };
+    return { name: step.name, count: { passed: recalled, failed: 0 }, seconds: null, cpuSeconds: 0, tests: [], failures: [] };
   }
   const logFile = join(reports, `${fileName(step)}.log`);
   console.log(`==> ${step.name} begins; its output comes here when it ends, and goes to ${logFile} until then`);
@@ -163,12 +119,35 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   // The service's tests have deadlines, so they come first where both lanes want the processor.
   const command = step.lane === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
   const { ok, cpuSeconds } = await execute(command, logFile);
-  const { count, tests } = countOf(step, ok);
+  const report = reportOf(step, ok);
   const seconds = (performance.now() - started) / 1000;
-  memory.keep(step, now, count);
+  memory.keep(step, now, report.count);
   process.stdout.write(`\n==> ${step.name}\n${readFileSync(logFile, 'utf8')}`);
-  console.log(`==> ${step.name}: ${count.passed} passed, ${count.failed} failed in ${seconds.toFixed(1)} s`);
-  return { name: step.name, ...count, seconds, cpuSeconds, tests };
+  console.log(`==> ${step.name}: ${report.count.passed} passed, ${report.count.failed} failed in ${seconds.toFixed(1)} s`);
+  return { name: step.name, ...report, seconds, cpuSeconds };
+}
+
+/** More failing files than this are a fault, not bad luck. */
+const mostFilesTwice = 3;
+
+/**
+ * Runs the files of failed tests once more, alone. A test that passes now depends on the machine's load: it counts as passed,
+ * and its name and first failure are printed, for it has to be mended.
+ */
+async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
+  const files = [...new Set(outcome.failures.flatMap(({ file }) => file ?? []))];
+  if (files.length === 0 || files.length > mostFilesTwice) return [];
+  const report = `${reports}/vitest-second.json`;
+  const command = ['vitest', 'run', ...files, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const logFile = join(reports, 'second-attempt.log');
+  console.log(`==> ${outcome.name}: once more, alone: ${files.join(', ')}`);
+  const { ok } = await execute(command, logFile);
+  process.stdout.write(readFileSync(logFile, 'utf8'));
+  if (!ok) return [];
+  const unsteady = outcome.failures;
+  outcome.count = { passed: outcome.count.passed + unsteady.length, failed: 0 };
+  outcome.failures = [];
+  return unsteady;
 }
 
 async function runLane(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
@@ -182,14 +161,25 @@ function printTimes(outcomes: Outcome[], totalSeconds: number): void {
   const row = (name: string, ...cells: string[]) => console.log(name.padEnd(width), ...cells.map((cell) => cell.padStart(9)));
   console.log('');
   row('step', 'passed', 'failed', 'wall', 'processor');
-  for (const { name, passed, failed, seconds, cpuSeconds } of outcomes) {
+  for (const { name, count, seconds, cpuSeconds } of outcomes) {
     const times = seconds === null ? ['unchanged', ''] : [`${seconds.toFixed(0)} s`, `${cpuSeconds.toFixed(0)} s`];
-    row(name, String(passed), String(failed), ...times);
+    row(name, String(count.passed), String(count.failed), ...times);
   }
   row('all', '', '', `${totalSeconds.toFixed(0)} s`, `${availableParallelism()} cores`);
   const slowest = outcomes.flatMap(({ tests }) => tests).sort((a, b) => b.seconds - a.seconds).slice(0, 10);
   if (slowest.length > 0) console.log('\nslowest tests of the engine and test files of the service');
   for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
+}
+
+/** The last thing in the output, so that a log cut to its end still tells what failed. */
+function printFailures(title: string, failures: Failure[]): void {
+  if (failures.length === 0) return;
+  console.log(`\n${title}`);
+  for (const { file, name, message } of failures) {
+    console.log(`  ${[file, name].filter(Boolean).join(' > ')}`);
+    const lines = message.split('\n').filter((line) => !line.includes('node_modules'));
+    console.log(lines.slice(0, 12).map((line) => `    ${line.slice(0, 300)}`).join('\n'));
+  }
 }
 
 const { values } = parseArgs({ options: { all: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } } });
@@ -198,8 +188,12 @@ mkdirSync(reports, { recursive: true });
 const memory = new Memory();
 const { last = [], ...lanes } = Object.groupBy(values.long ? longSteps : shortSteps, ({ lane }) => lane);
 const outcomes = (await Promise.all(Object.values(lanes).map((steps) => runLane(steps, memory, values.all)))).flat();
+const service = outcomes.find(({ name }) => name === 'service');
+const unsteady = service === undefined ? [] : await secondAttempt(service);
 outcomes.push(...(await runLane(last, memory, values.all)));
 printTimes(outcomes, performance.now() / 1000);
-const sum = (key: keyof Count) => outcomes.reduce((total, outcome) => total + outcome[key], 0);
+printFailures('passed only at the second attempt, alone', unsteady);
+printFailures('failed', outcomes.flatMap(({ failures }) => failures));
+const sum = (key: keyof Count) => outcomes.reduce((total, { count }) => total + count[key], 0);
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;

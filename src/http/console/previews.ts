@@ -28,13 +28,13 @@ export function previewHandlers(deps: WithConsole): PreviewHandlers {
       assertApproved(principal);
       const idempotencyKey = c.req.valid('header')['Idempotency-Key'];
       const { preview } = await insideRequest(createPreview(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal }));
-      return c.json(serializePreview(preview, null), 201);
+      return c.json(serializePreview(deps, preview, null), 201);
     },
 
     consoleGetPreview: async (c) => {
       const preview = await ownPreview(c, c.req.valid('param').id);
       // A HEAD request gets no links.
-      if (c.req.method === 'HEAD') return c.json(serializePreview(preview, null), 200);
+      if (c.req.method === 'HEAD') return c.json(serializePreview(deps, preview, null), 200);
       return c.json(await describePreview(deps, principalOf(c, preview.mode), preview), 200);
     },
 

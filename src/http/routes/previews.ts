@@ -15,7 +15,7 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
       c.header('Location', `/v1/previews/${preview.id}`);
       if (replayed) c.header('Idempotent-Replayed', 'true');
       // A key that may only create gets no links by repeating its request.
-      return c.json(serializePreview(preview, null), 201);
+      return c.json(serializePreview(deps, preview, null), 201);
     },
 
     getPreview: async (c) => {

@@ -1,0 +1,87 @@
+/** Counts, times and failures from the reports of vitest and GoogleTest. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+export interface Count {
+  passed: number;
+  failed: number;
+}
+
+export interface TestTime {
+  name: string;
+  seconds: number;
+}
+
+export interface Failure {
+  /** relative to the repository; undefined: not a test of vitest */
+  file?: string;
+  /** of the test; of the file if that failed as a whole */
+  name: string;
+  message: string;
+}
+
+export interface Report {
+  count: Count;
+  tests: TestTime[];
+  failures: Failure[];
+}
+
+const vitestFiles = z.object({
+  testResults: z.array(
+    z.object({
+      status: z.string(),
+      name: z.string(),
+      message: z.string().default(''),
+      startTime: z.number(),
+      endTime: z.number(),
+      assertionResults: z.array(
+        z.object({ status: z.string(), fullName: z.string(), failureMessages: z.array(z.string()).nullish() }),
+      ),
+    }),
+  ),
+});
+
+type VitestFile = z.infer<typeof vitestFiles>['testResults'][number];
+
+const relative = ({ name }: VitestFile) => name.replace(`${process.cwd()}/`, '');
+
+/** A file that failed as a whole (it does not load, a hook threw) counts as one failure. */
+function failuresOf(result: VitestFile): Failure[] {
+  const file = relative(result);
+  const failed = result.assertionResults.filter(({ status }) => status === 'failed');
+  if (failed.length === 0 && result.status === 'failed') return [{ file, name: file, message: result.message }];
+  return failed.map(({ fullName, failureMessages }) => ({ file, name: fullName, message: (failureMessages ?? []).join('\n') }));
+}
+
+export function readVitest(file: string): Report {
+  const { testResults } = vitestFiles.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const passed = testResults.flatMap(({ assertionResults }) => assertionResults).filter(({ status }) => status === 'passed');
+  const failures = testResults.flatMap(failuresOf);
+  return {
+    count: { passed: passed.length, failed: failures.length },
+    tests: testResults.map((result) => ({ name: relative(result), seconds: (result.endTime - result.startTime) / 1000 })),
+    failures,
+  };
+}
+
+/** One report a process; a process that crashed has left none, which its exit status tells. */
+export function readGtest(folder: string): Report {
+  const xml = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
+  const cases = Array.from(xml.matchAll(/<testcase ([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs), ([, head = '', body = '']) => {
+    const attribute = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1] ?? '';
+    const name = `${attribute('classname')}.${attribute('name')}`;
+    const message = /<failure message="([^"]*)"/.exec(body)?.[1];
+    return { name, seconds: Number(attribute('time')), result: attribute('result'), message };
+  });
+  const ran = cases.filter(({ result }) => result === 'completed');
+  const failures = ran.flatMap(({ name, message }) => (message === undefined ? [] : [{ name, message: fromXml(message) }]));
+  return {
+    count: { passed: ran.length - failures.length, failed: failures.length },
+    tests: ran.map(({ name, seconds }) => ({ name, seconds })),
+    failures,
+  };
+}
+
+const entities: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&#x0A;': '\n', '&amp;': '&' };
+const fromXml = (text: string) => text.replace(/&(?:\w+|#x0A);/g, (entity) => entities[entity] ?? entity);
