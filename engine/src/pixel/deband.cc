@@ -29,6 +29,19 @@
 #define REELMEND_PIXEL_DEBAND_TYPES
 namespace reelmend::pixel {
 
+/// `count` cells and, for each, the values at the `windows` places that are pooled.
+struct PoolRow {
+  const float* mean;
+  const float* low;
+  const float* high;
+  float* out_mean;
+  float* out_low;
+  float* out_high;
+  const std::size_t* places;
+  int windows;
+  int count;
+};
+
 struct DebandRow {
   std::uint16_t* row;
   const float* flatness;  ///< of the surroundings, for each sample
@@ -43,6 +56,25 @@ struct DebandRow {
 HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
+
+void PoolCells(const PoolRow& r) {
+  const DF d;
+  const VF size = hn::Set(d, static_cast<float>(r.windows));
+  for (int x = 0; x < r.count; x += FloatLanes()) {
+    VF sum = hn::Zero(d);
+    VF low = hn::Set(d, 65535.0F);
+    VF high = sum;
+    for (int k = 0; k < r.windows; ++k) {
+      const std::size_t at = r.places[k] + static_cast<std::size_t>(x);
+      sum = hn::Add(sum, hn::LoadU(d, r.mean + at));
+      low = hn::Min(low, hn::LoadU(d, r.low + at));
+      high = hn::Max(high, hn::LoadU(d, r.high + at));
+    }
+    hn::StoreU(hn::Div(sum, size), d, r.out_mean + x);
+    hn::StoreU(low, d, r.out_low + x);
+    hn::StoreU(high, d, r.out_high + x);
+  }
+}
 
 void Deband(const DebandRow& r) {
   const DF d;
@@ -67,20 +99,33 @@ HWY_AFTER_NAMESPACE();
 namespace reelmend::pixel {
 namespace {
 
+HWY_EXPORT(PoolCells);
 HWY_EXPORT(Deband);
 
 constexpr int kGrainRows = 32;
 constexpr int kGrainCells = 8;
 
-/// Mean, smallest and largest sample, of cells or of the windows around them; rows of `width` cells.
+/// Mean, smallest and largest sample, of cells or of the windows around them; rows of `width` cells. Before and behind a row
+/// lie copies of its ends, as many as a window reaches; and room for vectors that pass its end.
 struct CellPlanes {
+  static constexpr int kEnds = 4;
+  static constexpr int kLanes = 16;
+  static_assert(kEnds >= std::max(kDebandReach[0], kDebandReach[1]));
+
   void SetSize(int columns, int rows) {
     width = columns;
     height = rows;
-    const std::size_t count = static_cast<std::size_t>(columns) * rows;
+    const std::size_t count = At(0, rows) + kLanes;
     for (auto* plane : {&mean, &low, &high}) plane->resize(std::max(plane->size(), count));  // luma needs the most
   }
-  std::size_t At(int x, int y) const { return static_cast<std::size_t>(y) * width + x; }
+  std::size_t At(int x, int y) const { return static_cast<std::size_t>(y) * (width + 2 * kEnds + kLanes) + kEnds + x; }
+  void CopyEnds(int y) {
+    for (auto* plane : {&mean, &low, &high}) {
+      float* row = plane->data() + At(0, y);
+      std::fill_n(row - kEnds, kEnds, row[0]);
+      std::fill_n(row + width, kEnds, row[width - 1]);
+    }
+  }
 
   int width = 0;
   int height = 0;
@@ -89,16 +134,17 @@ struct CellPlanes {
   std::vector<float> high;
 };
 
-/// Samples behind the edges are those at the edges.
+/// A row of cells. Samples behind the edges are those at the edges.
 void MeasureCells(ConstPlane plane, int cell_y, CellPlanes& out) {
-  for (int cell_x = 0; cell_x < out.width; ++cell_x) {
+  std::array<const std::uint16_t*, kDebandCell> rows;
+  for (int j = 0; j < kDebandCell; ++j) rows[j] = plane.Row(std::min(cell_y * kDebandCell + j, plane.height - 1));
+  const auto measure = [&](int cell_x, const auto& column_of) {
     int sum = 0;
-    std::uint16_t low = 65535;
-    std::uint16_t high = 0;
-    for (int j = 0; j < kDebandCell; ++j) {
-      const std::uint16_t* row = plane.Row(std::min(cell_y * kDebandCell + j, plane.height - 1));
+    int low = 65535;
+    int high = 0;
+    for (const std::uint16_t* row : rows) {
       for (int i = 0; i < kDebandCell; ++i) {
-        const std::uint16_t v = row[std::min(cell_x * kDebandCell + i, plane.width - 1)];
+        const int v = row[column_of(cell_x * kDebandCell + i)];
         sum += v;
         low = std::min(low, v);
         high = std::max(high, v);
@@ -106,28 +152,25 @@ void MeasureCells(ConstPlane plane, int cell_y, CellPlanes& out) {
     }
     const std::size_t at = out.At(cell_x, cell_y);
     out.mean[at] = static_cast<float>(sum) / (kDebandCell * kDebandCell);
-    out.low[at] = low;
-    out.high[at] = high;
-  }
+    out.low[at] = static_cast<float>(low);
+    out.high[at] = static_cast<float>(high);
+  };
+  const int whole = plane.width / kDebandCell;
+  for (int x = 0; x < whole; ++x) measure(x, [](int column) { return column; });
+  if (whole < out.width) measure(whole, [&](int column) { return std::min(column, plane.width - 1); });
+  out.CopyEnds(cell_y);
 }
 
-/// Of a row of cells: all of `in` up to `reach` before and behind, along rows (`step_x` 1) or columns (`step_y` 1).
-void Pool(const CellPlanes& in, int y, int reach, int step_x, int step_y, CellPlanes& out) {
-  for (int x = 0; x < in.width; ++x) {
-    float sum = 0;
-    float low = 65535;
-    float high = 0;
-    for (int k = -reach; k <= reach; ++k) {
-      const std::size_t from = in.At(std::clamp(x + k * step_x, 0, in.width - 1), std::clamp(y + k * step_y, 0, in.height - 1));
-      sum += in.mean[from];
-      low = std::min(low, in.low[from]);
-      high = std::max(high, in.high[from]);
-    }
-    const std::size_t at = out.At(x, y);
-    out.mean[at] = sum / static_cast<float>(2 * reach + 1);
-    out.low[at] = low;
-    out.high[at] = high;
+/// A row of `out`: of each cell of `in` and up to `reach` before and behind it, along its row or its column.
+void Pool(const CellPlanes& in, int y, int reach, bool is_across, CellPlanes& out) {
+  std::array<std::size_t, 2 * CellPlanes::kEnds + 1> places;
+  for (int k = -reach; k <= reach; ++k) {
+    places[k + reach] = is_across ? in.At(k, y) : in.At(0, std::clamp(y + k, 0, in.height - 1));
   }
+  const std::size_t at = out.At(0, y);
+  const float* const from[] = {in.mean.data(), in.low.data(), in.high.data()};
+  float* const to[] = {out.mean.data() + at, out.low.data() + at, out.high.data() + at};
+  HWY_DYNAMIC_DISPATCH(PoolCells)({from[0], from[1], from[2], to[0], to[1], to[2], places.data(), 2 * reach + 1, in.width});
 }
 
 /// In a row of windows: `low` becomes their flatness, `mean` the mean times that.
@@ -166,12 +209,18 @@ void InterpolateDown(const CellPlanes& cells, int y, RowScratch& row) {
   }
 }
 
-void InterpolateAcross(const std::vector<float>& cells, int count, float* out) {
-  for (int i = 1; i <= count; ++i) {
-    for (int place = 0; place < kDebandCell; ++place) {
-      const float other = place < kDebandCell / 2 ? cells[i - 1] : cells[i + 1];
-      *out++ = cells[i] + (other - cells[i]) * NeighbourShare(place);
-    }
+void InterpolateAcross(const std::vector<float>& cells, int count, float* __restrict out) {
+  static_assert(kDebandCell == 4);
+  const float far = NeighbourShare(0);
+  const float near = NeighbourShare(1);
+  const float* const cell = cells.data() + 1;
+  for (int i = 0; i < count; ++i, out += kDebandCell) {
+    const float before = cell[i - 1] - cell[i];
+    const float behind = cell[i + 1] - cell[i];
+    out[0] = cell[i] + before * far;
+    out[1] = cell[i] + before * near;
+    out[2] = cell[i] + behind * near;
+    out[3] = cell[i] + behind * far;
   }
 }
 
@@ -192,10 +241,10 @@ struct Debander::Impl {
     };
     for_cells([&](int y) {
       MeasureCells(plane, y, cells);
-      Pool(cells, y, reach, 1, 0, pooled);
+      Pool(cells, y, reach, true, pooled);
     });
     for_cells([&](int y) {
-      Pool(pooled, y, reach, 0, 1, cells);
+      Pool(pooled, y, reach, false, cells);
       WeighByFlatness(cells, y, limits);
     });
     pool.ParallelRows(plane.height, kGrainRows, [&](int first, int last) {
