@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { isLongRun } from '../helpers/long-run.ts';
@@ -48,6 +48,8 @@ afterEach(async () => {
   await files.close();
   await rm(dir, { recursive: true, force: true });
 });
+
+afterAll(() => Promise.all(versions.map(({ older }) => older.remove())));
 
 const enhancements = { denoise: 0.2, sharpen: 0.2, face_restoration: 'off', adaptive_contrast: 0.3 };
 
