@@ -301,7 +301,8 @@ export interface DeviceInfo {
  * `Expected X for Y but received Z` at once.
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
-export function enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
+/** From a file, or from bytes of which only those are read that are needed: few for a `piece`. */
+export function enhance(source: string | ByteSource, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
 /**
  * Does ahead of time what the next `enhance` of this process would do before its first frame, for a video like the
  * expected one: the device, its libraries, the networks. What cannot be made ready is left to `enhance`.

@@ -48,7 +48,7 @@ async function measure() {
   await promisify(execFile)('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', source, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', clip]);
   const media = await createMedia({ models: installedModels(), enginesDir: values.engines });
   const options: JobOptions = { target: values.target as JobOptions['target'], device: values.device, model: values.model };
-  const job = () => media.enhance({ inputPath: clip, outputDir: folder, outputName: 'out.mp4', options, timeoutMs: 10 * 60_000 });
+  const job = () => media.enhance({ input: clip, outputDir: folder, outputName: 'out.mp4', options, timeoutMs: 10 * 60_000 });
   await job(); // files into the page cache
   const runs = { new: [] as EnhanceResult[], ready: [] as EnhanceResult[] };
   for (let i = 0; i < jobs; i += 1) {

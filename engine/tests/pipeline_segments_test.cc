@@ -1,14 +1,20 @@
 // One video in segments: planned, made apart, joined. The witnesses are a run in one piece, ffmpeg and ffprobe.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <numeric>
+#include <thread>
 
 #include "helpers/clips.h"
 #include "helpers/encoded_frames.h"
 #include "helpers/test_paths.h"
+#include "media/byte_io.h"
 #include "reelmend/error.h"
 #include "reelmend/segments.h"
 
@@ -58,6 +64,27 @@ std::string Facts(const std::string& file) {
                     "color_transfer,color_primaries,chroma_location,time_base,start_pts,duration_ts,nb_frames,sample_rate,"
                     "channels:stream_tags:stream_disposition -of default '" + file + "'");
 }
+
+/// A file as bytes that are slow to come; from `broken` on they cannot be read.
+class WatchedSource : public ByteSource {
+ public:
+  explicit WatchedSource(const std::string& path, std::int64_t broken = std::numeric_limits<std::int64_t>::max())
+      : file_(path), broken_(broken) {}
+
+  std::int64_t reads() const { return reads_; }
+  std::int64_t size() const override { return file_.size(); }
+  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
+    ++reads_;
+    if (offset >= broken_) throw Error(ErrorCode::kIo, "The bytes are gone.");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return file_.Read(offset, destination, std::min<std::size_t>(length, 4096));
+  }
+
+ private:
+  media::FileSource file_;
+  std::int64_t broken_;
+  std::atomic<std::int64_t> reads_ = 0;
+};
 
 /// All stages that look back, and short segments.
 EnhanceOptions TemporalOptions() {
@@ -377,6 +404,39 @@ TEST_F(PlannedSegments, KeepTheLimitOfTheBitrateOfTheirPlan) {
   const double seconds = plan_.segments.front().end_s;
   const auto limit = static_cast<std::int64_t>(static_cast<double>(free) * 8 / seconds / 3);
   EXPECT_LT(size(limit), free / 2);
+}
+
+TEST_F(PlannedSegments, AreMadeOfBytesAsOfAFile) {
+  EnhanceOptions options = options_;
+  options.segment_plan = plan_.text;
+  options.segment_index = 1;
+  Enhance(source_, File("file.mp4"), options);
+  WatchedSource source(source_);
+  Enhance(source, File("bytes.mp4"), options);
+  EXPECT_TRUE(BytesOf(File("file.mp4")) == BytesOf(File("bytes.mp4")));
+}
+
+TEST_F(PlannedSegments, ReadNothingMoreWhenTheyAreCancelled) {
+  EnhanceOptions options = options_;
+  options.segment_plan = plan_.text;
+  WatchedSource source(source_);
+  EnhanceCallbacks callbacks;
+  bool is_cancelled = false;
+  callbacks.on_progress = [&](const Progress&) { is_cancelled = true; };
+  callbacks.is_cancelled = [&] { return is_cancelled; };
+  EXPECT_EQ(CodeOf([&] { Enhance(source, File("p.mp4"), options, callbacks); }), ErrorCode::kCancelled);
+  const std::int64_t reads = source.reads();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(source.reads(), reads);
+  EXPECT_FALSE(std::filesystem::exists(File("p.mp4")));
+}
+
+TEST_F(PlannedSegments, FailWithWhatTheirSourceThrows) {
+  EnhanceOptions options = options_;
+  options.segment_plan = plan_.text;
+  WatchedSource source(source_, 64 * 1024);
+  EXPECT_EQ(CodeOf([&] { Enhance(source, File("p.mp4"), options); }), ErrorCode::kIo);
+  EXPECT_FALSE(std::filesystem::exists(File("p.mp4")));
 }
 
 TEST_F(PlannedSegments, AreRefusedForAnotherVideoEngineOrNumber) {

@@ -11,7 +11,7 @@
 
 namespace reelmend::native {
 
-/// Made and destroyed on the JavaScript thread; `Read` runs on the task's thread.
+/// Made and destroyed on the JavaScript thread; `Read` runs on one thread of the task at a time.
 class ScriptByteSource : public ByteSource {
  public:
   /// Throws a TypeError when `source` has no usable `size` and `read`.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "args.h"
+#include "byte_source.h"
 #include "reelmend/enhance.h"
 #include "results.h"
 #include "task.h"
@@ -24,17 +25,21 @@ std::unique_ptr<Preparation> Exchange(std::unique_ptr<Preparation> next) {
 
 }  // namespace
 
-/// enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>
+/// enhance(source: string | ByteSource, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>
 Napi::Value Enhance(const Napi::CallbackInfo& info) {
-  const std::string input = PathArgument(info[0], "inputPath");
+  const bool is_file = !info[0].IsObject();
+  const std::string input = is_file ? PathArgument(info[0], "source") : "";
+  const auto bytes = is_file ? nullptr : std::make_shared<ScriptByteSource>(Options(info[0], "source"));
   const std::string output = PathArgument(info[1], "outputPath");
   const Options options(info[2], "options");
-  return Task::Start(info.Env(), options, [input, output, plain = ToEnhanceOptions(options)](Task& task) {
+  return Task::Start(info.Env(), options, [input, bytes, output, plain = ToEnhanceOptions(options)](Task& task) {
     const EnhanceCallbacks callbacks{
         .on_progress = [&task](const Progress& progress) { task.Report(progress); },
         .is_cancelled = [&task] { return task.is_cancelled(); },
     };
-    EnhanceResult result = reelmend::Enhance(input, output, plain, callbacks, Exchange(nullptr));
+    if (bytes) bytes->Attach(task);
+    EnhanceResult result = bytes ? reelmend::Enhance(*bytes, output, plain, callbacks, Exchange(nullptr))
+                                 : reelmend::Enhance(input, output, plain, callbacks, Exchange(nullptr));
     return [result = std::move(result)](Napi::Env env) -> Napi::Value { return ToJs(env, result); };
   });
 }

@@ -61,7 +61,7 @@ class WaitingMedia extends FakeMedia {
     const { piece } = request.options;
     const span = piece === undefined ? undefined : (JSON.parse(piece.plan) as Span[])[piece.index]!;
     const durationS = span === undefined ? durationOf(request) : span.endS - span.startS;
-    const where = { job: /job_[0-9a-z]{26}/.exec(request.inputPath)![0], segment: piece?.index ?? null };
+    const where = { job: /job_[0-9a-z]{26}/.exec(request.outputDir)![0], segment: piece?.index ?? null };
     report({ kind: 'begun', ...where });
     await this.#wait((durationS / speed) * 1000, request);
     // As large as a piece in 1080p would not be: the storage is not what is measured.

@@ -2,8 +2,6 @@
  * Measures a video behind a URL or in the storage: the guarded client, or the storage, reads the ranges that the isolated
  * media child asks for.
  */
-import { addAbortSignal } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { ReelmendError } from '../domain/errors.ts';
 import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { defaultVideoLimits, engineLimits, type VideoLimits } from '../domain/limits.ts';
@@ -12,6 +10,7 @@ import { sourceFacts } from '../media/facts.ts';
 import type { StoredVideo } from '../http/deps.ts';
 import type { ByteSource, Media } from '../media/types.ts';
 import type { NetClient } from '../net/types.ts';
+import { rangesOf } from '../storage/ranges.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Config } from './config.ts';
 
@@ -62,16 +61,5 @@ export function createMeasure({ net, storage, media, limits = defaultVideoLimits
     slots.run(accountId, () => measureNow(video, signal), signal);
 }
 
-/** Ranges of an object in the storage. */
-function storedSource(storage: Pick<Storage, 'open'>, { key, sizeBytes }: StoredVideo): ByteSource {
-  return {
-    size: sizeBytes,
-    async read(offset, length, signal) {
-      const end = Math.min(offset + length, sizeBytes);
-      if (offset >= end) return new Uint8Array(0);
-      const range = await storage.open(key, { start: offset, end: end - 1 });
-      if (range === null) throw new ReelmendError('upload_not_found', 'There is no such upload.');
-      return await buffer(addAbortSignal(signal, range));
-    },
-  };
-}
+const storedSource = (storage: Pick<Storage, 'open'>, video: StoredVideo): ByteSource =>
+  rangesOf(storage, { ...video, gone: () => new ReelmendError('upload_not_found', 'There is no such upload.') });

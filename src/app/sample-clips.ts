@@ -41,7 +41,7 @@ export function createTestModeSample(deps: { dataDir: string; media: Media }) {
     const source = await sourceClip(deps.dataDir, 2);
     return once(join(deps.dataDir, 'samples', `test-mode-${resolution}.mp4`), async (_draft, folder, name) => {
       const options = { target: resolution };
-      await deps.media.enhance({ inputPath: source, outputDir: folder, outputName: name, options, timeoutMs: makeTimeoutMs });
+      await deps.media.enhance({ input: source, outputDir: folder, outputName: name, options, timeoutMs: makeTimeoutMs });
     });
   };
   return (resolution: Resolution): Promise<string> => {

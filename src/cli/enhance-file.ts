@@ -128,7 +128,7 @@ export async function enhanceOne(media: Media, config: Config, command: EnhanceC
     const fetched = join(outputDir, 'input');
     if (input.kind !== 'file') await fetchInput(input, fetched, running.signal);
     const result = await media.enhance({
-      inputPath: input.kind === 'file' ? resolve(input.given) : fetched,
+      input: input.kind === 'file' ? resolve(input.given) : fetched,
       outputDir,
       outputName: 'output.mp4',
       options: enhanceOptions(config, command),

@@ -49,7 +49,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   const billedS = job.source?.duration ?? job.durationSeconds;
   if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: billedS });
   if (await planSegments(context, inputPath, mediaOptions(worker, job, billedS))) return;
-  const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
+  const result = await runMedia(context, { input: inputPath, outputDir, outputName }, billedS);
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
   context.span.setAttributes(spanAttributes(result));
@@ -80,7 +80,7 @@ function spanAttributes({ device, frames, stages, width, height, startMs, wasRea
   return { ...attributes, ...Object.fromEntries(seconds) };
 }
 
-type Paths = Pick<EnhanceRequest, 'inputPath' | 'outputDir' | 'outputName'>;
+type Paths = Pick<EnhanceRequest, 'input' | 'outputDir' | 'outputName'>;
 
 async function runMedia(context: StepContext, paths: Paths, billedS: number): Promise<EnhanceResult> {
   const { worker, job, signal } = context;

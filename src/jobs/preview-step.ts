@@ -136,7 +136,7 @@ async function storeClip(context: StepContext, files: Files, { number, span, opt
 function enhanceSpan({ worker, signal }: StepContext, { inputPath, outputDir }: Files, { span, outputName, options }: { span: Span; outputName: string; options: Options }): Promise<EnhanceResult> {
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
   return worker.media.enhance({
-    ...{ inputPath, outputDir, outputName, signal },
+    ...{ input: inputPath, outputDir, outputName, signal },
     options: { ...options, segment: { startS: span.start, endS: span.start + span.duration } },
     timeoutMs: Math.ceil(base + perSecond * span.duration),
   });

@@ -5,8 +5,9 @@ import type { Logger } from 'pino';
 import { ReelmendError } from '../domain/errors.ts';
 import { expectedResultBytes } from '../domain/output-size.ts';
 import { isSegmentMismatch } from '../media/failures.ts';
-import type { EnhanceResult } from '../media/types.ts';
+import type { ByteSource, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
+import { rangesOf } from '../storage/ranges.ts';
 import { LeaseLost, type SegmentLease } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
@@ -57,12 +58,12 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   }
 }
 
-/** The source, and this segment's share of the result. */
+/** This segment's share of the result; of the source only ranges are fetched, into memory. */
 function needsOf({ config }: WorkerContext, { job, span }: SegmentLease): DiskNeed[] {
   const share = Math.min(1, (span.endSeconds - span.startSeconds) / Math.max(1, job.durationSeconds));
   const pieceBytes = Math.ceil(expectedResultBytes(job, config.encoder.crf) * share);
   return [
-    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + pieceBytes },
+    { folder: 'scratch', bytes: pieceBytes },
     { folder: 'storage', bytes: pieceBytes },
   ];
 }
@@ -74,16 +75,12 @@ function makePiece(context: SegmentContext): Promise<void> {
 
 async function makeReservedPiece(context: SegmentContext): Promise<void> {
   const { worker, lease, keeper, scratch } = context;
-  const { fence, originalKey } = lease;
+  const { fence } = lease;
   const { signal } = keeper;
   signal.throwIfAborted();
-  const inputPath = join(scratch, 'source');
   const outputDir = join(scratch, 'output');
   await mkdir(outputDir);
-  const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
-  if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
-  await openToChild(inputPath);
-  const result = await enhanceSegment(context, inputPath, outputDir);
+  const result = await enhanceSegment(context, await openOriginal(worker, lease), outputDir);
   await checkPiece(context, join(outputDir, outputName), result);
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
@@ -92,13 +89,24 @@ async function makeReservedPiece(context: SegmentContext): Promise<void> {
   await worker.store.segments.finish(fence, { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) });
 }
 
-function enhanceSegment({ worker, lease, keeper }: SegmentContext, inputPath: string, outputDir: string): Promise<EnhanceResult> {
+/** A segment that runs is worth more than a short outage of the storage. */
+const readRetryDelaysMs = [500, 1500, 4000, 9000];
+
+/** The stored original, of which only the ranges of this segment are fetched. */
+async function openOriginal({ storage }: WorkerContext, { originalKey: key }: SegmentLease): Promise<ByteSource> {
+  const gone = () => new ReelmendError('processing_failed', 'The stored original is gone.');
+  const found = key === null ? null : await storage.stat(key);
+  if (key === null || found === null) throw gone();
+  return rangesOf(storage, { key, sizeBytes: found.size, gone, retryDelaysMs: readRetryDelaysMs });
+}
+
+function enhanceSegment({ worker, lease, keeper }: SegmentContext, input: ByteSource, outputDir: string): Promise<EnhanceResult> {
   const { job, span, plan, fence, deviceClass } = lease;
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
   const onClass = deviceClass === 'cpu' ? { device: 'cpu' } : {};
   const progress = progressWriter(worker, lease, keeper);
   return worker.media.enhance({
-    inputPath,
+    input,
     outputDir,
     outputName,
     options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), ...onClass, piece: { plan, index: fence.number } },

@@ -78,11 +78,13 @@ async function perform(message: ToChild): Promise<unknown> {
       return loadAddon().checkModel(message.model, message.trial);
     case 'compile-model':
       return loadAddon().compileModel(message.model, message.request);
-    case 'enhance':
+    case 'enhance': {
       if (message.cpuSeconds !== undefined) loadAddon().limitProcessorTime(message.cpuSeconds);
       loadAddon();
       send({ type: 'begun' });
-      return loadAddon().enhance(message.input, message.output, enhanceOptions(message.options));
+      const input = typeof message.input === 'string' ? message.input : remoteSource(message.input.size);
+      return loadAddon().enhance(input, message.output, enhanceOptions(message.options));
+    }
     default:
       throw new Error(`unexpected message ${message.op}`);
   }

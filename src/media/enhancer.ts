@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { DeviceInfo } from '../../native/index.d.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
+import { type BlockOptions, BlockReader } from './blocks.ts';
 import { DevicePool } from './device-pool.ts';
 import { misbehaved } from './failures.ts';
 import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from './isolation.ts';
@@ -14,7 +15,7 @@ import { enhanceResult, joinResult } from './messages.ts';
 import { toModelFile } from './models.ts';
 import { insideEngines, insideInput, insideOutput, insidePieces, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { NotBegun, runChild } from './session.ts';
-import type { EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, WarmPoolHandle, WarmPoolRequest } from './types.ts';
+import type { ByteSource, EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, WarmPoolHandle, WarmPoolRequest } from './types.ts';
 import { canBeRead, giveToChild, takeFromChild } from './users.ts';
 import { onSameFileSystem, type WarmChild, WarmPool } from './warm-pool.ts';
 import { warmUpProfile } from './warm-up-profile.ts';
@@ -29,11 +30,15 @@ export interface EnhancerParts {
 
 type AddonOptions = Extract<ToChild, { op: 'prepare' }>['options'];
 
-/** One attempt at a job: on the device of its options, from `inputPath` into `folder`. */
-interface Attempt extends EnhanceRequest {
+/** One attempt at a job: on the device of its options, from `input` into `folder`. */
+interface Attempt extends Omit<EnhanceRequest, 'input'> {
+  input: string | BlockReader;
   folder: string;
   onBegun: () => void;
 }
+
+/** A job may read all of a long video, so nothing but the job's time limits it. */
+const jobReads: BlockOptions = { maxTotalBytes: Infinity, maxRanges: Infinity };
 
 /** Processor time of a warm child until its job is known; the job then sets its own limit. */
 const longestJobMs = 7 * 24 * 3_600_000;
@@ -78,10 +83,15 @@ export class Enhancer {
   async enhance(request: EnhanceRequest): Promise<EnhanceResult> {
     assertFileName('outputName', request.outputName);
     request.signal?.throwIfAborted();
-    const inputPath = await readableFile(request.inputPath);
-    const result = await this.#intoFolder(request, (folder) => this.#onDevice({ ...request, inputPath }, folder));
+    const input = await this.#input(request.input);
+    const result = await this.#intoFolder(request, (folder) => this.#onDevice({ ...request, input }, folder));
     await this.#prepareFor(request.options, result);
     return result;
+  }
+
+  #input(input: string | ByteSource): Promise<string> | BlockReader {
+    if (typeof input === 'string') return readableFile(input);
+    return new BlockReader(input, { ...this.#parts.options.remote, ...jobReads });
   }
 
   async join(request: JoinRequest): Promise<JoinResult> {
@@ -150,10 +160,10 @@ export class Enhancer {
   }
 
   /** The job may run on several devices, one after the other. Its progress never goes back, and they share its time limit. */
-  #onDevice(request: EnhanceRequest, folder: string): Promise<EnhanceResult> {
+  #onDevice(request: Omit<Attempt, 'folder' | 'onBegun'>, folder: string): Promise<EnhanceResult> {
     const began = performance.now();
     let reached = 0;
-    const onProgress: EnhanceRequest['onProgress'] = (progress) => {
+    const onProgress: Attempt['onProgress'] = (progress) => {
       reached = Math.max(reached, progress.fraction);
       request.onProgress?.({ ...progress, fraction: reached });
     };
@@ -185,17 +195,18 @@ export class Enhancer {
   }
 
   /**
-   * A warm child that sees the input as a hard link in its folder. Undefined if the file systems do not allow that, if
+   * A warm child that sees the input as a hard link in its folder, unless this process reads it for the child. Undefined if the file systems do not allow that, if
    * the child could not read the input, or if the job uses GPUs and the pool does not (or the other way round).
    */
   async #acquireFor({ pool, usesGpus }: { pool: WarmPool; usesGpus: boolean }, attempt: Attempt): Promise<WarmChild | undefined> {
     if (usesGpus !== this.#gpuFilesFor(attempt.options.device).length > 0) return undefined;
     if (!this.#isolated) return pool.acquire(pool.profileKey);
-    if (!canBeRead(attempt.inputPath) || !(await onSameFileSystem(pool.folder, attempt.folder))) return undefined;
+    const path = typeof attempt.input === 'string' ? attempt.input : undefined;
+    if ((path !== undefined && !canBeRead(path)) || !(await onSameFileSystem(pool.folder, attempt.folder))) return undefined;
     const child = pool.acquire(pool.profileKey);
-    if (child === undefined) return undefined;
+    if (child === undefined || path === undefined) return child;
     try {
-      await link(await realpath(attempt.inputPath), join(child.folder, 'in', basename(insideInput)));
+      await link(await realpath(path), join(child.folder, 'in', basename(insideInput)));
       return child;
     } catch {
       // The input is on another file system, or its file system has no hard links.
@@ -222,21 +233,21 @@ export class Enhancer {
   }
 
   async #inNewChild(attempt: Attempt): Promise<EngineResult> {
-    const { inputPath, folder, timeoutMs, options } = attempt;
-    const mounts: Mount[] = [
-      { from: inputPath, to: insideInput },
-      { from: folder, to: insideOutput, writable: true },
-    ];
+    const { input, folder, timeoutMs, options } = attempt;
+    const mounts: Mount[] = [{ from: folder, to: insideOutput, writable: true }];
+    if (typeof input === 'string') mounts.push({ from: input, to: insideInput });
     const plan = this.#plan(this.#isolated ? mounts : [], timeoutMs, this.#gpuFilesFor(options.device));
     if (becomesNobody(plan)) await giveToChild(folder);
     return runChild({ plan, ...this.#callOf(attempt) });
   }
 
-  #callOf({ inputPath, folder, outputName, options, signal, onProgress, onBegun }: Attempt, limits: { cpuSeconds?: number } = {}) {
-    const input = this.#isolated ? insideInput : inputPath;
+  #callOf({ input, folder, outputName, options, signal, onProgress, onBegun }: Attempt, limits: { cpuSeconds?: number } = {}) {
+    const path = (outside: string) => (this.#isolated ? insideInput : outside);
+    const from = typeof input === 'string' ? path(input) : { size: input.size };
+    const source = typeof input === 'string' ? undefined : input;
     const output = join(this.#isolated ? insideOutput : folder, outputName);
-    const message: ToChild = { op: 'enhance', input, output, options: this.#addonOptions(options), ...limits };
-    return { message, result: enhanceResult, signal, onProgress, onBegun, onStart: this.#parts.options.onChild };
+    const message: ToChild = { op: 'enhance', input: from, output, options: this.#addonOptions(options), ...limits };
+    return { message, result: enhanceResult, source, signal, onProgress, onBegun, onStart: this.#parts.options.onChild };
   }
 
   /** Warm children are prepared for a job like the one that was just done. */

@@ -68,7 +68,8 @@ export interface WarmPoolHandle {
 }
 
 export interface EnhanceRequest {
-  inputPath: string;
+  /** the path of a file, or bytes that this process reads for the child: only those that the job needs */
+  input: string | ByteSource;
   /** created in `outputDir`, the only folder that the child may write */
   outputDir: string;
   outputName: string;
@@ -79,7 +80,8 @@ export interface EnhanceRequest {
   onProgress?: (progress: Progress) => void;
 }
 
-export interface PlanRequest extends Pick<EnhanceRequest, 'inputPath' | 'options' | 'timeoutMs'> {
+export interface PlanRequest extends Pick<EnhanceRequest, 'options' | 'timeoutMs'> {
+  inputPath: string;
   signal?: AbortSignal;
 }
 

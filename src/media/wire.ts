@@ -22,7 +22,7 @@ export type ToChild =
   /** to a warm child: prepares it for such a job; the child sends `ready` */
   | { op: 'prepare'; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; expectation: Expectation }
   /** `cpuSeconds`: limit of processor time from now on, for a warm child, whose limit was set for any job */
-  | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; cpuSeconds?: number }
+  | { op: 'enhance'; input: string | { size: number }; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; cpuSeconds?: number }
   | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   | { op: 'plan-segments'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> & { lengths?: SegmentLengths } }
   | { op: 'join'; source: string; plan: string; pieces: string[]; output: string; options: { limits?: SourceLimits } }

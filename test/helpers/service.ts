@@ -25,9 +25,16 @@ export interface Site {
   /** runs `reelmend …` in this process and returns its JSON */
   reelmend<T>(...args: string[]): Promise<T>;
   /** starts `reelmend serve|work|start`; the API's base URL is in `url` */
-  start(command: 'serve' | 'work' | 'start', env?: Environment): Promise<Running>;
+  start(command: 'serve' | 'work' | 'start', env?: Environment, how?: HowToStart): Promise<Running>;
   /** ends every process and removes database and data */
   close(): Promise<void>;
+}
+
+export interface HowToStart {
+  /** command line before that of the process */
+  prefix?: readonly string[];
+  /** path of the command line's module; default: this version's */
+  program?: string;
 }
 
 export interface Running {
@@ -39,8 +46,8 @@ export interface Running {
 }
 
 /** A database and a data folder of their own; the processes share them as those of one machine do. */
-export async function createSite(env: Environment = {}): Promise<Site> {
-  const database = await createTestDatabase();
+export async function createSite(env: Environment = {}, options: { migrated?: boolean } = {}): Promise<Site> {
+  const database = await createTestDatabase(options);
   const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-site-'));
   const running = new Set<Running>();
   const environment: Environment = {
@@ -64,8 +71,8 @@ export async function createSite(env: Environment = {}): Promise<Site> {
       if (status !== 0) throw new Error(`reelmend ${args.join(' ')} ended with status ${status}: ${stderr}`);
       return JSON.parse(stdout) as T;
     },
-    async start(command, extra = {}) {
-      const started = await start(command, { ...environment, ...extra });
+    async start(command, extra = {}, how = {}) {
+      const started = await start(command, { ...environment, ...extra }, how);
       running.add(started);
       return started;
     },
@@ -77,9 +84,10 @@ export async function createSite(env: Environment = {}): Promise<Site> {
   };
 }
 
-async function start(command: string, env: Environment): Promise<Running> {
+async function start(command: string, env: Environment, { prefix = [], program = cli }: HowToStart): Promise<Running> {
   if (command !== 'serve') await makeSamples(env['REELMEND_DATA_DIR']!, ['test']);
-  const child = spawn(process.execPath, [cli, command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const line = [...prefix, process.execPath, program, command];
+  const child = spawn(line[0]!, line.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const log: string[] = [];
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const url = await ready(child, command, log);

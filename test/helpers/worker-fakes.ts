@@ -9,6 +9,7 @@ import pino from 'pino';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker, type Tuning, type Worker, type WorkerConfig, type WorkerDeps } from '../../src/jobs/index.ts';
 import type {
+  ByteSource,
   EnhancePlan,
   EnhanceRequest,
   EnhanceResult,
@@ -27,7 +28,7 @@ import type {
   WarmPoolRequest,
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
-import type { MultipartUpload, Storage, StoredObject, StoredPart } from '../../src/storage/types.ts';
+import type { ByteRange, MultipartUpload, Storage, StoredObject, StoredPart } from '../../src/storage/types.ts';
 import { MemoryMultipart } from './memory-multipart.ts';
 import { hangMs } from './wait.ts';
 import { runScheduledTasksOften, testCipher, type World } from './worker-world.ts';
@@ -77,6 +78,8 @@ export const hang = (signal?: AbortSignal): Promise<never> =>
     else signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
 
+const readInput = (input: string | ByteSource) => (typeof input === 'string' ? readFile(input) : input.read(0, input.size, new AbortController().signal));
+
 export class FakeMedia implements Media {
   readonly isolation = { kind: 'none', reason: 'a stand-in' } as const;
   /** replaced by tests */
@@ -94,7 +97,7 @@ export class FakeMedia implements Media {
     this.enhancements.push(request);
     this.running++;
     try {
-      await readFile(request.inputPath);
+      await readInput(request.input);
       const result = await this.onEnhance(request);
       const { target, piece } = request.options;
       await writeFile(join(request.outputDir, request.outputName), piece === undefined ? `enhanced ${target}` : `piece ${piece.index}`);
@@ -225,13 +228,19 @@ export class FakeStorage implements Storage {
   }
 
   async stat(key: string) {
+    this.#check();
     const bytes = this.objects.get(key);
     return bytes ? { size: bytes.length } : null;
   }
 
-  async open(key: string) {
+  /** of each call of `open` */
+  readonly opened: { key: string; range: ByteRange | undefined }[] = [];
+
+  async open(key: string, range?: ByteRange) {
+    this.#check();
+    this.opened.push({ key, range });
     const bytes = this.objects.get(key);
-    return bytes ? Readable.from(bytes) : null;
+    return bytes ? Readable.from(range === undefined ? bytes : bytes.subarray(range.start, range.end + 1)) : null;
   }
 
   async destroy(key: string) {

@@ -4,7 +4,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { createEvidence } from '../../src/evidence/index.ts';
@@ -12,7 +13,7 @@ import { createWorker } from '../../src/jobs/index.ts';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
 import { createStore } from '../../src/store/index.ts';
 import { runScheduledTasksOften, testCipher } from './worker-world.ts';
-import { enhanceResult, FakeMedia, FakeNet, pause } from './worker-fakes.ts';
+import { enhanceResult, FakeMedia, FakeNet, pause, probeResult } from './worker-fakes.ts';
 
 export interface WorkerProcessOptions {
   url: string;
@@ -22,12 +23,16 @@ export interface WorkerProcessOptions {
   enhanceMs: number;
   /** expired leases after which a job fails; default: the service's */
   maxCrashes?: number;
+  /** how its media cut each video; they say `begun JOB NUMBER` of each segment. Default: videos stay in one piece */
+  segments?: { count: number; pieceS: number };
   /** where the process stops reacting: it says `reached` and waits for its end */
   stallAt?: 'download' | 'enhance' | 'put';
 }
 
 export interface WorkerProcess {
   child: ChildProcess;
+  /** lines that the process printed */
+  printed(): string[];
   /** resolves when the process prints that word */
   waitForOutput(word: string): Promise<void>;
   /** the exit status or signal */
@@ -45,6 +50,7 @@ export function spawnWorker(options: WorkerProcessOptions): WorkerProcess {
   });
   return {
     child,
+    printed: () => output.split('\n'),
     async waitForOutput(word) {
       while (!output.includes(word)) {
         if (child.exitCode !== null || child.signalCode !== null) throw new Error(`The worker ended without ${word}`);
@@ -69,6 +75,26 @@ export const testStorage = (dataDir: string) =>
     linkSecret: 'sixteen characters',
   });
 
+/** Media that cut a video, make its pieces and join them, in so far as the service looks at them. */
+function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; pieceS: number }): void {
+  const segments = Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 60 }));
+  const piece = { ...enhanceResult, frames: 60, durationS: pieceS };
+  const { width, height, device, condition, source } = enhanceResult;
+  media.onPlanSegments = async () => ({ plan: { source, width, height, device, model: 'none', stages: [], condition }, segments, text: 'a plan', whyWhole: '' });
+  const { onEnhance } = media;
+  media.onEnhance = async (request) => {
+    console.log(`begun ${/job_[0-9a-z]{26}/.exec(request.outputDir)![0]} ${request.options.piece!.index}`);
+    await onEnhance(request);
+    return piece;
+  };
+  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? probeResult : { ...probeResult, width, height, durationS: pieceS });
+  media.onJoin = async ({ piecesDir, pieces, outputDir, outputName }) => {
+    const text = (await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')))).join(', ');
+    await writeFile(join(outputDir, outputName), text);
+    return { width, height, frames: 60 * count, durationS: count * pieceS, sizeBytes: text.length };
+  };
+}
+
 async function main(options: WorkerProcessOptions): Promise<void> {
   const stallAt = async (place: WorkerProcessOptions['stallAt'], signal?: AbortSignal) => {
     console.log(place);
@@ -92,6 +118,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       console.log('leaves the enhancement');
     }
   };
+  if (options.segments !== undefined) cutIntoSegments(media, options.segments);
   const net = new FakeNet();
   net.onDownload = async (_url, signal) => stallAt('download', signal);
   const storage = testStorage(options.dataDir);
@@ -119,6 +146,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       encoder: { preset: 'veryfast', crf: 18 },
       leaseSeconds: options.leaseSeconds,
       testModeDelayMs: 100,
+      ...(options.segments === undefined ? {} : { segmentsFromSeconds: 1 }),
     },
     testModeSample: () => Promise.reject(new Error('no sandbox here')),
     tuning: {

@@ -192,7 +192,7 @@ describe('segments in the queue', () => {
     const order: string[] = [];
     const { onEnhance, onJoin } = shop.media;
     shop.media.onEnhance = async (request) => {
-      order.push(`${request.inputPath.includes(first.id) ? 'first' : 'second'} ${indexOf(request)}`);
+      order.push(`${request.outputDir.includes(first.id) ? 'first' : 'second'} ${indexOf(request)}`);
       return onEnhance(request);
     };
     shop.media.onJoin = async (request) => {
@@ -267,7 +267,7 @@ it('two accounts with long videos share the slots of all workers', async () => {
   const config = { ...segmented, workerConcurrency: 2 };
   await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
   await eventually(() => steps.waiting.length === 4);
-  const isTheirs = ({ inputPath }: EnhanceRequest) => inputPath.includes(theirs.id);
+  const isTheirs = ({ outputDir }: EnhanceRequest) => outputDir.includes(theirs.id);
   // What began at once was taken as it came. Each slot that becomes free makes up for it.
   for (let n = 0; n < 12; n++) {
     await steps.next();

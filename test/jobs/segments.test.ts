@@ -83,6 +83,36 @@ describe('a video in segments', () => {
     expect(shop.errors).toEqual([]);
   });
 
+  it('fetches the whole original to plan and to join, and for its segments only ranges', async () => {
+    const whole: string[] = [];
+    const { getFile } = shop.storage;
+    shop.storage.getFile = (key, path) => {
+      whole.push(key);
+      return getFile.call(shop.storage, key, path);
+    };
+    const job = await create();
+    await shop.worker(segmented).start();
+    await ended(job, 'done');
+    const isOriginal = (key: string) => !key.includes('/segments/');
+    expect(whole.filter(isOriginal)).toHaveLength(2);
+    const ranges = shop.storage.opened.filter(({ key }) => isOriginal(key));
+    expect(ranges).toHaveLength(count);
+    expect(ranges.every(({ range }) => range !== undefined)).toBe(true);
+  });
+
+  it('fails when its original is gone', async () => {
+    const { onEnhance } = shop.media;
+    shop.media.onEnhance = async (request) => {
+      for (const key of shop.storage.objects.keys()) if (!key.includes('/segments/')) shop.storage.objects.delete(key);
+      return onEnhance(request);
+    };
+    const job = await create();
+    await shop.worker({ config: { ...segmented.config, workerConcurrency: 1 } }).start();
+    await ended(job, 'error');
+    expect((await now(job))?.error).toMatchObject({ code: 'processing_failed', message: 'The stored original is gone.' });
+    expect(await credits()).toBe(60);
+  });
+
   it('has the pictures of its joined file, which stay when its pieces go', async () => {
     const seen: string[] = [];
     shop.media.onTakePictures = async ({ videoPath }) => void seen.push(await readFile(videoPath, 'utf8'));

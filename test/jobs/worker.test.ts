@@ -46,8 +46,8 @@ describe('a live job', () => {
       readable['probe']!.push(canBeRead((source as { path: string }).path));
       return probeResult;
     };
-    shop.media.onEnhance = async ({ inputPath }) => {
-      readable['enhance']!.push(canBeRead(inputPath));
+    shop.media.onEnhance = async ({ input }) => {
+      readable['enhance']!.push(canBeRead(input as string));
       return enhanceResult;
     };
     const job = await create();

@@ -14,10 +14,10 @@ interface Call {
 }
 
 const folder = temporaryFolder();
-const inputPath = join(folder.path, 'in.mp4');
+const input = join(folder.path, 'in.mp4');
 const outputDir = join(folder.path, 'out');
 mkdirSync(outputDir);
-writeFileSync(inputPath, 'video');
+writeFileSync(input, 'video');
 afterAll(() => folder.remove());
 
 let warnings: string[] = [];
@@ -30,7 +30,7 @@ const enhancer = (enginesDir?: string) =>
     gpuFiles: ['/dev/nvidia0'],
     devices: () => Promise.resolve(cards as never),
   });
-const job = { inputPath, outputDir, outputName: 'out.mp4', timeoutMs: 1000 };
+const job = { input, outputDir, outputName: 'out.mp4', timeoutMs: 1000 };
 const noEngine = failureFromChild({ code: 'no_engine', message: 'There is no engine of the model “fast”.' });
 
 beforeEach(() => {

@@ -122,10 +122,10 @@ describe('the command line of a child', () => {
     const notes: string[] = [];
     const logger = { info() {}, warn: (details: object, message: string) => notes.push(`${(details as { device?: string }).device}: ${message}`) };
     const media = await createMedia({ gpuFiles: [], logger });
-    const inputPath = join(folder.path, 'in.mp4');
-    closeSync(openSync(inputPath, 'w'));
+    const input = join(folder.path, 'in.mp4');
+    closeSync(openSync(input, 'w'));
     const job = (device: string) =>
-      media.enhance({ inputPath, outputDir: folder.path, outputName: 'out.mp4', options: { target: '1080p', device }, timeoutMs: hangMs });
+      media.enhance({ input, outputDir: folder.path, outputName: 'out.mp4', options: { target: '1080p', device }, timeoutMs: hangMs });
     for (const device of ['cuda:all', 'cuda:7,cuda:8']) {
       await expect(job(device)).rejects.toMatchObject({ code: 'processing_failed', message: 'No GPU of this worker can be used.' });
     }

@@ -77,7 +77,7 @@ describe('a file that only its owner may read', () => {
   const calls: [string, (inputPath: string) => Promise<unknown>][] = [
     ['probe', (path) => media.probe({ source: { path }, timeoutMs })],
     ['plan', (inputPath) => media.plan({ inputPath, options, timeoutMs })],
-    ['enhance', (inputPath) => media.enhance({ inputPath, outputDir, outputName: 'own.mp4', options, timeoutMs })],
+    ['enhance', (inputPath) => media.enhance({ input: inputPath, outputDir, outputName: 'own.mp4', options, timeoutMs })],
   ];
 
   it.each(
@@ -200,13 +200,13 @@ describe('probe', () => {
 
 function request(changes: Partial<EnhanceRequest> = {}): EnhanceRequest {
   const options = { target: '1080p' as const, encoder: { preset: 'ultrafast' } };
-  return { inputPath: place('clip.mp4'), outputDir, outputName: 'done.mp4', options, timeoutMs, ...changes };
+  return { input: place('clip.mp4'), outputDir, outputName: 'done.mp4', options, timeoutMs, ...changes };
 }
 
 /** Work that takes many seconds: its interruption is what is tested. */
-const longWork = { inputPath: '', options: { target: '4k' as const, encoder: { preset: 'medium' } } };
+const longWork = { input: '', options: { target: '4k' as const, encoder: { preset: 'medium' } } };
 const long = (changes: Partial<EnhanceRequest> = {}) =>
-  request({ ...longWork, inputPath: place('long.mp4'), outputName: 'never.mp4', ...changes });
+  request({ ...longWork, input: place('long.mp4'), outputName: 'never.mp4', ...changes });
 
 describe('enhance', () => {
   it('writes the file that it reports', async () => {
@@ -229,7 +229,7 @@ describe('enhance', () => {
   });
 
   it.each(['text.mp4', 'sound.mp4', 'cut.mp4'])('refuses %s and leaves nothing', async (name) => {
-    const refused = media.enhance(request({ inputPath: place(name), outputName: 'never.mp4' }));
+    const refused = media.enhance(request({ input: place(name), outputName: 'never.mp4' }));
     await expect(refused).rejects.toMatchObject({ code: 'unreadable_video' });
     expect(readdirSync(outputDir)).not.toContain('never.mp4');
   });
@@ -283,7 +283,7 @@ describe('enhance', () => {
 
   it('ends with an error when the output grows past its limit', async () => {
     const small = await createMedia({ outputLimitMb: 1, onChild: (pid) => pids.push(pid) });
-    const work = small.enhance(request({ inputPath: place('tail.mp4'), outputName: 'never.mp4' }));
+    const work = small.enhance(request({ input: place('tail.mp4'), outputName: 'never.mp4' }));
     await expect(work).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('larger') as string });
     expect(readdirSync(outputDir)).not.toContain('never.mp4');
   });

@@ -114,7 +114,7 @@ describe('a job', () => {
   const enhance = async (models: InstalledModel[], model: string, more: { memoryLimitMb?: number; input?: string; target?: '1080p' | '4k' } = {}) => {
     const { memoryLimitMb, input = clip, target = '1080p' } = more;
     const media = await createMedia({ models, ...(memoryLimitMb === undefined ? {} : { memoryLimitMb }) });
-    return media.enhance({ inputPath: input, outputDir, outputName: 'out.mp4', options: { target, model, threads: 2 }, timeoutMs });
+    return media.enhance({ input, outputDir, outputName: 'out.mp4', options: { target, model, threads: 2 }, timeoutMs });
   };
 
   it.each(['fast', 'quality'])('runs the network %s in the isolated child and says so', async (name) => {

@@ -29,7 +29,7 @@ afterAll(() => folder.remove());
 
 const piece = (index: number) => ({ ...options, piece: { plan: planned.text, index } });
 const makePiece = (index: number, outputName = `${index}.mp4`) =>
-  media.enhance({ inputPath, outputDir: piecesDir, outputName, options: piece(index), timeoutMs });
+  media.enhance({ input: inputPath, outputDir: piecesDir, outputName, options: piece(index), timeoutMs });
 const joining = { sourcePath: inputPath, piecesDir, outputDir, outputName: 'joined.mp4', timeoutMs };
 
 describe('segments', () => {
@@ -65,7 +65,7 @@ describe('segments', () => {
     expect(isSegmentMismatch(failure)).toBe(true);
     expect(isSegmentMismatch(new Error('another'))).toBe(false);
     const other = { ...options, target: '1080p' as const, piece: { plan: planned.text, index: 0 } };
-    const refused = await media.enhance({ inputPath, outputDir, outputName: 'y.mp4', options: other, timeoutMs }).catch((error: unknown) => error);
+    const refused = await media.enhance({ input: inputPath, outputDir, outputName: 'y.mp4', options: other, timeoutMs }).catch((error: unknown) => error);
     expect(isSegmentMismatch(refused)).toBe(true);
     expect(readdirSync(outputDir)).toEqual(['joined.mp4']);
   });

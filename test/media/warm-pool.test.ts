@@ -61,7 +61,7 @@ async function startPool(count = 1, more: Partial<Parameters<typeof media.startW
 
 const ready = (set: WarmPoolHandle, count = 1) => eventually(() => set.ready === count, 'the children are ready');
 const enhance = (more: Partial<EnhanceRequest> = {}) =>
-  media.enhance({ inputPath: clip, outputDir, outputName: 'out.mp4', options, timeoutMs, ...more });
+  media.enhance({ input: clip, outputDir, outputName: 'out.mp4', options, timeoutMs, ...more });
 const digest = () => createHash('sha256').update(readFileSync(join(outputDir, 'out.mp4'))).digest('hex');
 /** Bubblewrap's own child is gone a moment after it. */
 const gone = (members: number[]) => eventually(() => !members.some(isAlive), 'all its processes are gone');
@@ -84,6 +84,16 @@ describe('a warm child', () => {
     expect(isAlive(pid!) || isZombie(pid!)).toBe(false);
     await gone(members);
     expect(readdirSync(outputDir)).toEqual(['out.mp4']);
+  });
+
+  it('reads from this process what it needs of a video that is no file here', async () => {
+    await enhance();
+    const wanted = digest();
+    const bytes = readFileSync(clip);
+    const input = { size: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) };
+    await startPool();
+    expect((await enhance({ input })).wasReady).toBe(true);
+    expect(digest()).toBe(wanted);
   });
 
   it('is used once: another waits for the next job, and two jobs at once have two children', async () => {
@@ -212,7 +222,7 @@ describe('where bubblewrap cannot run', () => {
     const set = plain.startWarmPool({ count: 1, folder: poolFolder, options });
     try {
       await ready(set);
-      const result = await plain.enhance({ inputPath: clip, outputDir, outputName: 'plain.mp4', options, timeoutMs });
+      const result = await plain.enhance({ input: clip, outputDir, outputName: 'plain.mp4', options, timeoutMs });
       expect(result).toMatchObject({ wasReady: true, frames: 10 });
       expect(readdirSync(outputDir)).toContain('plain.mp4');
     } finally {

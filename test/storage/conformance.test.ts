@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
+import { rangesOf } from '../../src/storage/ranges.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
 import type { FilesystemStorage, MultipartUpload, Storage } from '../../src/storage/index.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
@@ -128,6 +129,18 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
   ])('refuses the range $start-$end of ten bytes', async (range) => {
     await put('range', '0123456789');
     await expect(storage.open('range', range)).rejects.toThrow(RangeError);
+  });
+
+  it('is read by ranges, until it is gone', async () => {
+    await put('ranges', '0123456789');
+    const gone = new Error('gone');
+    const source = rangesOf(storage, { key: 'ranges', sizeBytes: 10, gone: () => gone });
+    const { signal } = new AbortController();
+    const read = async (offset: number, length: number) => Buffer.from(await source.read(offset, length, signal)).toString();
+    expect([source.size, await read(0, 3), await read(8, 100), await read(10, 1)]).toEqual([10, '012', '89', '']);
+    await expect(source.read(0, 3, AbortSignal.abort(new Error('no more')))).rejects.toThrow();
+    await storage.destroy('ranges');
+    await expect(read(0, 3)).rejects.toBe(gone);
   });
 
   it('lists exactly the keys under a prefix', async () => {

@@ -152,6 +152,12 @@ EnhanceResult Enhance(const std::string& input_path, const std::string& output_p
                       const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {},
                       std::unique_ptr<Preparation> prepared = nullptr);
 
+/// The same for a source that is not a file here. Reads it from one thread at a time, and not after the return. A planned
+/// segment (segment_plan) reads its index, its first frame, and what its frames and its warm-up need.
+EnhanceResult Enhance(ByteSource& source, const std::string& output_path,
+                      const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {},
+                      std::unique_ptr<Preparation> prepared = nullptr);
+
 /// The plan that Enhance would make for `input_path`. Decodes a few frames. Throws what Enhance throws before its
 /// first frame.
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options,

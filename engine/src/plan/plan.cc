@@ -306,16 +306,22 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
+              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice device) {
+  media::FileSource source(input_path);
+  return MakePlan(source, options, threads, is_cancelled, device_restores_faces, device);
+}
+
+Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
               const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice device,
               const PlanRecord* record) {
-  media::FileSource source(input_path);
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);
   media::SpanMeter meter(*demuxer.video());
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   Plan plan;
   plan.source = media::DescribeSource(demuxer, *first);
-  plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
+  // A record has it: finding it again may read far into the source.
+  if (record == nullptr) plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
   plan.orientation = media::FindOrientation(*demuxer.video(), *first);
   plan.output = FitTarget({plan.source.width, plan.source.height}, options.target);
   media::CheckPixelLimit(plan.output.width, plan.output.height, options.limits);  // squared pixels can be many more

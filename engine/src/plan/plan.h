@@ -147,9 +147,13 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 /// Opens the source, measures a few frames and decides. Throws what Probe throws, and Error{kInvalidArgument,
 /// kUnavailable} for options that cannot be met.
 /// Takes over the decisions of `record`, if there is one: Error{kSegmentMismatch} if that is impossible.
-Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
+Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
               NetworkDevice device = NetworkDevice::kCpu, const PlanRecord* record = nullptr);
+/// The same for a file.
+Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
+              const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
+              NetworkDevice device = NetworkDevice::kCpu);
 
 /// Throws Error{kInvalidArgument, kUnavailable} for options outside their range or that name something missing.
 void CheckOptions(const EnhanceOptions& options);

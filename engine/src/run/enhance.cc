@@ -22,6 +22,7 @@
 #include "device/processor.h"
 #include "device/stage_clock.h"
 #include "media/av_error.h"
+#include "media/byte_io.h"
 #include "media/muxer.h"
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
@@ -144,6 +145,39 @@ struct FinishedFrame {
   std::int64_t duration = 0;
 };
 
+/// The source of a run: a file, opened here, or the caller's. A cancelled run lives on for a while (Note [Cancelling]) and
+/// must not read from what is the caller's any more.
+class RunSource : public ByteSource {
+ public:
+  explicit RunSource(const std::string& path) : path_(path) {}
+  explicit RunSource(ByteSource& source) : source_(&source) {}
+
+  /// Empty for a source of the caller.
+  const std::string& path() const { return path_; }
+  /// Throws Error{kIo}. The other functions are called after it.
+  void Open() {
+    if (source_ == nullptr) source_ = &file_.emplace(path_);
+  }
+  std::int64_t size() const override { return source_->size(); }
+  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    return source_->Read(offset, destination, length);
+  }
+  /// Waits for the read that is under way. All later ones fail.
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+
+ private:
+  std::string path_;
+  std::optional<media::FileSource> file_;
+  ByteSource* source_ = nullptr;
+  std::mutex mutex_;
+  bool is_closed_ = false;
+};
+
 /// One call of Enhance.
 ///
 /// Note [Overlap]
@@ -153,9 +187,9 @@ struct FinishedFrame {
 class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
  public:
   /// Without a processor, opens the device that the options name.
-  EnhanceRun(std::unique_ptr<device::Processor> processor, const std::string& input, const std::string& output,
+  EnhanceRun(std::unique_ptr<device::Processor> processor, std::unique_ptr<RunSource> input, const std::string& output,
              const EnhanceOptions& options, const EnhanceCallbacks& callbacks)
-      : input_(input),
+      : input_(std::move(input)),
         output_(output),
         options_(options),
         callbacks_(callbacks),
@@ -166,6 +200,11 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   void set_prepared(std::unique_ptr<Preparation> prepared) { prepared_ = std::move(prepared); }
 
   EnhanceResult Run() {
+    struct Closer {
+      RunSource& source;
+      ~Closer() { source.Close(); }
+    };
+    const Closer closer{*input_};
     plan::CheckOptions(options_);
     CheckPaths();
     if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
@@ -189,7 +228,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   void CheckPaths() const {
     struct stat in = {};
     struct stat out = {};
-    if (stat(input_.c_str(), &in) != 0 || stat(output_.c_str(), &out) != 0) return;
+    if (stat(input_->path().c_str(), &in) != 0 || stat(output_.c_str(), &out) != 0) return;
     if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
       throw Error(ErrorCode::kInvalidArgument, "The output must be another file than the source.");
     }
@@ -198,7 +237,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   void MakePlan() {
     std::optional<plan::PlanRecord> record;
     if (!options_.segment_plan.empty()) record = plan::ReadRecord(options_.segment_plan);
-    plan_ = plan::MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
+    input_->Open();
+    plan_ = plan::MakePlan(*input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
                            processor_->network_device(), record ? &*record : nullptr);
     if (!record) return;
     if (options_.segment_index < 0 || static_cast<std::size_t>(options_.segment_index) >= record->cuts.size()) {
@@ -214,7 +254,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   /// Opens everything before the threads start, so that wrong options and disk errors are reported at once.
   void Open() {
     const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
-    source_ = std::make_unique<FrameSource>(input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
+    source_ = std::make_unique<FrameSource>(*input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
                                             is_stopped, clocks_, processor_->decoder_device());
     encoder_ = encoder_threads_.Watch([&] { return processor_->MakeEncoder(EncoderSettings(), kFinishedFrames); });
     chain_ = processor_->MakeChain({plan_, source_->codec(), threads_, clocks_, is_stopped});
@@ -399,7 +439,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     return result;
   }
 
-  std::string input_;
+  std::unique_ptr<RunSource> input_;
   std::string output_;
   EnhanceOptions options_;
   EnhanceCallbacks callbacks_;
@@ -432,10 +472,10 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
 };
 
 /// Runs on `processor`; if null, on the one of `prepared`, or on a new one.
-EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, const std::string& input_path,
+EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, std::unique_ptr<RunSource> source,
                     const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
   try {
-    const auto run = std::make_shared<EnhanceRun>(std::move(processor), input_path, output_path, options, callbacks);
+    const auto run = std::make_shared<EnhanceRun>(std::move(processor), std::move(source), output_path, options, callbacks);
     run->set_prepared(std::move(prepared));
     return run->Run();
   } catch (const Error&) {
@@ -451,7 +491,7 @@ EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_pt
 
 EnhanceResult EnhanceOn(std::unique_ptr<device::Processor> processor, const std::string& input_path, const std::string& output_path,
                         const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
-  return RunOn(std::move(processor), nullptr, input_path, output_path, options, callbacks);
+  return RunOn(std::move(processor), nullptr, std::make_unique<RunSource>(input_path), output_path, options, callbacks);
 }
 
 }  // namespace reelmend::run
@@ -460,7 +500,12 @@ namespace reelmend {
 
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
                       const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
-  return run::RunOn(nullptr, std::move(prepared), input_path, output_path, options, callbacks);
+  return run::RunOn(nullptr, std::move(prepared), std::make_unique<run::RunSource>(input_path), output_path, options, callbacks);
+}
+
+EnhanceResult Enhance(ByteSource& source, const std::string& output_path, const EnhanceOptions& options,
+                      const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
+  return run::RunOn(nullptr, std::move(prepared), std::make_unique<run::RunSource>(source), output_path, options, callbacks);
 }
 
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {

@@ -42,14 +42,14 @@ std::optional<TimedFrame> FrameTimer::Last() {
   return std::exchange(held_, std::nullopt);
 }
 
-FrameSource::FrameSource(const std::string& path, const plan::Plan& plan, const EnhanceOptions& options, int threads,
+FrameSource::FrameSource(ByteSource& source, const plan::Plan& plan, const EnhanceOptions& options, int threads,
                          std::function<bool()> is_stopped, device::StageClocks& clocks, AVBufferRef* gpu)
     : plan_(plan),
       options_(options),
       clocks_(clocks),
-      file_(path),
+      source_(source),
       demuxer_options_{options.limits, std::move(is_stopped), !options.segment && !plan.cut},
-      demuxer_(std::make_unique<media::Demuxer>(file_, demuxer_options_)),
+      demuxer_(std::make_unique<media::Demuxer>(source_, demuxer_options_)),
       decoder_(library_threads_.Watch([&] {
         return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads, gpu);
       })),
@@ -89,7 +89,7 @@ void FrameSource::SeekToCut() {
 
 /// From the beginning; opened anew, since not every container finds its own first frame by seeking.
 void FrameSource::StartAnew() {
-  demuxer_ = std::make_unique<media::Demuxer>(file_, demuxer_options_);
+  demuxer_ = std::make_unique<media::Demuxer>(source_, demuxer_options_);
   demuxer_->ReadVideoOnly();
 }
 

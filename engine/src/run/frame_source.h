@@ -42,7 +42,7 @@ class FrameTimer {
 class FrameSource {
  public:
   /// `is_stopped` is polled while reading. Opens the decoder with `threads` threads; `gpu`: see media::VideoDecoder.
-  FrameSource(const std::string& path, const plan::Plan& plan, const EnhanceOptions& options, int threads,
+  FrameSource(ByteSource& source, const plan::Plan& plan, const EnhanceOptions& options, int threads,
               std::function<bool()> is_stopped, device::StageClocks& clocks, AVBufferRef* gpu = nullptr);
 
   AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
@@ -82,7 +82,7 @@ class FrameSource {
   plan::Plan plan_;
   EnhanceOptions options_;
   device::StageClocks& clocks_;
-  media::FileSource file_;
+  ByteSource& source_;
   media::DemuxerOptions demuxer_options_;
   std::unique_ptr<media::Demuxer> demuxer_;
   device::LibraryThreads library_threads_;
