@@ -307,6 +307,17 @@ CREATE TABLE objects (
 CREATE INDEX objects_of_job ON public.objects USING btree (job_id);
 CREATE INDEX objects_present ON public.objects USING btree (job_id) WHERE (state <> 'destroyed'::text);
 
+CREATE TABLE password_links (
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone NOT NULL,
+  token_hash bytea NOT NULL,
+  user_id text NOT NULL,
+  CONSTRAINT password_links_pkey PRIMARY KEY (user_id),
+  CONSTRAINT password_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT password_links_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT password_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES console_users(id) ON DELETE CASCADE
+);
+
 CREATE UNLOGGED TABLE rate_limits (
   at double precision NOT NULL,
   class text NOT NULL,

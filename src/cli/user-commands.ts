@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { zEmail } from '../contract/zod.gen.ts';
+import type { Config } from '../app/config.ts';
+import { generateLinkToken, hashLinkToken, linkUrl, passwordLinkMinutes } from '../domain/one-time-link.ts';
 import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
@@ -86,6 +88,23 @@ async function resetPassword(email: string, options: PasswordOptions): Promise<v
   });
 }
 
+/** Prints a link with which the user sets a new password; it replaces the previous one. */
+async function passwordLink(email: string): Promise<void> {
+  await withStore(async ({ store, config, secrets }) => {
+    const { id } = known(await store.users.byEmail(email), 'user', email);
+    const token = generateLinkToken();
+    const { expiresAt } = known(await store.passwordLinks.create(id, hashLinkToken('password', token, secrets.keyPepper)), 'user', email);
+    show({ id, email, url: linkUrl(publicUrlOf(config), 'password', token), expiresAt });
+  });
+}
+
+/** Without REELMEND_PUBLIC_URL: the address at which a service with this configuration listens. */
+function publicUrlOf({ publicUrl, host, port }: Config): string {
+  if (publicUrl !== undefined) return publicUrl;
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
 export function userCommands(): Command {
   const users = new Command('users').description('manage the users of the console');
   users
@@ -105,6 +124,11 @@ export function userCommands(): Command {
     .argument('<email>', 'email address that the user signs in with')
     .option(passwordStdin, 'read the password from standard input; otherwise one is generated')
     .action(resetPassword);
+  users
+    .command('password-link')
+    .description(`print a link with which the user sets a new password; it works once, for ${passwordLinkMinutes} minutes`)
+    .argument('<email>', 'email address that the user signs in with')
+    .action(passwordLink);
   return users;
 }
 

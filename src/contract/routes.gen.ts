@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsolePasswordLinkUsed, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -1719,6 +1719,53 @@ export const consoleChangePasswordRoute = createRoute({
         },
         503: {
             description: 'consoleChangePassword 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleUsePasswordLinkRoute = createRoute({
+    operationId: 'consoleUsePasswordLink',
+    method: 'post',
+    path: '/console/api/password-link',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleUsePasswordLinkBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleUsePasswordLink 200',
+            content: { 'application/json': { schema: zConsolePasswordLinkUsed } }
+        },
+        400: {
+            description: 'consoleUsePasswordLink 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleUsePasswordLink 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleUsePasswordLink 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleUsePasswordLink 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleUsePasswordLink 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleUsePasswordLink 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleUsePasswordLink 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -3734,6 +3781,46 @@ export const operatorGrantRoute = createRoute({
     }
 });
 
+export const operatorCreatePasswordLinkRoute = createRoute({
+    operationId: 'operatorCreatePasswordLink',
+    method: 'post',
+    path: '/console/api/operator/people/{id}/password-link',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorCreatePasswordLinkPath
+    },
+    responses: {
+        201: {
+            description: 'operatorCreatePasswordLink 201',
+            content: { 'application/json': { schema: zOperatorPasswordLink } }
+        },
+        401: {
+            description: 'operatorCreatePasswordLink 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorCreatePasswordLink 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorCreatePasswordLink 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorCreatePasswordLink 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorCreatePasswordLink 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorCreatePasswordLink 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const operatorListWorkersRoute = createRoute({
     operationId: 'operatorListWorkers',
     method: 'get',
@@ -3857,6 +3944,7 @@ export const routes = {
     consoleSignOut: consoleSignOutRoute,
     consoleGetSession: consoleGetSessionRoute,
     consoleChangePassword: consoleChangePasswordRoute,
+    consoleUsePasswordLink: consoleUsePasswordLinkRoute,
     consoleEndOtherSessions: consoleEndOtherSessionsRoute,
     consoleListSessions: consoleListSessionsRoute,
     consoleEndSession: consoleEndSessionRoute,
@@ -3904,6 +3992,7 @@ export const routes = {
     operatorListAccounts: operatorListAccountsRoute,
     operatorDecide: operatorDecideRoute,
     operatorGrant: operatorGrantRoute,
+    operatorCreatePasswordLink: operatorCreatePasswordLinkRoute,
     operatorListWorkers: operatorListWorkersRoute,
     operatorListFailures: operatorListFailuresRoute
 };

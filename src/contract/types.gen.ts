@@ -1512,6 +1512,21 @@ export type ConsoleSessionList = {
     next_cursor: string | null;
 };
 
+export type ConsolePasswordLinkInput = {
+    /**
+     * The part of the link after `#`.
+     */
+    token: string;
+    /**
+     * At least 12 characters.
+     */
+    new_password: string;
+};
+
+export type ConsolePasswordLinkUsed = {
+    changed: true;
+};
+
 export type ConsoleSessionsEnded = {
     /**
      * Number of ended sessions.
@@ -2080,6 +2095,10 @@ export type OperatorAccount = {
      */
     emails: Array<string>;
     /**
+     * The account's users.
+     */
+    people: Array<OperatorPerson>;
+    /**
      * Number of active keys.
      */
     active_keys: number;
@@ -2102,6 +2121,26 @@ export type OperatorAccountList = {
 
 export type OperatorDecision = {
     decision: 'approved' | 'rejected';
+};
+
+export type OperatorPerson = {
+    id: ConsoleUserId;
+    /**
+     * The email as entered at sign-up.
+     */
+    email: string;
+    /**
+     * Whether the user can open the operator pages.
+     */
+    operator: boolean;
+};
+
+export type OperatorPasswordLink = {
+    /**
+     * The link. It is shown only once; give it to nobody but that person.
+     */
+    url: string;
+    expires_at: Timestamp;
 };
 
 export type OperatorGrant = {
@@ -2348,7 +2387,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'operator_protected' | 'sign_up_closed' | 'wrong_password' | 'one_time_link_invalid' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -4787,6 +4826,63 @@ export type ConsoleChangePasswordResponses = {
 };
 
 export type ConsoleChangePasswordResponse = ConsoleChangePasswordResponses[keyof ConsoleChangePasswordResponses];
+
+export type ConsoleUsePasswordLinkData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsolePasswordLinkInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/password-link';
+};
+
+export type ConsoleUsePasswordLinkErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The link does not work, or the browser reports that another site sent the request. Codes: `one_time_link_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleUsePasswordLinkError = ConsoleUsePasswordLinkErrors[keyof ConsoleUsePasswordLinkErrors];
+
+export type ConsoleUsePasswordLinkResponses = {
+    /**
+     * The password was changed.
+     */
+    200: ConsolePasswordLinkUsed;
+};
+
+export type ConsoleUsePasswordLinkResponse = ConsoleUsePasswordLinkResponses[keyof ConsoleUsePasswordLinkResponses];
 
 export type ConsoleEndOtherSessionsData = {
     body?: never;
@@ -7522,6 +7618,60 @@ export type OperatorGrantResponses = {
 };
 
 export type OperatorGrantResponse = OperatorGrantResponses[keyof OperatorGrantResponses];
+
+export type OperatorCreatePasswordLinkData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the user. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/operator/people/{id}/password-link';
+};
+
+export type OperatorCreatePasswordLinkErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the person is one, or the request does not come from the console. Codes:
+     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorCreatePasswordLinkError = OperatorCreatePasswordLinkErrors[keyof OperatorCreatePasswordLinkErrors];
+
+export type OperatorCreatePasswordLinkResponses = {
+    /**
+     * The link.
+     */
+    201: OperatorPasswordLink;
+};
+
+export type OperatorCreatePasswordLinkResponse = OperatorCreatePasswordLinkResponses[keyof OperatorCreatePasswordLinkResponses];
 
 export type OperatorListWorkersData = {
     body?: never;

@@ -901,6 +901,15 @@ export const zConsoleSessionList = z.object({
     next_cursor: z.string().nullable()
 });
 
+export const zConsolePasswordLinkInput = z.strictObject({
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zConsolePasswordLinkUsed = z.object({
+    changed: z.literal(true)
+});
+
 export const zConsoleSessionsEnded = z.object({
     ended: z.int().gte(0)
 });
@@ -1206,6 +1215,16 @@ export const zAuditExport = z.object({
     jwks: zJwks
 });
 
+export const zOperatorDecision = z.strictObject({
+    decision: z.enum(['approved', 'rejected'])
+});
+
+export const zOperatorPerson = z.object({
+    id: zConsoleUserId,
+    email: z.string(),
+    operator: z.boolean()
+});
+
 export const zOperatorAccount = z.object({
     id: zAccountId,
     name: z.string(),
@@ -1220,6 +1239,7 @@ export const zOperatorAccount = z.object({
     retention_days: z.int().gte(1).lte(365),
     created_at: zTimestamp,
     emails: z.array(z.string()),
+    people: z.array(zOperatorPerson),
     active_keys: z.int().gte(0)
 });
 
@@ -1229,8 +1249,9 @@ export const zOperatorAccountList = z.object({
     next_cursor: z.string().nullable()
 });
 
-export const zOperatorDecision = z.strictObject({
-    decision: z.enum(['approved', 'rejected'])
+export const zOperatorPasswordLink = z.object({
+    url: z.string().regex(/^https?:\/\//),
+    expires_at: zTimestamp
 });
 
 export const zOperatorGrant = z.strictObject({
@@ -1360,8 +1381,10 @@ export const zErrorDetail = z.object({
         'csrf_token_invalid',
         'cross_site_request',
         'operator_required',
+        'operator_protected',
         'sign_up_closed',
         'wrong_password',
+        'one_time_link_invalid',
         'key_not_active',
         'key_limit_reached',
         'delivery_not_resendable',
@@ -1661,6 +1684,11 @@ export const zConsoleSignInBody = zConsoleCredentials;
  */
 export const zConsoleChangePasswordBody = zConsolePasswordChange;
 
+/**
+ * At most 64 KB.
+ */
+export const zConsoleUsePasswordLinkBody = zConsolePasswordLinkInput;
+
 export const zConsoleListSessionsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zConsoleSessionId.optional()
@@ -1897,6 +1925,10 @@ export const zOperatorGrantBody = zOperatorGrant;
 
 export const zOperatorGrantPath = z.object({
     id: zAccountId
+});
+
+export const zOperatorCreatePasswordLinkPath = z.object({
+    id: zConsoleUserId
 });
 
 export const zOperatorListWorkersQuery = z.object({

@@ -14,6 +14,7 @@ import { ledgerCheckQueries } from './ledger-checks.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
+import { passwordLinkQueries } from './password-links.ts';
 import { rateLimitQueries } from './rate-limits.ts';
 import { requestLogQueries } from './request-log.ts';
 import type { HttpStore } from './types.ts';
@@ -68,6 +69,7 @@ export interface Store extends HttpStore {
   keys: ReturnType<typeof keyQueries>;
   jobs: ReturnType<typeof jobQueries>;
   leases: ReturnType<typeof leaseQueries>;
+  passwordLinks: ReturnType<typeof passwordLinkQueries>;
   segments: ReturnType<typeof segmentQueries>;
   objects: ReturnType<typeof objectQueries>;
   uploads: ReturnType<typeof uploadQueries>;
@@ -108,6 +110,7 @@ export function createStore(options: StoreOptions): Store {
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
+    passwordLinks: passwordLinkQueries(db),
     segments: segmentQueries(db),
     objects: objectQueries(db),
     uploads: uploadQueries(db),

@@ -6,10 +6,14 @@ import { type Db, readApart } from './database.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
+import type { ConsoleUser } from './users.ts';
+
+/** A user, as operators see one. */
+export type Person = Pick<ConsoleUser, 'id' | 'email' | 'operator'>;
 
 export interface OperatorAccount extends Account {
-  /** e-mail addresses of its users */
-  emails: string[];
+  /** its users */
+  people: Person[];
   /** neither revoked nor expired */
   activeKeys: number;
 }
@@ -102,9 +106,10 @@ export function operationQueries(db: Db) {
 async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return [];
+  const { accountId, id, email, operator } = consoleUsers;
   const works = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`);
   const [users, keys] = await Promise.all([
-    db.select().from(consoleUsers).where(inArray(consoleUsers.accountId, ids)).orderBy(consoleUsers.id),
+    db.select({ accountId, id, email, operator }).from(consoleUsers).where(inArray(accountId, ids)).orderBy(id),
     db
       .select({ accountId: apiKeys.accountId, keys: count() })
       .from(apiKeys)
@@ -113,7 +118,7 @@ async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
   ]);
   return rows.map((account) => ({
     ...account,
-    emails: users.filter(({ accountId }) => accountId === account.id).map(({ email }) => email),
+    people: users.filter(({ accountId }) => accountId === account.id),
     activeKeys: keys.find(({ accountId }) => accountId === account.id)?.keys ?? 0,
   }));
 }

@@ -251,6 +251,13 @@ export const consoleSessions = pgTable('console_sessions', {
   expiresAt: timestamptz('expires_at').notNull(),
 });
 
+export const passwordLinks = pgTable('password_links', {
+  userId: text('user_id').primaryKey(),
+  tokenHash: bytea('token_hash').notNull(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  expiresAt: timestamptz('expires_at').notNull(),
+});
+
 export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
 export type Book = 'customer' | 'issued' | 'revenue';
 
@@ -322,6 +329,7 @@ export type EventKind =
   | 'webhook_endpoint.secret_switched'
   | 'user.created'
   | 'user.password_changed'
+  | 'user.password_link_created'
   | 'operator.added'
   | 'operator.removed'
   | 'job.created'

@@ -1,12 +1,14 @@
 /** Users of the console and their sessions. Passwords and tokens are stored as hashes only. */
 import { and, desc, eq, gt, inArray, lt, ne, sql } from './orm.ts';
 import type postgres from 'postgres';
+import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { holdOpen, notOpen } from './account-locks.ts';
+import type { Operator } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { accounts, consoleSessions, consoleUsers } from './schema.ts';
+import { accounts, consoleSessions, consoleUsers, passwordLinks } from './schema.ts';
 import type { Account } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -102,19 +104,9 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return row?.password ?? null;
     },
 
-    /** Sets the hash and ends every session but `keep`; returns how many ended. */
+    /** Sets the hash and ends every session but `keep`; returns how many ended. A link for a new password stops working. */
     changePassword: (userId: string, password: string, keep: string | null): Promise<number> =>
-      transact(db, async (tx) => {
-        const [user] = await tx.update(consoleUsers).set({ password }).where(eq(id, userId)).returning(visible);
-        if (!user) return 0;
-        const ended = await endSessions(tx, userId, keep);
-        await appendEvent(tx, {
-          accountId: user.accountId,
-          kind: 'user.password_changed',
-          data: { user_id: userId, ended_sessions: ended },
-        });
-        return ended;
-      }),
+      transact(db, (tx) => setPassword(tx, userId, { password, keep })),
 
     /** Makes or unmakes an operator; null for an unknown email. */
     setOperator: (text: string, value: boolean): Promise<ConsoleUser | null> =>
@@ -193,6 +185,39 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return dropped.length;
     },
   };
+}
+
+/**
+ * Locks a user whom an operator acts on. null for an unknown user. Throws ReelmendError `operator_protected` when an
+ * operator of the console would act on an operator: somebody who gets hold of one session must not take over others.
+ */
+export async function lockForOperator(tx: Tx, userId: string, { operator_id }: Operator): Promise<{ id: string; accountId: string } | null> {
+  const [user] = await tx.select({ id, accountId, operator }).from(consoleUsers).where(eq(id, userId)).for('no key update');
+  if (user?.operator === true && operator_id !== undefined) {
+    throw new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
+  }
+  return user ?? null;
+}
+
+interface NewPassword {
+  /** PHC string */
+  password: string;
+  /** the session that stays open */
+  keep: string | null;
+  /** for the audit log */
+  facts?: Record<string, unknown>;
+}
+
+/** Returns how many sessions ended; 0 for an unknown user. */
+export async function setPassword(tx: Tx, userId: string, { password, keep, facts = {} }: NewPassword): Promise<number> {
+  const [user] = await tx.update(consoleUsers).set({ password }).where(eq(id, userId)).returning(visible);
+  if (!user) return 0;
+  const ended = await endSessions(tx, userId, keep);
+  // Whoever has an older link must not undo the change.
+  await tx.delete(passwordLinks).where(eq(passwordLinks.userId, userId));
+  const data = { user_id: userId, ended_sessions: ended, ...facts };
+  await appendEvent(tx, { accountId: user.accountId, kind: 'user.password_changed', data });
+  return ended;
 }
 
 async function createUser(tx: Tx, input: CreateUser, cipher: SecretCipher | undefined): Promise<ConsoleUser | null> {

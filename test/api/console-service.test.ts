@@ -155,6 +155,21 @@ describe('a lost password', () => {
     const users = await site.reelmend<{ email: string }[]>('users', 'list');
     expect(users.map(({ email }) => email)).toContain('forgetful@example.com');
   });
+
+  it('is replaced with a link from the command line, also that of an operator', async () => {
+    await site.reelmend<Made>('operators', 'add', 'absent@example.com');
+    const { url } = await site.reelmend<{ url: string }>('users', 'password-link', 'absent@example.com');
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/new-password#[A-Za-z0-9_-]{43}$/);
+    const body = JSON.stringify({ token: new URL(url).hash.slice(1), new_password: 'a better horse battery' });
+    const use = () => checkedFetch(`${api.url}/console/api/password-link`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+    expect((await use()).status).toBe(200);
+    await signIn('absent@example.com', 'a better horse battery');
+    expect((await use()).status).toBe(403);
+    expect(await runCommand(['users', 'password-link', 'nobody@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
+      stderr: 'reelmend: There is no user nobody@example.com.\n',
+    });
+  });
 });
 
 describe('a person', () => {

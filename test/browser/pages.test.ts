@@ -74,6 +74,7 @@ async function addSegmentedJob(like: string): Promise<string> {
 const pages: readonly { name: string; path: () => string; sign: string; signedOut?: boolean }[] = [
   { name: 'sign-in', path: () => '/sign-in', sign: 'New here?', signedOut: true },
   { name: 'sign-up', path: () => '/sign-up', sign: 'Already have an account?', signedOut: true },
+  { name: 'new-password', path: () => '/new-password#none', sign: 'The link works once', signedOut: true },
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },

@@ -2,6 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type {
   OperatorAccount,
+  OperatorCreatePasswordLinkData,
+  OperatorCreatePasswordLinkResponse,
   OperatorDecideData,
   OperatorDecideResponse,
   OperatorFailure,
@@ -15,6 +17,7 @@ import type {
   OperatorListFailuresResponse,
   OperatorListWorkersData,
   OperatorListWorkersResponse,
+  OperatorPasswordLink,
   OperatorWorker,
 } from '../../contract/types.gen.ts';
 import { call } from './client.ts';
@@ -51,6 +54,11 @@ export function decide(id: string, decision: 'approved' | 'rejected'): Promise<O
 export function grant(id: string, body: OperatorGrantData['body']): Promise<OperatorGrantResponse> {
   const url = '/console/api/operator/accounts/{id}/grants';
   return call<OperatorGrantData, OperatorGrantResponse>('POST', url, { path: { id }, body });
+}
+
+export function createPasswordLink(userId: string): Promise<OperatorPasswordLink> {
+  const url = '/console/api/operator/people/{id}/password-link';
+  return call<OperatorCreatePasswordLinkData, OperatorCreatePasswordLinkResponse>('POST', url, { path: { id: userId } });
 }
 
 export function useWorkers() {

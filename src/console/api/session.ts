@@ -13,6 +13,8 @@ import type {
   ConsoleSignOutResponse,
   ConsoleSignUpData,
   ConsoleSignUpResponse,
+  ConsoleUsePasswordLinkData,
+  ConsoleUsePasswordLinkResponse,
 } from '../../contract/types.gen.ts';
 import { ApiError, call, setCsrfToken } from './client.ts';
 
@@ -82,6 +84,10 @@ export function useSignOut() {
     client.setQueryData(sessionKey, null);
     forgetOthers(client);
   };
+}
+
+export function setPasswordByLink(body: ConsoleUsePasswordLinkData['body']): Promise<ConsoleUsePasswordLinkResponse> {
+  return call<ConsoleUsePasswordLinkData, ConsoleUsePasswordLinkResponse>('POST', '/console/api/password-link', { body }, { ownRefusals: true });
 }
 
 export function changePassword(body: ConsoleChangePasswordData['body']): Promise<ConsoleChangePasswordResponse> {

@@ -1,5 +1,5 @@
 /** The pages for signing up and signing in. */
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError, problemOf } from '../api/client.ts';
 import { signUp, useSignIn } from '../api/session.ts';
@@ -21,13 +21,22 @@ export function GatePage() {
     document.title = signingUp ? 'Sign up · Reelmend' : 'Sign in · Reelmend';
   }, [signingUp]);
   return (
+    <GateFrame>
+      <Form signingUp={signingUp} />
+    </GateFrame>
+  );
+}
+
+/** The frame of every page for people who are not signed in. */
+export function GateFrame({ children }: { children: ReactNode }) {
+  return (
     <div className="gate">
       <main className="gate-form">
         <div className="brand">
           <Logo size={28} />
           Reelmend
         </div>
-        <Form signingUp={signingUp} />
+        {children}
       </main>
       <Welcome />
     </div>
@@ -104,6 +113,7 @@ function SignIn() {
           New here? <Link href="/sign-up">Create an account</Link>
         </p>
       )}
+      <p className="muted">Forgot your password? Ask the operator of this service for a link to set a new one.</p>
     </form>
   );
 }

@@ -14,12 +14,13 @@ import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
+import { PeopleDialog } from './operator-people.tsx';
 import { hidden, num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 type Filter = ApprovalState | 'all';
-type Open = { kind: 'grant' | 'reject'; account: OperatorAccount };
+type Open = { kind: 'grant' | 'reject' | 'people'; account: OperatorAccount };
 
 const looks: Record<ApprovalState, { tone: Tone; text: string }> = {
   pending: { tone: 'warn', text: 'Pending' },
@@ -73,6 +74,7 @@ export function OperatorAccountsPage() {
         <More list={list} />
       </Panel>
       {open?.kind === 'grant' && <GrantDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
+      {open?.kind === 'people' && <PeopleDialog account={open.account} onClose={() => setOpen(null)} />}
       {open?.kind === 'reject' && (
         <ConfirmDialog
           title={`Reject ${open.account.name}?`}
@@ -150,6 +152,10 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
             <MenuItem onSelect={() => onOpen({ kind: 'grant', account })}>
               <Coins size={15} aria-hidden="true" />
               Grant credits
+            </MenuItem>
+            <MenuItem onSelect={() => onOpen({ kind: 'people', account })}>
+              <Users size={15} aria-hidden="true" />
+              People
             </MenuItem>
             {account.approval_status !== 'rejected' && (
               <MenuItem danger onSelect={() => onOpen({ kind: 'reject', account })}>

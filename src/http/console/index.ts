@@ -7,6 +7,7 @@ import { anonymous, requireCsrfToken, requireOperator, requireSession } from './
 import { jobHandlers } from './jobs.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operator.ts';
+import { passwordLinkHandlers } from './password-links.ts';
 import { previewHandlers } from './previews.ts';
 import { requestLogHandlers } from './request-log.ts';
 import { sessionHandlers } from './sessions.ts';
@@ -28,6 +29,7 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...requestLogHandlers(deps),
     ...accountHandlers(deps),
     ...operatorHandlers(deps),
+    ...passwordLinkHandlers(deps),
   };
 }
 
