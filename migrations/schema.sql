@@ -326,6 +326,14 @@ CREATE UNLOGGED TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (subject, class)
 );
 
+CREATE TABLE recovery_codes (
+  code_hash bytea NOT NULL,
+  user_id text NOT NULL,
+  CONSTRAINT recovery_codes_code_hash_check CHECK ((octet_length(code_hash) = 32)),
+  CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, code_hash),
+  CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES two_factor(user_id) ON DELETE CASCADE
+);
+
 CREATE TABLE request_log (
   account_id text NOT NULL,
   at timestamp with time zone NOT NULL,
@@ -403,6 +411,16 @@ CREATE TABLE signing_keys (
 CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree ((true)) WHERE (retired_at IS NULL);
 CREATE TRIGGER signing_keys_change BEFORE UPDATE ON public.signing_keys FOR EACH ROW EXECUTE FUNCTION signing_keys_kept();
 CREATE TRIGGER signing_keys_immutable BEFORE DELETE OR TRUNCATE ON public.signing_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE two_factor (
+  confirmed_at timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  last_step bigint NOT NULL DEFAULT 0,
+  secret bytea NOT NULL,
+  user_id text NOT NULL,
+  CONSTRAINT two_factor_pkey PRIMARY KEY (user_id),
+  CONSTRAINT two_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES console_users(id) ON DELETE CASCADE
+);
 
 CREATE TABLE uploads (
   account_id text NOT NULL,

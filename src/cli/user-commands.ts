@@ -98,6 +98,15 @@ async function passwordLink(email: string): Promise<void> {
   });
 }
 
+/** For a user who lost the authenticator app and the recovery codes. */
+async function resetTwoFactor(email: string): Promise<void> {
+  await withStore(async ({ store }) => {
+    const { id } = known(await store.users.byEmail(email), 'user', email);
+    if (!known(await store.twoFactor.reset(id), 'user', email)) throw new Error(`${email} has no second factor.`);
+    show({ id, email, twoFactor: false });
+  });
+}
+
 /** Without REELMEND_PUBLIC_URL: the address at which a service with this configuration listens. */
 function publicUrlOf({ publicUrl, host, port }: Config): string {
   if (publicUrl !== undefined) return publicUrl;
@@ -129,6 +138,11 @@ export function userCommands(): Command {
     .description(`print a link with which the user sets a new password; it works once, for ${passwordLinkMinutes} minutes`)
     .argument('<email>', 'email address that the user signs in with')
     .action(passwordLink);
+  users
+    .command('reset-two-factor')
+    .description('disable the second factor of a user who lost it, and end the sessions of the user')
+    .argument('<email>', 'email address that the user signs in with')
+    .action(resetTwoFactor);
   return users;
 }
 

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsolePasswordLinkUsed, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsolePasswordLinkUsed, zConsoleRecoveryCodes, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorTwoFactorReset, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -1766,6 +1766,255 @@ export const consoleUsePasswordLinkRoute = createRoute({
         },
         503: {
             description: 'consoleUsePasswordLink 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetTwoFactorRoute = createRoute({
+    operationId: 'consoleGetTwoFactor',
+    method: 'get',
+    path: '/console/api/two-factor',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleGetTwoFactor 200',
+            content: { 'application/json': { schema: zConsoleTwoFactor } }
+        },
+        401: {
+            description: 'consoleGetTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleBeginTwoFactorRoute = createRoute({
+    operationId: 'consoleBeginTwoFactor',
+    method: 'post',
+    path: '/console/api/two-factor',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleBeginTwoFactorBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleBeginTwoFactor 201',
+            content: { 'application/json': { schema: zConsoleTwoFactorEnrolment } }
+        },
+        400: {
+            description: 'consoleBeginTwoFactor 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleBeginTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleBeginTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleBeginTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleBeginTwoFactor 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleBeginTwoFactor 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleBeginTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleBeginTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleBeginTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleConfirmTwoFactorRoute = createRoute({
+    operationId: 'consoleConfirmTwoFactor',
+    method: 'post',
+    path: '/console/api/two-factor/confirmation',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleConfirmTwoFactorBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleConfirmTwoFactor 200',
+            content: { 'application/json': { schema: zConsoleRecoveryCodes } }
+        },
+        400: {
+            description: 'consoleConfirmTwoFactor 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleConfirmTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleConfirmTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleConfirmTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleConfirmTwoFactor 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleConfirmTwoFactor 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleConfirmTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleConfirmTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleConfirmTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleReplaceRecoveryCodesRoute = createRoute({
+    operationId: 'consoleReplaceRecoveryCodes',
+    method: 'post',
+    path: '/console/api/two-factor/recovery-codes',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleReplaceRecoveryCodesBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleReplaceRecoveryCodes 201',
+            content: { 'application/json': { schema: zConsoleRecoveryCodes } }
+        },
+        400: {
+            description: 'consoleReplaceRecoveryCodes 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleReplaceRecoveryCodes 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleReplaceRecoveryCodes 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleReplaceRecoveryCodes 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleReplaceRecoveryCodes 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleReplaceRecoveryCodes 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleReplaceRecoveryCodes 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleReplaceRecoveryCodes 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleReplaceRecoveryCodes 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleDisableTwoFactorRoute = createRoute({
+    operationId: 'consoleDisableTwoFactor',
+    method: 'post',
+    path: '/console/api/two-factor/removal',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleDisableTwoFactorBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleDisableTwoFactor 200',
+            content: { 'application/json': { schema: zConsoleTwoFactor } }
+        },
+        400: {
+            description: 'consoleDisableTwoFactor 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleDisableTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleDisableTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleDisableTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleDisableTwoFactor 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleDisableTwoFactor 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleDisableTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleDisableTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleDisableTwoFactor 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -3821,6 +4070,50 @@ export const operatorCreatePasswordLinkRoute = createRoute({
     }
 });
 
+export const operatorResetTwoFactorRoute = createRoute({
+    operationId: 'operatorResetTwoFactor',
+    method: 'post',
+    path: '/console/api/operator/people/{id}/two-factor-reset',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorResetTwoFactorPath
+    },
+    responses: {
+        200: {
+            description: 'operatorResetTwoFactor 200',
+            content: { 'application/json': { schema: zOperatorTwoFactorReset } }
+        },
+        401: {
+            description: 'operatorResetTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorResetTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorResetTwoFactor 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'operatorResetTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorResetTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorResetTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorResetTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const operatorListWorkersRoute = createRoute({
     operationId: 'operatorListWorkers',
     method: 'get',
@@ -3945,6 +4238,11 @@ export const routes = {
     consoleGetSession: consoleGetSessionRoute,
     consoleChangePassword: consoleChangePasswordRoute,
     consoleUsePasswordLink: consoleUsePasswordLinkRoute,
+    consoleGetTwoFactor: consoleGetTwoFactorRoute,
+    consoleBeginTwoFactor: consoleBeginTwoFactorRoute,
+    consoleConfirmTwoFactor: consoleConfirmTwoFactorRoute,
+    consoleReplaceRecoveryCodes: consoleReplaceRecoveryCodesRoute,
+    consoleDisableTwoFactor: consoleDisableTwoFactorRoute,
     consoleEndOtherSessions: consoleEndOtherSessionsRoute,
     consoleListSessions: consoleListSessionsRoute,
     consoleEndSession: consoleEndSessionRoute,
@@ -3993,6 +4291,7 @@ export const routes = {
     operatorDecide: operatorDecideRoute,
     operatorGrant: operatorGrantRoute,
     operatorCreatePasswordLink: operatorCreatePasswordLinkRoute,
+    operatorResetTwoFactor: operatorResetTwoFactorRoute,
     operatorListWorkers: operatorListWorkersRoute,
     operatorListFailures: operatorListFailuresRoute
 };

@@ -1372,6 +1372,7 @@ export type ConsoleCredentials = {
      * The password.
      */
     password: string;
+    code?: ConsoleCode;
 };
 
 export type ConsolePasswordChange = {
@@ -1525,6 +1526,57 @@ export type ConsolePasswordLinkInput = {
 
 export type ConsolePasswordLinkUsed = {
     changed: true;
+};
+
+/**
+ * Six digits of the authenticator app, or a recovery code. Spaces and hyphens do not count.
+ */
+export type ConsoleCode = string;
+
+export type ConsolePasswordProof = {
+    /**
+     * The password.
+     */
+    password: string;
+};
+
+export type ConsoleCodeProof = {
+    code: ConsoleCode;
+};
+
+export type ConsoleFullProof = {
+    /**
+     * The password.
+     */
+    password: string;
+    code: ConsoleCode;
+};
+
+export type ConsoleTwoFactor = {
+    /**
+     * Whether sign-in asks for a code.
+     */
+    enabled: boolean;
+    enabled_at: Timestamp | null;
+    recovery_codes_left: number;
+};
+
+export type ConsoleTwoFactorEnrolment = {
+    /**
+     * The secret in base32 (RFC 4648), for typing. It is shown only once.
+     */
+    secret: string;
+    /**
+     * The same for a QR code.
+     */
+    uri: string;
+};
+
+export type ConsoleRecoveryCodes = {
+    /**
+     * Ten codes. They are shown only once.
+     */
+    recovery_codes: Array<string>;
 };
 
 export type ConsoleSessionsEnded = {
@@ -2133,6 +2185,10 @@ export type OperatorPerson = {
      * Whether the user can open the operator pages.
      */
     operator: boolean;
+    /**
+     * Whether the user signs in with a second factor.
+     */
+    two_factor: boolean;
 };
 
 export type OperatorPasswordLink = {
@@ -2141,6 +2197,10 @@ export type OperatorPasswordLink = {
      */
     url: string;
     expires_at: Timestamp;
+};
+
+export type OperatorTwoFactorReset = {
+    reset: true;
 };
 
 export type OperatorGrant = {
@@ -2387,7 +2447,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'operator_protected' | 'sign_up_closed' | 'wrong_password' | 'one_time_link_invalid' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'operator_protected' | 'sign_up_closed' | 'wrong_password' | 'one_time_link_invalid' | 'second_factor_required' | 'wrong_code' | 'two_factor_enabled' | 'two_factor_not_enabled' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -4642,11 +4702,15 @@ export type ConsoleSignInErrors = {
      */
     400: Error;
     /**
-     * The email or the password is wrong. Code: `invalid_credentials`.
+     * The email or the password is wrong, or a code is needed too. Codes: `invalid_credentials`,
+     * `second_factor_required`.
+     *
      */
     401: Error;
     /**
-     * The browser reports that another site sent the request. Code: `cross_site_request`.
+     * The code is wrong, or the browser reports that another site sent the request. Codes: `wrong_code`,
+     * `cross_site_request`.
+     *
      */
     403: Error;
     /**
@@ -4883,6 +4947,318 @@ export type ConsoleUsePasswordLinkResponses = {
 };
 
 export type ConsoleUsePasswordLinkResponse = ConsoleUsePasswordLinkResponses[keyof ConsoleUsePasswordLinkResponses];
+
+export type ConsoleGetTwoFactorData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor';
+};
+
+export type ConsoleGetTwoFactorErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetTwoFactorError = ConsoleGetTwoFactorErrors[keyof ConsoleGetTwoFactorErrors];
+
+export type ConsoleGetTwoFactorResponses = {
+    /**
+     * The state.
+     */
+    200: ConsoleTwoFactor;
+};
+
+export type ConsoleGetTwoFactorResponse = ConsoleGetTwoFactorResponses[keyof ConsoleGetTwoFactorResponses];
+
+export type ConsoleBeginTwoFactorData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsolePasswordProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor';
+};
+
+export type ConsoleBeginTwoFactorErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The password is wrong, or the request does not come from the console. Codes: `wrong_password`, `csrf_token_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * It is enabled already. Code: `two_factor_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleBeginTwoFactorError = ConsoleBeginTwoFactorErrors[keyof ConsoleBeginTwoFactorErrors];
+
+export type ConsoleBeginTwoFactorResponses = {
+    /**
+     * The secret.
+     */
+    201: ConsoleTwoFactorEnrolment;
+};
+
+export type ConsoleBeginTwoFactorResponse = ConsoleBeginTwoFactorResponses[keyof ConsoleBeginTwoFactorResponses];
+
+export type ConsoleConfirmTwoFactorData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleCodeProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor/confirmation';
+};
+
+export type ConsoleConfirmTwoFactorErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The code is wrong, or the request does not come from the console. Codes: `wrong_code`, `csrf_token_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * There is no secret that waits for its first code, or it is enabled already. Codes: `two_factor_not_enabled`,
+     * `two_factor_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleConfirmTwoFactorError = ConsoleConfirmTwoFactorErrors[keyof ConsoleConfirmTwoFactorErrors];
+
+export type ConsoleConfirmTwoFactorResponses = {
+    /**
+     * The recovery codes.
+     */
+    200: ConsoleRecoveryCodes;
+};
+
+export type ConsoleConfirmTwoFactorResponse = ConsoleConfirmTwoFactorResponses[keyof ConsoleConfirmTwoFactorResponses];
+
+export type ConsoleReplaceRecoveryCodesData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleFullProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor/recovery-codes';
+};
+
+export type ConsoleReplaceRecoveryCodesErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The password or the code is wrong, or the request does not come from the console. Codes: `wrong_password`, `wrong_code`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * It is not enabled. Code: `two_factor_not_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleReplaceRecoveryCodesError = ConsoleReplaceRecoveryCodesErrors[keyof ConsoleReplaceRecoveryCodesErrors];
+
+export type ConsoleReplaceRecoveryCodesResponses = {
+    /**
+     * The recovery codes.
+     */
+    201: ConsoleRecoveryCodes;
+};
+
+export type ConsoleReplaceRecoveryCodesResponse = ConsoleReplaceRecoveryCodesResponses[keyof ConsoleReplaceRecoveryCodesResponses];
+
+export type ConsoleDisableTwoFactorData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleFullProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor/removal';
+};
+
+export type ConsoleDisableTwoFactorErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The password or the code is wrong, or the request does not come from the console. Codes: `wrong_password`, `wrong_code`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * It is not enabled. Code: `two_factor_not_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleDisableTwoFactorError = ConsoleDisableTwoFactorErrors[keyof ConsoleDisableTwoFactorErrors];
+
+export type ConsoleDisableTwoFactorResponses = {
+    /**
+     * It is disabled.
+     */
+    200: ConsoleTwoFactor;
+};
+
+export type ConsoleDisableTwoFactorResponse = ConsoleDisableTwoFactorResponses[keyof ConsoleDisableTwoFactorResponses];
 
 export type ConsoleEndOtherSessionsData = {
     body?: never;
@@ -7672,6 +8048,65 @@ export type OperatorCreatePasswordLinkResponses = {
 };
 
 export type OperatorCreatePasswordLinkResponse = OperatorCreatePasswordLinkResponses[keyof OperatorCreatePasswordLinkResponses];
+
+export type OperatorResetTwoFactorData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the user. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/operator/people/{id}/two-factor-reset';
+};
+
+export type OperatorResetTwoFactorErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the person is one, or the request does not come from the console. Codes:
+     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person has no second factor. Code: `two_factor_not_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorResetTwoFactorError = OperatorResetTwoFactorErrors[keyof OperatorResetTwoFactorErrors];
+
+export type OperatorResetTwoFactorResponses = {
+    /**
+     * It is reset.
+     */
+    200: OperatorTwoFactorReset;
+};
+
+export type OperatorResetTwoFactorResponse = OperatorResetTwoFactorResponses[keyof OperatorResetTwoFactorResponses];
 
 export type OperatorListWorkersData = {
     body?: never;

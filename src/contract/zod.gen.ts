@@ -822,11 +822,6 @@ export const zConsoleSignUpResult = z.object({
     accepted: z.literal(true)
 });
 
-export const zConsoleCredentials = z.strictObject({
-    email: zEmail,
-    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
-});
-
 export const zConsolePasswordChange = z.strictObject({
     current_password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
     new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
@@ -908,6 +903,45 @@ export const zConsolePasswordLinkInput = z.strictObject({
 
 export const zConsolePasswordLinkUsed = z.object({
     changed: z.literal(true)
+});
+
+/**
+ * Six digits of the authenticator app, or a recovery code. Spaces and hyphens do not count.
+ */
+export const zConsoleCode = z.string().check(characters({ min: 1, max: 40 })).regex(/^[0-9A-Za-z -]*$/);
+
+export const zConsoleCredentials = z.strictObject({
+    email: zEmail,
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    code: zConsoleCode.optional()
+});
+
+export const zConsolePasswordProof = z.strictObject({
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zConsoleCodeProof = z.strictObject({
+    code: zConsoleCode
+});
+
+export const zConsoleFullProof = z.strictObject({
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    code: zConsoleCode
+});
+
+export const zConsoleTwoFactor = z.object({
+    enabled: z.boolean(),
+    enabled_at: zTimestamp.nullable(),
+    recovery_codes_left: z.int().gte(0)
+});
+
+export const zConsoleTwoFactorEnrolment = z.object({
+    secret: z.string().regex(/^[A-Z2-7]{32}$/),
+    uri: z.string().regex(/^otpauth:\/\/totp\//)
+});
+
+export const zConsoleRecoveryCodes = z.object({
+    recovery_codes: z.array(z.string().regex(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}$/))
 });
 
 export const zConsoleSessionsEnded = z.object({
@@ -1222,7 +1256,8 @@ export const zOperatorDecision = z.strictObject({
 export const zOperatorPerson = z.object({
     id: zConsoleUserId,
     email: z.string(),
-    operator: z.boolean()
+    operator: z.boolean(),
+    two_factor: z.boolean()
 });
 
 export const zOperatorAccount = z.object({
@@ -1252,6 +1287,10 @@ export const zOperatorAccountList = z.object({
 export const zOperatorPasswordLink = z.object({
     url: z.string().regex(/^https?:\/\//),
     expires_at: zTimestamp
+});
+
+export const zOperatorTwoFactorReset = z.object({
+    reset: z.literal(true)
 });
 
 export const zOperatorGrant = z.strictObject({
@@ -1385,6 +1424,10 @@ export const zErrorDetail = z.object({
         'sign_up_closed',
         'wrong_password',
         'one_time_link_invalid',
+        'second_factor_required',
+        'wrong_code',
+        'two_factor_enabled',
+        'two_factor_not_enabled',
         'key_not_active',
         'key_limit_reached',
         'delivery_not_resendable',
@@ -1689,6 +1732,26 @@ export const zConsoleChangePasswordBody = zConsolePasswordChange;
  */
 export const zConsoleUsePasswordLinkBody = zConsolePasswordLinkInput;
 
+/**
+ * At most 64 KB.
+ */
+export const zConsoleBeginTwoFactorBody = zConsolePasswordProof;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleConfirmTwoFactorBody = zConsoleCodeProof;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleReplaceRecoveryCodesBody = zConsoleFullProof;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleDisableTwoFactorBody = zConsoleFullProof;
+
 export const zConsoleListSessionsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zConsoleSessionId.optional()
@@ -1928,6 +1991,10 @@ export const zOperatorGrantPath = z.object({
 });
 
 export const zOperatorCreatePasswordLinkPath = z.object({
+    id: zConsoleUserId
+});
+
+export const zOperatorResetTwoFactorPath = z.object({
     id: zConsoleUserId
 });
 

@@ -22,6 +22,7 @@ import { segmentQueries } from './segments.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { uploadQueries } from './uploads.ts';
+import { twoFactorQueries } from './two-factor.ts';
 import { userQueries } from './users.ts';
 import { JobFeed, type JobFeedOptions } from './job-feed.ts';
 import { webhookEndpointQueries } from './webhook-endpoints.ts';
@@ -82,6 +83,7 @@ export interface Store extends HttpStore {
   webhookEndpoints: ReturnType<typeof webhookEndpointQueries>;
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
+  twoFactor: ReturnType<typeof twoFactorQueries>;
   users: ReturnType<typeof userQueries>;
   consoleJobs: ReturnType<typeof consoleJobQueries>;
   statements: ReturnType<typeof statementQueries>;
@@ -123,6 +125,7 @@ export function createStore(options: StoreOptions): Store {
     webhookEndpoints: webhookEndpointQueries(db, options.cipher),
     webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
+    twoFactor: twoFactorQueries(db, options.cipher),
     users: userQueries(db, client, options.cipher),
     consoleJobs: consoleJobQueries(db, feed),
     statements: statementQueries(db),

@@ -9,7 +9,10 @@ import type { Account, ApprovalStatus } from './types.ts';
 import type { ConsoleUser } from './users.ts';
 
 /** A user, as operators see one. */
-export type Person = Pick<ConsoleUser, 'id' | 'email' | 'operator'>;
+export interface Person extends Pick<ConsoleUser, 'id' | 'email' | 'operator'> {
+  /** whether sign-in asks for a code */
+  twoFactor: boolean;
+}
 
 export interface OperatorAccount extends Account {
   /** its users */
@@ -107,9 +110,10 @@ async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return [];
   const { accountId, id, email, operator } = consoleUsers;
+  const hasTwoFactor = sql<boolean>`EXISTS (SELECT FROM two_factor WHERE user_id = ${id} AND confirmed_at IS NOT NULL)`;
   const works = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`);
   const [users, keys] = await Promise.all([
-    db.select({ accountId, id, email, operator }).from(consoleUsers).where(inArray(accountId, ids)).orderBy(id),
+    db.select({ accountId, id, email, operator, twoFactor: hasTwoFactor }).from(consoleUsers).where(inArray(accountId, ids)).orderBy(id),
     db
       .select({ accountId: apiKeys.accountId, keys: count() })
       .from(apiKeys)

@@ -258,6 +258,23 @@ export const passwordLinks = pgTable('password_links', {
   expiresAt: timestamptz('expires_at').notNull(),
 });
 
+export const twoFactor = pgTable('two_factor', {
+  userId: text('user_id').primaryKey(),
+  secret: bytea('secret').notNull(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  confirmedAt: timestamptz('confirmed_at'),
+  lastStep: bigintNumber('last_step').notNull().default(0),
+});
+
+export const recoveryCodes = pgTable(
+  'recovery_codes',
+  {
+    userId: text('user_id').notNull(),
+    codeHash: bytea('code_hash').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.codeHash] })],
+);
+
 export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
 export type Book = 'customer' | 'issued' | 'revenue';
 
@@ -330,6 +347,11 @@ export type EventKind =
   | 'user.created'
   | 'user.password_changed'
   | 'user.password_link_created'
+  | 'user.two_factor_enabled'
+  | 'user.two_factor_disabled'
+  | 'user.two_factor_reset'
+  | 'user.recovery_code_used'
+  | 'user.recovery_codes_replaced'
   | 'operator.added'
   | 'operator.removed'
   | 'job.created'

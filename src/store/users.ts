@@ -241,7 +241,8 @@ async function createAccount(tx: Tx, name: string, cipher: SecretCipher | undefi
   return made;
 }
 
-async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {
+/** Returns how many ended. */
+export async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {
   const ended = await tx
     .delete(consoleSessions)
     .where(and(eq(consoleSessions.userId, userId), keep === null ? undefined : ne(consoleSessions.id, keep)))

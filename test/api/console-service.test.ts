@@ -13,6 +13,7 @@ import type {
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
 import { createSite, type Running, type Site } from '../helpers/service.ts';
+import { totp } from '../helpers/totp.ts';
 import { eventually } from '../helpers/wait.ts';
 
 let site: Site;
@@ -168,6 +169,24 @@ describe('a lost password', () => {
     expect(await runCommand(['users', 'password-link', 'nobody@example.com'], { env: site.env })).toMatchObject({
       status: 1,
       stderr: 'reelmend: There is no user nobody@example.com.\n',
+    });
+  });
+});
+
+describe('a lost second factor', () => {
+  it('is reset on the command line, also that of an operator', async () => {
+    const { password } = await site.reelmend<Made>('operators', 'add', 'phoneless@example.com');
+    const { call } = await signIn('phoneless@example.com', password!);
+    const { secret } = await call<{ secret: string }>('POST', '/two-factor', { password });
+    await call('POST', '/two-factor/confirmation', { code: totp(secret) });
+    await expect(signIn('phoneless@example.com', password!)).rejects.toThrow('second_factor_required');
+    const reset = await site.reelmend<{ twoFactor: boolean }>('users', 'reset-two-factor', 'phoneless@example.com');
+    expect(reset).toMatchObject({ email: 'phoneless@example.com', twoFactor: false });
+    await expect(call('GET', '/session')).rejects.toThrow('invalid_session');
+    await signIn('phoneless@example.com', password!);
+    expect(await runCommand(['users', 'reset-two-factor', 'phoneless@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
+      stderr: 'reelmend: phoneless@example.com has no second factor.\n',
     });
   });
 });

@@ -1,5 +1,6 @@
-/** People and how they sign in, from where they stand: a forgotten password. */
+/** People and how they sign in: a forgotten password, a second factor. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { totp } from '../helpers/totp.ts';
 import { axeViolations, openTab, openWorld, password, screenshot, signUp, type Tab, type World } from './world.ts';
 
 const newPassword = 'a better horse battery';
@@ -77,5 +78,64 @@ describe('a forgotten password', () => {
     await home.page.goto(`${world.url}/new-password`);
     await home.page.getByText('Open the whole link').waitFor();
     expect(await axeViolations(home.page)).toEqual([]);
+  });
+});
+
+describe('a second factor', () => {
+  let codes: string[];
+
+  it('is enabled with a QR code that this page draws, and a first code', async () => {
+    const { page, complaints } = home;
+    await page.goto(`${world.url}/settings`);
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('textbox', { name: 'Password', exact: true }).fill(newPassword);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'two-factor');
+    const secret = (await page.locator('[data-secret]').textContent())!;
+    await page.getByRole('textbox', { name: 'Code' }).fill(totp(secret, 9));
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click();
+    await page.getByText('The code is wrong').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill(totp(secret));
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click();
+    const shown = page.getByRole('dialog', { name: 'Your recovery codes' });
+    await shown.waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'recovery-codes');
+    codes = (await shown.locator('[data-secret]').textContent())!.split('\n');
+    expect(codes).toHaveLength(10);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('10 recovery codes left.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is asked for at sign-in, and a recovery code replaces it', async () => {
+    const { page, complaints } = home;
+    await page.context().clearCookies();
+    await signIn(home, 'ada@example.com', newPassword);
+    await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'sign-in-code');
+    await page.getByRole('textbox', { name: 'Code' }).fill('000 000');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The code is wrong').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill(codes[0]!);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('is reset by an operator', async () => {
+    await openPeople(desk, 'Analytical Engines');
+    await desk.page.getByRole('button', { name: 'Reset the second factor of ada@example.com' }).click();
+    expect(await axeViolations(desk.page)).toEqual([]);
+    await desk.page.getByRole('button', { name: 'Reset', exact: true }).click();
+    await desk.page.getByText('The second factor of ada@example.com is reset.').first().waitFor();
+    await signIn(home, 'ada@example.com', newPassword);
+    await home.page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect([...desk.complaints, ...home.complaints]).toEqual([]);
   });
 });

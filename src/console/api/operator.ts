@@ -18,6 +18,8 @@ import type {
   OperatorListWorkersData,
   OperatorListWorkersResponse,
   OperatorPasswordLink,
+  OperatorResetTwoFactorData,
+  OperatorResetTwoFactorResponse,
   OperatorWorker,
 } from '../../contract/types.gen.ts';
 import { call } from './client.ts';
@@ -59,6 +61,11 @@ export function grant(id: string, body: OperatorGrantData['body']): Promise<Oper
 export function createPasswordLink(userId: string): Promise<OperatorPasswordLink> {
   const url = '/console/api/operator/people/{id}/password-link';
   return call<OperatorCreatePasswordLinkData, OperatorCreatePasswordLinkResponse>('POST', url, { path: { id: userId } });
+}
+
+export function resetTwoFactor(userId: string): Promise<OperatorResetTwoFactorResponse> {
+  const url = '/console/api/operator/people/{id}/two-factor-reset';
+  return call<OperatorResetTwoFactorData, OperatorResetTwoFactorResponse>('POST', url, { path: { id: userId } });
 }
 
 export function useWorkers() {

@@ -59,11 +59,11 @@ function forgetOthers(client: QueryClient): void {
 
 export function useSignIn() {
   const client = useQueryClient();
-  return async (email: string, password: string): Promise<void> => {
+  return async (body: ConsoleSignInData['body']): Promise<void> => {
     const session = await call<ConsoleSignInData, ConsoleSignInResponse>(
       'POST',
       '/console/api/sign-in',
-      { body: { email, password } },
+      { body },
       { ownRefusals: true },
     );
     forgetOthers(client);

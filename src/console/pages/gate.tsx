@@ -8,7 +8,7 @@ import { ThemeChoice } from '../app/shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
-import { TextField } from '../ui/field.tsx';
+import { CodeField, TextField } from '../ui/field.tsx';
 
 const passwordLength = 12;
 /** The service marks the document when sign-up is closed (src/http/console/page.ts). */
@@ -84,14 +84,38 @@ function SignIn() {
   const [, navigate] = useLocation();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const [needsCode, setNeedsCode] = useState(false);
   const { run, busy, error } = useAction(async () => {
-    await signIn(email.trim(), password);
+    try {
+      await signIn({ email: email.trim(), password, ...(needsCode ? { code } : {}) });
+    } catch (cause) {
+      if (!(cause instanceof ApiError && cause.code === 'second_factor_required')) throw cause;
+      return setNeedsCode(true);
+    }
     if (window.location.pathname.endsWith('/sign-in')) navigate('/', { replace: true });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     run();
   };
+  if (needsCode) {
+    return (
+      <form className="stack" onSubmit={submit}>
+        <h1>Enter your code</h1>
+        <p className="muted">The six digits that your authenticator app shows for Reelmend, or one of your recovery codes.</p>
+        <CodeField value={code} onChange={setCode} autoFocus />
+        {error !== null && <ErrorNotice error={error} />}
+        <Button type="submit" tone="primary" busy={busy} wide>
+          Sign in
+        </Button>
+        <p className="muted">Lost both? Ask the operator of this service.</p>
+        <Button tone="quiet" onClick={() => setNeedsCode(false)}>
+          Back
+        </Button>
+      </form>
+    );
+  }
   return (
     <form className="stack" onSubmit={submit}>
       <h1>Sign in</h1>
@@ -143,7 +167,7 @@ function SignUp() {
     setKnown(false);
     await signUp({ email: trimmed, password, ...(name.trim() === '' ? {} : { name: name.trim() }) });
     try {
-      await signIn(trimmed, password);
+      await signIn({ email: trimmed, password });
     } catch (cause) {
       // Sign-up never reveals whether an email is known. A failed sign-in does, to the owner of the email only.
       if (cause instanceof ApiError && cause.code === 'invalid_credentials') return setKnown(true);

@@ -1,4 +1,4 @@
-/** Settings of the signed-in user: password, sessions, theme. */
+/** Settings of the signed-in user: password, second factor, sessions, theme. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { ConsoleSessionEntry } from '../../contract/types.gen.ts';
@@ -15,6 +15,7 @@ import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
+import { TwoFactor } from './two-factor.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 export function SettingsPage() {
@@ -33,6 +34,7 @@ export function SettingsPage() {
         />
       </Panel>
       <Password />
+      <TwoFactor />
       <Sessions />
     </Page>
   );

@@ -119,6 +119,30 @@ function networkOf(address: string): string {
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
+/** wrong codes of a user in an hour, from all addresses together: with six digits, a guesser needs years */
+const codeQuota = { limit: 10, windowS: 3600 };
+
+/**
+ * Throws ReelmendError `wrong_code` unless `verify` says that the code is right. Only failures count, for the user and not
+ * for a network address: whoever gets here knows the password, so nobody else can use up the owner's attempts. Throws
+ * ReelmendError `rate_limit_exceeded`.
+ */
+export async function attemptCode(limits: RateLimitStore, userId: string, verify: () => Promise<boolean>): Promise<void> {
+  const key = `code:${userId}`;
+  // Counted before the check, as passwords are.
+  const result = await limits.take(key, 'auth', codeQuota);
+  if (!result.allowed) {
+    const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
+    throw new ReelmendError('rate_limit_exceeded', `Too many wrong codes. Retry after ${retryAfterS} s.`, { retryAfterS });
+  }
+  const isRight = await verify().catch(async (error: unknown) => {
+    await limits.giveBack(key, 'auth', codeQuota);
+    throw error;
+  });
+  if (!isRight) throw new ReelmendError('wrong_code', 'The code is wrong, was used already, or has expired.', { param: '/code' });
+  await limits.forget(key, 'auth');
+}
+
 export interface PasswordAttempt {
   email: string;
   /** network address of the client */

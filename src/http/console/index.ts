@@ -11,6 +11,7 @@ import { passwordLinkHandlers } from './password-links.ts';
 import { previewHandlers } from './previews.ts';
 import { requestLogHandlers } from './request-log.ts';
 import { sessionHandlers } from './sessions.ts';
+import { twoFactorHandlers } from './two-factor.ts';
 import { uploadHandlers } from './uploads.ts';
 import { webhookEndpointHandlers } from './webhook-endpoints.ts';
 import { webhookHandlers } from './webhooks.ts';
@@ -30,6 +31,7 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...accountHandlers(deps),
     ...operatorHandlers(deps),
     ...passwordLinkHandlers(deps),
+    ...twoFactorHandlers(deps),
   };
 }
 

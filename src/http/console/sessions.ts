@@ -12,6 +12,7 @@ import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
 import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
+import { requireSecondFactor } from './two-factor.ts';
 import { serializeLimits } from '../serialize.ts';
 import { serializeConsoleAccount } from './serialize.ts';
 
@@ -48,9 +49,14 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
     },
 
     consoleSignIn: async (c) => {
-      const { email, password } = c.req.valid('json');
+      const { email, password, code } = c.req.valid('json');
       const user = await store.users.byEmail(email);
-      const verify = () => passwords.verify(password, user?.password ?? null, addressOf(c));
+      const verify = async () => {
+        const isRight = await passwords.verify(password, user?.password ?? null, addressOf(c));
+        // Only whoever knows the password learns that there is a second factor.
+        if (isRight && user !== null) await requireSecondFactor(deps, user.id, code);
+        return isRight;
+      };
       if (!(await attempt(c, email, verify)) || user === null) {
         throw new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
       }
