@@ -85,11 +85,13 @@ CREATE TABLE console_users (
   id text NOT NULL,
   operator boolean NOT NULL DEFAULT false,
   password text NOT NULL,
+  role text NOT NULL DEFAULT 'admin'::text,
   CONSTRAINT console_users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT console_users_email_check CHECK (((length(email) >= 3) AND (length(email) <= 254))),
   CONSTRAINT console_users_id_check CHECK ((id ~ '^user_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT console_users_password_check CHECK ((password ~~ '$argon2id$%'::text)),
-  CONSTRAINT console_users_pkey PRIMARY KEY (id)
+  CONSTRAINT console_users_pkey PRIMARY KEY (id),
+  CONSTRAINT console_users_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text])))
 );
 CREATE INDEX console_users_account ON public.console_users USING btree (account_id);
 CREATE UNIQUE INDEX console_users_email ON public.console_users USING btree (lower(email));
@@ -122,6 +124,28 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 CREATE INDEX idempotency_keys_job ON public.idempotency_keys USING btree (job_id);
+
+CREATE TABLE invitations (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  created_by text,
+  email text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  role text NOT NULL,
+  token_hash bytea NOT NULL,
+  CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT invitations_created_by_fkey FOREIGN KEY (created_by) REFERENCES console_users(id) ON DELETE CASCADE,
+  CONSTRAINT invitations_email_check CHECK (((length(email) >= 3) AND (length(email) <= 254))),
+  CONSTRAINT invitations_id_check CHECK ((id ~ '^inv_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT invitations_pkey PRIMARY KEY (id),
+  CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text]))),
+  CONSTRAINT invitations_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT invitations_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX invitations_account ON public.invitations USING btree (account_id, id DESC);
+CREATE INDEX invitations_created_by ON public.invitations USING btree (created_by);
+CREATE UNIQUE INDEX invitations_email ON public.invitations USING btree (account_id, lower(email));
 
 CREATE TABLE job_events (
   account_id text NOT NULL,

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsolePasswordLinkUsed, zConsoleRecoveryCodes, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorTwoFactorReset, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorTwoFactorReset, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -2180,6 +2180,371 @@ export const consoleUpdateAccountRoute = createRoute({
     }
 });
 
+export const consoleListPeopleRoute = createRoute({
+    operationId: 'consoleListPeople',
+    method: 'get',
+    path: '/console/api/people',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListPeopleQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListPeople 200',
+            content: { 'application/json': { schema: zConsolePersonList } }
+        },
+        400: {
+            description: 'consoleListPeople 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListPeople 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListPeople 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListPeople 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListPeople 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRemovePersonRoute = createRoute({
+    operationId: 'consoleRemovePerson',
+    method: 'delete',
+    path: '/console/api/people/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRemovePersonPath
+    },
+    responses: {
+        200: {
+            description: 'consoleRemovePerson 200',
+            content: { 'application/json': { schema: zConsoleRemoved } }
+        },
+        401: {
+            description: 'consoleRemovePerson 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRemovePerson 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRemovePerson 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleRemovePerson 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRemovePerson 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRemovePerson 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRemovePerson 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleChangeRoleRoute = createRoute({
+    operationId: 'consoleChangeRole',
+    method: 'patch',
+    path: '/console/api/people/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleChangeRolePath,
+        body: {
+            content: { 'application/json': { schema: zConsoleChangeRoleBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleChangeRole 200',
+            content: { 'application/json': { schema: zConsolePerson } }
+        },
+        400: {
+            description: 'consoleChangeRole 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleChangeRole 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleChangeRole 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleChangeRole 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleChangeRole 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleChangeRole 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleChangeRole 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleChangeRole 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleChangeRole 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleChangeRole 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListInvitationsRoute = createRoute({
+    operationId: 'consoleListInvitations',
+    method: 'get',
+    path: '/console/api/invitations',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListInvitationsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListInvitations 200',
+            content: { 'application/json': { schema: zConsoleInvitationList } }
+        },
+        400: {
+            description: 'consoleListInvitations 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListInvitations 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListInvitations 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListInvitations 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListInvitations 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleInviteRoute = createRoute({
+    operationId: 'consoleInvite',
+    method: 'post',
+    path: '/console/api/invitations',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleInviteBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleInvite 201',
+            content: { 'application/json': { schema: zConsoleNewInvitation } }
+        },
+        400: {
+            description: 'consoleInvite 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleInvite 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleInvite 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleInvite 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleInvite 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleInvite 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleInvite 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleInvite 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleInvite 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRevokeInvitationRoute = createRoute({
+    operationId: 'consoleRevokeInvitation',
+    method: 'delete',
+    path: '/console/api/invitations/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRevokeInvitationPath
+    },
+    responses: {
+        200: {
+            description: 'consoleRevokeInvitation 200',
+            content: { 'application/json': { schema: zConsoleRemoved } }
+        },
+        401: {
+            description: 'consoleRevokeInvitation 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRevokeInvitation 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRevokeInvitation 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRevokeInvitation 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRevokeInvitation 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRevokeInvitation 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetInvitationRoute = createRoute({
+    operationId: 'consoleGetInvitation',
+    method: 'post',
+    path: '/console/api/invitation-lookup',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleGetInvitationBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleGetInvitation 200',
+            content: { 'application/json': { schema: zConsoleInvitationDetail } }
+        },
+        400: {
+            description: 'consoleGetInvitation 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleGetInvitation 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleGetInvitation 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleGetInvitation 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetInvitation 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetInvitation 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetInvitation 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleAcceptInvitationRoute = createRoute({
+    operationId: 'consoleAcceptInvitation',
+    method: 'post',
+    path: '/console/api/invitation-acceptance',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleAcceptInvitationBody } },
+            required: true
+        }
+    },
+    responses: {
+        202: {
+            description: 'consoleAcceptInvitation 202',
+            content: { 'application/json': { schema: zConsoleSignUpResult } }
+        },
+        400: {
+            description: 'consoleAcceptInvitation 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleAcceptInvitation 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleAcceptInvitation 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleAcceptInvitation 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleAcceptInvitation 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleAcceptInvitation 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleAcceptInvitation 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const consoleListKeysRoute = createRoute({
     operationId: 'consoleListKeys',
     method: 'get',
@@ -3070,6 +3435,10 @@ export const consoleGetWebhookSecretRoute = createRoute({
         },
         401: {
             description: 'consoleGetWebhookSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleGetWebhookSecret 403',
             content: { 'application/json': { schema: zError } }
         },
         429: {
@@ -4247,6 +4616,14 @@ export const routes = {
     consoleListSessions: consoleListSessionsRoute,
     consoleEndSession: consoleEndSessionRoute,
     consoleUpdateAccount: consoleUpdateAccountRoute,
+    consoleListPeople: consoleListPeopleRoute,
+    consoleRemovePerson: consoleRemovePersonRoute,
+    consoleChangeRole: consoleChangeRoleRoute,
+    consoleListInvitations: consoleListInvitationsRoute,
+    consoleInvite: consoleInviteRoute,
+    consoleRevokeInvitation: consoleRevokeInvitationRoute,
+    consoleGetInvitation: consoleGetInvitationRoute,
+    consoleAcceptInvitation: consoleAcceptInvitationRoute,
     consoleListKeys: consoleListKeysRoute,
     consoleCreateKey: consoleCreateKeyRoute,
     consoleRevokeKey: consoleRevokeKeyRoute,

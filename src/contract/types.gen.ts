@@ -1396,6 +1396,7 @@ export type ConsoleUser = {
      * Whether the user can open the operator pages.
      */
     operator: boolean;
+    role: Role;
     created_at: Timestamp;
 };
 
@@ -1577,6 +1578,112 @@ export type ConsoleRecoveryCodes = {
      * Ten codes. They are shown only once.
      */
     recovery_codes: Array<string>;
+};
+
+/**
+ * What a user may do in the account. `member`: jobs, previews, uploads, and reading. `admin`: also keys, webhooks,
+ * retention and people.
+ *
+ */
+export type Role = 'admin' | 'member';
+
+export type ConsoleInvitationId = string;
+
+export type ConsolePerson = {
+    id: ConsoleUserId;
+    /**
+     * The email as entered at sign-up.
+     */
+    email: string;
+    role: Role;
+    /**
+     * Whether the user can open the operator pages.
+     */
+    operator: boolean;
+    /**
+     * Whether the user signs in with a second factor.
+     */
+    two_factor: boolean;
+    created_at: Timestamp;
+};
+
+export type ConsolePersonList = {
+    data: Array<ConsolePerson>;
+    has_more: boolean;
+    next_cursor: ConsoleUserId | null;
+};
+
+export type ConsoleRoleChange = {
+    role: Role;
+};
+
+export type ConsoleRemoved = {
+    removed: true;
+};
+
+export type ConsoleInvitation = {
+    id: ConsoleInvitationId;
+    /**
+     * Whom the invitation is for.
+     */
+    email: string;
+    role: Role;
+    /**
+     * The admin who created it; null for the command line.
+     */
+    created_by: ConsoleUserId | null;
+    created_at: Timestamp;
+    expires_at: Timestamp;
+};
+
+export type ConsoleInvitationList = {
+    data: Array<ConsoleInvitation>;
+    has_more: boolean;
+    next_cursor: ConsoleInvitationId | null;
+};
+
+export type ConsoleInvitationInput = {
+    email: Email;
+    role: Role;
+};
+
+export type ConsoleNewInvitation = {
+    invitation: ConsoleInvitation;
+    /**
+     * The link. It is shown only once; give it to nobody but that person.
+     */
+    url: string;
+};
+
+export type ConsoleInvitationToken = {
+    /**
+     * The part of the link after `#`.
+     */
+    token: string;
+};
+
+export type ConsoleInvitationDetail = {
+    /**
+     * Name of the account.
+     */
+    account_name: string;
+    /**
+     * The email that the person will sign in with.
+     */
+    email: string;
+    role: Role;
+    expires_at: Timestamp;
+};
+
+export type ConsoleInvitationAcceptance = {
+    /**
+     * The part of the link after `#`.
+     */
+    token: string;
+    /**
+     * At least 12 characters.
+     */
+    password: string;
 };
 
 export type ConsoleSessionsEnded = {
@@ -2181,6 +2288,7 @@ export type OperatorPerson = {
      * The email as entered at sign-up.
      */
     email: string;
+    role: Role;
     /**
      * Whether the user can open the operator pages.
      */
@@ -2447,7 +2555,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'operator_protected' | 'sign_up_closed' | 'wrong_password' | 'one_time_link_invalid' | 'second_factor_required' | 'wrong_code' | 'two_factor_enabled' | 'two_factor_not_enabled' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'operator_protected' | 'admin_required' | 'sign_up_closed' | 'wrong_password' | 'one_time_link_invalid' | 'second_factor_required' | 'wrong_code' | 'two_factor_enabled' | 'two_factor_not_enabled' | 'last_admin' | 'people_limit_reached' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -4761,8 +4869,10 @@ export type ConsoleSignOutErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5275,8 +5385,10 @@ export type ConsoleEndOtherSessionsErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5377,8 +5489,10 @@ export type ConsoleEndSessionErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5436,8 +5550,10 @@ export type ConsoleUpdateAccountErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5473,6 +5589,488 @@ export type ConsoleUpdateAccountResponses = {
 };
 
 export type ConsoleUpdateAccountResponse = ConsoleUpdateAccountResponses[keyof ConsoleUpdateAccountResponses];
+
+export type ConsoleListPeopleData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last person of the previous page.
+         */
+        starting_after?: ConsoleUserId;
+    };
+    url: '/console/api/people';
+};
+
+export type ConsoleListPeopleErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListPeopleError = ConsoleListPeopleErrors[keyof ConsoleListPeopleErrors];
+
+export type ConsoleListPeopleResponses = {
+    /**
+     * One page of people.
+     */
+    200: ConsolePersonList;
+};
+
+export type ConsoleListPeopleResponse = ConsoleListPeopleResponses[keyof ConsoleListPeopleResponses];
+
+export type ConsoleRemovePersonData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the person. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/people/{id}';
+};
+
+export type ConsoleRemovePersonErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an admin, the person is an operator, or the request does not come from the console. Codes:
+     * `admin_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person is the last admin. Code: `last_admin`.
+     *
+     */
+    409: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRemovePersonError = ConsoleRemovePersonErrors[keyof ConsoleRemovePersonErrors];
+
+export type ConsoleRemovePersonResponses = {
+    /**
+     * The person was removed.
+     */
+    200: ConsoleRemoved;
+};
+
+export type ConsoleRemovePersonResponse = ConsoleRemovePersonResponses[keyof ConsoleRemovePersonResponses];
+
+export type ConsoleChangeRoleData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleRoleChange;
+    path: {
+        /**
+         * Id of the person. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/people/{id}';
+};
+
+export type ConsoleChangeRoleErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person is the last admin. Code: `last_admin`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleChangeRoleError = ConsoleChangeRoleErrors[keyof ConsoleChangeRoleErrors];
+
+export type ConsoleChangeRoleResponses = {
+    /**
+     * The person.
+     */
+    200: ConsolePerson;
+};
+
+export type ConsoleChangeRoleResponse = ConsoleChangeRoleResponses[keyof ConsoleChangeRoleResponses];
+
+export type ConsoleListInvitationsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last invitation of the previous page.
+         */
+        starting_after?: ConsoleInvitationId;
+    };
+    url: '/console/api/invitations';
+};
+
+export type ConsoleListInvitationsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListInvitationsError = ConsoleListInvitationsErrors[keyof ConsoleListInvitationsErrors];
+
+export type ConsoleListInvitationsResponses = {
+    /**
+     * One page of invitations.
+     */
+    200: ConsoleInvitationList;
+};
+
+export type ConsoleListInvitationsResponse = ConsoleListInvitationsResponses[keyof ConsoleListInvitationsResponses];
+
+export type ConsoleInviteData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleInvitationInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/invitations';
+};
+
+export type ConsoleInviteErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
+     *
+     */
+    403: Error;
+    /**
+     * The account has 50 people and open invitations. Code: `people_limit_reached`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleInviteError = ConsoleInviteErrors[keyof ConsoleInviteErrors];
+
+export type ConsoleInviteResponses = {
+    /**
+     * The invitation.
+     */
+    201: ConsoleNewInvitation;
+};
+
+export type ConsoleInviteResponse = ConsoleInviteResponses[keyof ConsoleInviteResponses];
+
+export type ConsoleRevokeInvitationData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the invitation. An unknown id returns 404.
+         */
+        id: ConsoleInvitationId;
+    };
+    query?: never;
+    url: '/console/api/invitations/{id}';
+};
+
+export type ConsoleRevokeInvitationErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRevokeInvitationError = ConsoleRevokeInvitationErrors[keyof ConsoleRevokeInvitationErrors];
+
+export type ConsoleRevokeInvitationResponses = {
+    /**
+     * The invitation was revoked.
+     */
+    200: ConsoleRemoved;
+};
+
+export type ConsoleRevokeInvitationResponse = ConsoleRevokeInvitationResponses[keyof ConsoleRevokeInvitationResponses];
+
+export type ConsoleGetInvitationData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleInvitationToken;
+    path?: never;
+    query?: never;
+    url: '/console/api/invitation-lookup';
+};
+
+export type ConsoleGetInvitationErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The link does not work, or the browser reports that another site sent the request. Codes: `one_time_link_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetInvitationError = ConsoleGetInvitationErrors[keyof ConsoleGetInvitationErrors];
+
+export type ConsoleGetInvitationResponses = {
+    /**
+     * The invitation.
+     */
+    200: ConsoleInvitationDetail;
+};
+
+export type ConsoleGetInvitationResponse = ConsoleGetInvitationResponses[keyof ConsoleGetInvitationResponses];
+
+export type ConsoleAcceptInvitationData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleInvitationAcceptance;
+    path?: never;
+    query?: never;
+    url: '/console/api/invitation-acceptance';
+};
+
+export type ConsoleAcceptInvitationErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The link does not work, or the browser reports that another site sent the request. Codes: `one_time_link_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleAcceptInvitationError = ConsoleAcceptInvitationErrors[keyof ConsoleAcceptInvitationErrors];
+
+export type ConsoleAcceptInvitationResponses = {
+    /**
+     * Accepted.
+     */
+    202: ConsoleSignUpResult;
+};
+
+export type ConsoleAcceptInvitationResponse = ConsoleAcceptInvitationResponses[keyof ConsoleAcceptInvitationResponses];
 
 export type ConsoleListKeysData = {
     body?: never;
@@ -5551,8 +6149,10 @@ export type ConsoleCreateKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5613,8 +6213,10 @@ export type ConsoleRevokeKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5677,8 +6279,10 @@ export type ConsoleRenameKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5749,8 +6353,10 @@ export type ConsoleRotateKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6048,8 +6654,10 @@ export type ConsoleDeleteJobErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6327,8 +6935,10 @@ export type ConsoleDeletePreviewErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6498,8 +7108,10 @@ export type ConsoleDeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6610,8 +7222,10 @@ export type ConsoleCompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6673,6 +7287,10 @@ export type ConsoleGetWebhookSecretErrors = {
      */
     401: Error;
     /**
+     * The user is not an admin of the account. Code: `admin_required`.
+     */
+    403: Error;
+    /**
      * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
@@ -6712,8 +7330,10 @@ export type ConsoleRotateWebhookSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6757,8 +7377,10 @@ export type ConsoleSwitchWebhookSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6915,8 +7537,10 @@ export type ConsoleResendDeliveryErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6975,8 +7599,10 @@ export type ConsoleTestWebhookErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7077,8 +7703,10 @@ export type ConsoleCreateWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7139,8 +7767,10 @@ export type ConsoleDeleteWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7203,8 +7833,10 @@ export type ConsoleUpdateWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7265,8 +7897,10 @@ export type ConsoleRotateWebhookEndpointSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7319,8 +7953,10 @@ export type ConsoleSwitchWebhookEndpointSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7383,8 +8019,10 @@ export type ConsoleTestWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;

@@ -827,13 +827,6 @@ export const zConsolePasswordChange = z.strictObject({
     new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
 });
 
-export const zConsoleUser = z.object({
-    id: zConsoleUserId,
-    email: z.string(),
-    operator: z.boolean(),
-    created_at: zTimestamp
-});
-
 export const zConsoleAccount = z.object({
     id: zAccountId,
     name: z.string(),
@@ -858,23 +851,6 @@ export const zConsoleCapabilities = z.object({
         live: z.string().nullable(),
         test: z.string()
     })
-});
-
-/**
- * The signed-in user, and what the page needs to know about the service.
- */
-export const zConsoleSession = z.object({
-    id: zConsoleSessionId,
-    csrf_token: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-    expires_at: zTimestamp,
-    user: zConsoleUser,
-    account: zConsoleAccount,
-    pricing: z.object({
-        standard: zPricing,
-        secure: zPricing
-    }),
-    limits: zLimits,
-    capabilities: zConsoleCapabilities
 });
 
 export const zConsoleSignedOut = z.object({
@@ -942,6 +918,104 @@ export const zConsoleTwoFactorEnrolment = z.object({
 
 export const zConsoleRecoveryCodes = z.object({
     recovery_codes: z.array(z.string().regex(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}$/))
+});
+
+/**
+ * What a user may do in the account. `member`: jobs, previews, uploads, and reading. `admin`: also keys, webhooks,
+ * retention and people.
+ *
+ */
+export const zRole = z.enum(['admin', 'member']);
+
+export const zConsoleUser = z.object({
+    id: zConsoleUserId,
+    email: z.string(),
+    operator: z.boolean(),
+    role: zRole,
+    created_at: zTimestamp
+});
+
+/**
+ * The signed-in user, and what the page needs to know about the service.
+ */
+export const zConsoleSession = z.object({
+    id: zConsoleSessionId,
+    csrf_token: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+    expires_at: zTimestamp,
+    user: zConsoleUser,
+    account: zConsoleAccount,
+    pricing: z.object({
+        standard: zPricing,
+        secure: zPricing
+    }),
+    limits: zLimits,
+    capabilities: zConsoleCapabilities
+});
+
+export const zConsoleInvitationId = z.string().regex(/^inv_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zConsolePerson = z.object({
+    id: zConsoleUserId,
+    email: z.string(),
+    role: zRole,
+    operator: z.boolean(),
+    two_factor: z.boolean(),
+    created_at: zTimestamp
+});
+
+export const zConsolePersonList = z.object({
+    data: z.array(zConsolePerson),
+    has_more: z.boolean(),
+    next_cursor: zConsoleUserId.nullable()
+});
+
+export const zConsoleRoleChange = z.strictObject({
+    role: zRole
+});
+
+export const zConsoleRemoved = z.object({
+    removed: z.literal(true)
+});
+
+export const zConsoleInvitation = z.object({
+    id: zConsoleInvitationId,
+    email: z.string(),
+    role: zRole,
+    created_by: zConsoleUserId.nullable(),
+    created_at: zTimestamp,
+    expires_at: zTimestamp
+});
+
+export const zConsoleInvitationList = z.object({
+    data: z.array(zConsoleInvitation),
+    has_more: z.boolean(),
+    next_cursor: zConsoleInvitationId.nullable()
+});
+
+export const zConsoleInvitationInput = z.strictObject({
+    email: zEmail,
+    role: zRole
+});
+
+export const zConsoleNewInvitation = z.object({
+    invitation: zConsoleInvitation,
+    url: z.string().regex(/^https?:\/\//)
+});
+
+export const zConsoleInvitationToken = z.strictObject({
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zConsoleInvitationDetail = z.object({
+    account_name: z.string(),
+    email: z.string(),
+    role: zRole,
+    expires_at: zTimestamp
+});
+
+export const zConsoleInvitationAcceptance = z.strictObject({
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
 });
 
 export const zConsoleSessionsEnded = z.object({
@@ -1256,6 +1330,7 @@ export const zOperatorDecision = z.strictObject({
 export const zOperatorPerson = z.object({
     id: zConsoleUserId,
     email: z.string(),
+    role: zRole,
     operator: z.boolean(),
     two_factor: z.boolean()
 });
@@ -1421,6 +1496,7 @@ export const zErrorDetail = z.object({
         'cross_site_request',
         'operator_required',
         'operator_protected',
+        'admin_required',
         'sign_up_closed',
         'wrong_password',
         'one_time_link_invalid',
@@ -1428,6 +1504,8 @@ export const zErrorDetail = z.object({
         'wrong_code',
         'two_factor_enabled',
         'two_factor_not_enabled',
+        'last_admin',
+        'people_limit_reached',
         'key_not_active',
         'key_limit_reached',
         'delivery_not_resendable',
@@ -1765,6 +1843,48 @@ export const zConsoleEndSessionPath = z.object({
  * At most 64 KB.
  */
 export const zConsoleUpdateAccountBody = zAccountUpdate;
+
+export const zConsoleListPeopleQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zConsoleUserId.optional()
+});
+
+export const zConsoleRemovePersonPath = z.object({
+    id: zConsoleUserId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleChangeRoleBody = zConsoleRoleChange;
+
+export const zConsoleChangeRolePath = z.object({
+    id: zConsoleUserId
+});
+
+export const zConsoleListInvitationsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zConsoleInvitationId.optional()
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleInviteBody = zConsoleInvitationInput;
+
+export const zConsoleRevokeInvitationPath = z.object({
+    id: zConsoleInvitationId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleGetInvitationBody = zConsoleInvitationToken;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleAcceptInvitationBody = zConsoleInvitationAcceptance;
 
 export const zConsoleListKeysQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),

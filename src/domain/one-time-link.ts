@@ -6,11 +6,13 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 /** minutes that a link for a new password works */
 export const passwordLinkMinutes = 60;
+/** days that an invitation works */
+export const invitationDays = 7;
 
 /** A token of one purpose does not work for another. */
-export type LinkPurpose = 'password';
+export type LinkPurpose = 'password' | 'invitation';
 
-const pages: Readonly<Record<LinkPurpose, string>> = { password: 'new-password' };
+const pages: Readonly<Record<LinkPurpose, string>> = { password: 'new-password', invitation: 'invitation' };
 
 /** 256 random bits as base64url. */
 export const generateLinkToken = (): string => randomBytes(32).toString('base64url');

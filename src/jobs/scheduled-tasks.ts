@@ -107,6 +107,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     await store.rateLimits.prune();
     await store.users.dropEndedSessions();
     await store.passwordLinks.prune();
+    await store.people.prune();
     await checkLedger(worker);
   }
 }

@@ -8,7 +8,7 @@ import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
-import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
+import { accounts, apiKeys, consoleSessions, consoleUsers, invitations } from './schema.ts';
 import type { Account, AccountRecord, AccountStore, Actor, ApprovalStatus } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -154,6 +154,7 @@ async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
     .for('update');
   const peopleIds = people.map(({ id }) => id);
   if (peopleIds.length > 0) await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, peopleIds));
+  await tx.delete(invitations).where(eq(invitations.accountId, accountId));
   const users = await tx
     .delete(consoleUsers)
     .where(eq(consoleUsers.accountId, accountId))

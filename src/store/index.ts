@@ -16,6 +16,7 @@ import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
 import { passwordLinkQueries } from './password-links.ts';
 import { rateLimitQueries } from './rate-limits.ts';
+import { peopleQueries } from './people.ts';
 import { requestLogQueries } from './request-log.ts';
 import type { HttpStore } from './types.ts';
 import { segmentQueries } from './segments.ts';
@@ -44,6 +45,7 @@ export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
 export type { DeviceClass, SegmentResult, Step, WorkerDevice } from './schema.ts';
+export type { InvitationRecord, PersonRecord } from './people.ts';
 export type { Piece, SegmentFence, SegmentLease } from './segments.ts';
 export type { CertificateRecord, LedgerLine } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
@@ -70,6 +72,7 @@ export interface Store extends HttpStore {
   keys: ReturnType<typeof keyQueries>;
   jobs: ReturnType<typeof jobQueries>;
   leases: ReturnType<typeof leaseQueries>;
+  people: ReturnType<typeof peopleQueries>;
   passwordLinks: ReturnType<typeof passwordLinkQueries>;
   segments: ReturnType<typeof segmentQueries>;
   objects: ReturnType<typeof objectQueries>;
@@ -112,6 +115,7 @@ export function createStore(options: StoreOptions): Store {
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
+    people: peopleQueries(db),
     passwordLinks: passwordLinkQueries(db),
     segments: segmentQueries(db),
     objects: objectQueries(db),

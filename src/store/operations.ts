@@ -4,12 +4,12 @@ import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
-import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
+import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
 import type { ConsoleUser } from './users.ts';
 
 /** A user, as operators see one. */
-export interface Person extends Pick<ConsoleUser, 'id' | 'email' | 'operator'> {
+export interface Person extends Pick<ConsoleUser, 'id' | 'email' | 'role' | 'operator'> {
   /** whether sign-in asks for a code */
   twoFactor: boolean;
 }
@@ -109,11 +109,10 @@ export function operationQueries(db: Db) {
 async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return [];
-  const { accountId, id, email, operator } = consoleUsers;
-  const hasTwoFactor = sql<boolean>`EXISTS (SELECT FROM two_factor WHERE user_id = ${id} AND confirmed_at IS NOT NULL)`;
+  const { accountId, id, email, role, operator } = consoleUsers;
   const works = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`);
   const [users, keys] = await Promise.all([
-    db.select({ accountId, id, email, operator, twoFactor: hasTwoFactor }).from(consoleUsers).where(inArray(accountId, ids)).orderBy(id),
+    db.select({ accountId, id, email, role, operator, twoFactor: hasTwoFactor }).from(consoleUsers).where(inArray(accountId, ids)).orderBy(id),
     db
       .select({ accountId: apiKeys.accountId, keys: count() })
       .from(apiKeys)

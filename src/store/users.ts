@@ -3,6 +3,7 @@ import { and, desc, eq, gt, inArray, lt, ne, sql } from './orm.ts';
 import type postgres from 'postgres';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
+import type { Role } from '../domain/roles.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { holdOpen, notOpen } from './account-locks.ts';
 import type { Operator } from './accounts.ts';
@@ -23,6 +24,9 @@ export interface ConsoleUser {
   id: string;
   accountId: string;
   email: string;
+  /** what the user may do in the account */
+  role: Role;
+  /** whether the user may open the operator pages */
   operator: boolean;
   createdAt: Date;
 }
@@ -56,13 +60,13 @@ const isOpen = and(
   gt(consoleSessions.expiresAt, sql`now()`),
   sql`${consoleSessions.lastSeenAt} > now() - make_interval(hours => ${sessionIdleHours}::int)`,
 );
-const { id, accountId, email, operator, createdAt } = consoleUsers;
-const visible = { id, accountId, email, operator, createdAt };
+const { id, accountId, email, role, operator, createdAt } = consoleUsers;
+const visible = { id, accountId, email, role, operator, createdAt };
 
 /** The one query that every call of the console runs, as text (see visibleJobQuery). Parameter: hash. */
 const identityQuery = `SELECT s.id AS "sessionId", s.expires_at AS "expiresAt",
   s.last_seen_at < now() - make_interval(secs => ${seenNoteS}) AS stale,
-  u.id AS "userId", u.email, u.operator, u.created_at AS "userCreatedAt",
+  u.id AS "userId", u.email, u.role, u.operator, u.created_at AS "userCreatedAt",
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
   a.retention_days AS "retentionDays", a.created_at AS "createdAt"
   FROM console_sessions s JOIN console_users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
@@ -75,6 +79,7 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
   stale: boolean;
   userId: string;
   email: string;
+  role: Role;
   operator: boolean;
   userCreatedAt: string;
   createdAt: string;
@@ -265,7 +270,7 @@ async function noteUse(db: Db, sessionId: string): Promise<void> {
 
 function toIdentity(row: IdentityRow): ConsoleIdentity {
   const { sessionId, expiresAt: ends, stale: _stale, userId, userCreatedAt, createdAt: made, ...rest } = row;
-  const { email: userEmail, operator: isOperator, ...account } = rest;
+  const { email: userEmail, role: userRole, operator: isOperator, ...account } = rest;
   return {
     sessionId,
     expiresAt: new Date(ends),
@@ -273,6 +278,7 @@ function toIdentity(row: IdentityRow): ConsoleIdentity {
       id: userId,
       accountId: account.id,
       email: userEmail,
+      role: userRole,
       operator: isOperator,
       createdAt: new Date(userCreatedAt),
     },

@@ -191,6 +191,26 @@ describe('a lost second factor', () => {
   });
 });
 
+describe('a further person', () => {
+  it('is invited, promoted and removed on the command line', async () => {
+    const owner = await site.reelmend<{ accountId: string }>('users', 'add', 'owner@example.com');
+    const { url } = await site.reelmend<{ url: string }>('users', 'invite', owner.accountId, 'guest@example.com');
+    const body = JSON.stringify({ token: new URL(url).hash.slice(1), password: 'correct horse battery' });
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await checkedFetch(`${api.url}/console/api/invitation-acceptance`, { method: 'POST', headers, body })).status).toBe(202);
+    const { session, call } = await signIn('guest@example.com', 'correct horse battery');
+    expect(session).toMatchObject({ user: { role: 'member' }, account: { id: owner.accountId } });
+    expect(await site.reelmend('users', 'set-role', 'guest@example.com', 'admin')).toMatchObject({ role: 'admin' });
+    expect((await call<ConsoleSession>('GET', '/session')).user.role).toBe('admin');
+    expect(await site.reelmend('users', 'remove', 'guest@example.com')).toMatchObject({ removed: true });
+    await expect(call('GET', '/session')).rejects.toThrow('invalid_session');
+    expect(await runCommand(['users', 'remove', 'owner@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('The account needs an admin.'),
+    });
+  });
+});
+
 describe('a person', () => {
   it('tests a webhook and sees request and answer', async () => {
     const headers = { 'Content-Type': 'application/json' };

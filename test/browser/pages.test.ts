@@ -89,6 +89,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'secure', path: () => '/secure', sign: 'job.completed' },
   { name: 'certificates', path: () => '/secure?tab=certificates', sign: 'No certificates yet' },
   { name: 'retention', path: () => '/secure?tab=retention', sign: '1 to 365' },
+  { name: 'people', path: () => '/people', sign: 'No open invitations' },
   { name: 'settings', path: () => '/settings', sign: 'Current' },
   { name: 'operator', path: () => '/operator', sign: 'Queued jobs' },
   { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Somebody else' },

@@ -1,4 +1,4 @@
-/** People and how they sign in: a forgotten password, a second factor. */
+/** People and how they sign in: a forgotten password, a second factor, an invitation. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../helpers/totp.ts';
 import { axeViolations, openTab, openWorld, password, screenshot, signUp, type Tab, type World } from './world.ts';
@@ -137,5 +137,57 @@ describe('a second factor', () => {
     await signIn(home, 'ada@example.com', newPassword);
     await home.page.getByRole('heading', { name: 'Home' }).waitFor();
     expect([...desk.complaints, ...home.complaints]).toEqual([]);
+  });
+});
+
+describe('an invitation', () => {
+  it('brings a member into the account, who sees what there is and changes nothing of it', async () => {
+    const { page } = home;
+    await page.goto(`${world.url}/people`);
+    await page.getByRole('button', { name: 'Invite a person' }).click();
+    await page.getByRole('textbox', { name: 'Email' }).fill('joan@example.com');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    const shown = page.getByRole('dialog', { name: 'Link of the invitation' });
+    await shown.waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    const link = (await shown.locator('[data-secret]').textContent())!;
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation of joan@example.com' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'people');
+
+    const guest = await openTab(world);
+    await guest.page.goto(link);
+    await guest.page.getByText('Analytical Engines').waitFor();
+    expect(guest.page.url()).toBe(`${world.url}/invitation`);
+    expect(await axeViolations(guest.page)).toEqual([]);
+    await screenshot(guest.page, 'invitation');
+    await guest.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByRole('heading', { name: 'Home' }).waitFor();
+    const empty = [
+      ['keys', 'An admin of the account creates keys.'],
+      ['webhooks', 'No endpoints'],
+      ['people', 'joan@example.com'],
+    ] as const;
+    for (const [path, sign] of empty) {
+      await guest.page.goto(`${world.url}/${path}`);
+      await guest.page.getByText(sign).first().waitFor();
+      expect(await axeViolations(guest.page)).toEqual([]);
+      expect(await guest.page.getByRole('button', { name: /^(Create a key|Add an endpoint|Invite a person|Rotate|Actions for)/ }).count()).toBe(0);
+    }
+    expect([...home.complaints, ...guest.complaints]).toEqual([]);
+
+    await page.goto(`${world.url}/people`);
+    await page.getByRole('button', { name: 'Actions for joan@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('joan@example.com is removed.').first().waitFor();
+    await guest.page.goto(`${world.url}/`);
+    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await guest.page.goto(link);
+    await guest.page.getByText('The link is not valid.').waitFor();
+    expect(home.complaints).toEqual([]);
   });
 });

@@ -52,6 +52,9 @@ export function useSession(): ConsoleSession {
   return session;
 }
 
+/** Whether the user may change more than jobs. The service decides; pages only hide what it would refuse. */
+export const useIsAdmin = (): boolean => useSession().user.role === 'admin';
+
 /** Removes the data of the previous user. The session query is observed, so it is replaced and not removed. */
 function forgetOthers(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });

@@ -3,6 +3,7 @@ import { Component, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { SessionContext, useSessionQuery } from '../api/session.ts';
 import { GatePage } from '../pages/gate.tsx';
+import { InvitationPage } from '../pages/invitation.tsx';
 import { NewPasswordPage } from '../pages/new-password.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failed, Notice } from '../ui/feedback.tsx';
@@ -12,8 +13,9 @@ import { Shell } from './shell.tsx';
 
 export function App() {
   const [location] = useLocation();
-  // Links that an operator hands out: for whoever has the link, signed in or not.
+  // Links that people hand out: for whoever has the link, signed in or not.
   if (location === '/new-password') return <NewPasswordPage />;
+  if (location === '/invitation') return <InvitationPage />;
   return <Console />;
 }
 

@@ -15,6 +15,7 @@ import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
+import { roleNames } from './people.tsx';
 import { TwoFactor } from './two-factor.tsx';
 import { toast } from '../ui/toasts.tsx';
 
@@ -28,6 +29,7 @@ export function SettingsPage() {
             ['Name', account.name],
             ['Email', user.email],
             ['Account', <code key="id">{account.id}</code>],
+            ['Role', roleNames[user.role]],
             ['Plan', account.plan],
             ['Theme', <ThemeChoice key="theme" />],
           ]}

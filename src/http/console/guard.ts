@@ -10,6 +10,7 @@ import type { AppEnv } from '../env.ts';
 import type { OperationId } from '../register.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
 import type { WithConsole } from '../deps.ts';
+import type { Permission } from './permissions.ts';
 
 export const cookieName = 'reelmend_session';
 /** window of the limits of sign-ups and sign-ins, seconds */
@@ -69,10 +70,12 @@ export function requireCsrfToken({ console: { origins } }: WithConsole) {
   });
 }
 
-/** Runs after `requireSession`. Throws ReelmendError `operator_required`. */
-export function requireOperator() {
+/** Runs after `requireSession`. Throws ReelmendError `operator_required` or `admin_required`. */
+export function requirePermission(permission: Permission) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    if (!c.get('session').user.operator) throw new ReelmendError('operator_required', 'Only operators may do this.');
+    const { user } = c.get('session');
+    if (permission === 'operator' && !user.operator) throw new ReelmendError('operator_required', 'Only operators may do this.');
+    if (permission === 'admin' && user.role !== 'admin') throw new ReelmendError('admin_required', 'Only admins of the account may do this.');
     await next();
   });
 }

@@ -38,7 +38,7 @@ export function serializeConsoleAccount(account: Account): ConsoleAccount {
 }
 
 export function serializeOperatorAccount(account: AccountWithPeople): OperatorAccount {
-  const people = account.people.map(({ id, email, operator, twoFactor }) => ({ id, email, operator, two_factor: twoFactor }));
+  const people = account.people.map(({ id, email, role, operator, twoFactor }) => ({ id, email, role, operator, two_factor: twoFactor }));
   return { ...serializeConsoleAccount(account), emails: people.map(({ email }) => email), people, active_keys: account.activeKeys };
 }
 

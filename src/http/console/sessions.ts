@@ -143,7 +143,7 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     id: sessionId,
     csrf_token: csrfToken,
     expires_at: expiresAt.toISOString(),
-    user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
+    user: { id: user.id, email: user.email, operator: user.operator, role: user.role, created_at: user.createdAt.toISOString() },
     account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
     limits: serializeLimits(deps, account),
