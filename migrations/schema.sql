@@ -247,6 +247,7 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
+CREATE INDEX jobs_finished ON public.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
 CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NULL));
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));

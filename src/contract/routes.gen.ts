@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorTwoFactorReset, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountClosed, zOperatorAccountList, zOperatorCloseAccountBody, zOperatorCloseAccountPath, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGetHistoryQuery, zOperatorGrantBody, zOperatorGrantPath, zOperatorHistory, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorSetPlanBody, zOperatorSetPlanPath, zOperatorTwoFactorReset, zOperatorWithdrawBody, zOperatorWithdrawPath, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -4247,6 +4247,46 @@ export const operatorGetOverviewRoute = createRoute({
     }
 });
 
+export const operatorGetHistoryRoute = createRoute({
+    operationId: 'operatorGetHistory',
+    method: 'get',
+    path: '/console/api/operator/history',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zOperatorGetHistoryQuery, {})
+    },
+    responses: {
+        200: {
+            description: 'operatorGetHistory 200',
+            content: { 'application/json': { schema: zOperatorHistory } }
+        },
+        400: {
+            description: 'operatorGetHistory 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorGetHistory 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorGetHistory 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorGetHistory 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorGetHistory 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorGetHistory 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const operatorListAccountsRoute = createRoute({
     operationId: 'operatorListAccounts',
     method: 'get',
@@ -4394,6 +4434,178 @@ export const operatorGrantRoute = createRoute({
         },
         503: {
             description: 'operatorGrant 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorWithdrawRoute = createRoute({
+    operationId: 'operatorWithdraw',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/withdrawals',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorWithdrawPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorWithdrawBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'operatorWithdraw 201',
+            content: { 'application/json': { schema: zOperatorAccount } }
+        },
+        400: {
+            description: 'operatorWithdraw 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorWithdraw 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        402: {
+            description: 'operatorWithdraw 402',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorWithdraw 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorWithdraw 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorWithdraw 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorWithdraw 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorWithdraw 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorWithdraw 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorWithdraw 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorSetPlanRoute = createRoute({
+    operationId: 'operatorSetPlan',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/plan',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorSetPlanPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorSetPlanBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'operatorSetPlan 200',
+            content: { 'application/json': { schema: zOperatorAccount } }
+        },
+        400: {
+            description: 'operatorSetPlan 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorSetPlan 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorSetPlan 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorSetPlan 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorSetPlan 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorSetPlan 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorSetPlan 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorSetPlan 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorSetPlan 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorCloseAccountRoute = createRoute({
+    operationId: 'operatorCloseAccount',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/closure',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorCloseAccountPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorCloseAccountBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'operatorCloseAccount 200',
+            content: { 'application/json': { schema: zOperatorAccountClosed } }
+        },
+        400: {
+            description: 'operatorCloseAccount 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorCloseAccount 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorCloseAccount 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorCloseAccount 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorCloseAccount 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorCloseAccount 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorCloseAccount 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorCloseAccount 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorCloseAccount 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -4664,9 +4876,13 @@ export const routes = {
     consoleExportAuditLog: consoleExportAuditLogRoute,
     consoleListCertificates: consoleListCertificatesRoute,
     operatorGetOverview: operatorGetOverviewRoute,
+    operatorGetHistory: operatorGetHistoryRoute,
     operatorListAccounts: operatorListAccountsRoute,
     operatorDecide: operatorDecideRoute,
     operatorGrant: operatorGrantRoute,
+    operatorWithdraw: operatorWithdrawRoute,
+    operatorSetPlan: operatorSetPlanRoute,
+    operatorCloseAccount: operatorCloseAccountRoute,
     operatorCreatePasswordLink: operatorCreatePasswordLinkRoute,
     operatorResetTwoFactor: operatorResetTwoFactorRoute,
     operatorListWorkers: operatorListWorkersRoute,

@@ -2282,6 +2282,78 @@ export type OperatorDecision = {
     decision: 'approved' | 'rejected';
 };
 
+export type OperatorPlan = {
+    /**
+     * Letters, digits, `-` and `_`.
+     */
+    plan: string;
+};
+
+export type OperatorClosure = {
+    /**
+     * The name of the account, exactly.
+     */
+    name: string;
+};
+
+export type OperatorAccountClosed = {
+    closed: true;
+};
+
+export type OperatorHistory = {
+    period: 'day' | 'week';
+    /**
+     * Oldest first; the last one is not over.
+     */
+    steps: Array<OperatorHistoryStep>;
+    devices: Array<OperatorDeviceHistory>;
+    /**
+     * Most frequent first.
+     */
+    failures: Array<OperatorFailureCount>;
+};
+
+export type OperatorHistoryStep = {
+    /**
+     * Where the step begins.
+     */
+    from: Timestamp;
+    /**
+     * Jobs that waited at the end of the step, or that wait now.
+     */
+    queued: number;
+    /**
+     * Jobs that finished in the step.
+     */
+    finished: number;
+    /**
+     * Jobs that failed in the step.
+     */
+    failed: number;
+};
+
+export type OperatorDeviceHistory = {
+    /**
+     * The device as jobs name it.
+     */
+    device: string;
+    /**
+     * Seconds of video of the jobs that finished, for each step.
+     */
+    video_seconds: Array<number>;
+};
+
+export type OperatorFailureCount = {
+    /**
+     * The error code of the jobs.
+     */
+    code: string;
+    /**
+     * Number of failed jobs.
+     */
+    jobs: number;
+};
+
 export type OperatorPerson = {
     id: ConsoleUserId;
     /**
@@ -2313,7 +2385,7 @@ export type OperatorTwoFactorReset = {
 
 export type OperatorGrant = {
     /**
-     * Live credits to add. One credit is one US cent.
+     * Live credits. One credit is one US cent.
      */
     credits: number;
     /**
@@ -8429,6 +8501,58 @@ export type OperatorGetOverviewResponses = {
 
 export type OperatorGetOverviewResponse = OperatorGetOverviewResponses[keyof OperatorGetOverviewResponses];
 
+export type OperatorGetHistoryData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * How far back.
+         */
+        period?: 'day' | 'week';
+    };
+    url: '/console/api/operator/history';
+};
+
+export type OperatorGetHistoryErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator. Code: `operator_required`.
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorGetHistoryError = OperatorGetHistoryErrors[keyof OperatorGetHistoryErrors];
+
+export type OperatorGetHistoryResponses = {
+    /**
+     * The history.
+     */
+    200: OperatorHistory;
+};
+
+export type OperatorGetHistoryResponse = OperatorGetHistoryResponses[keyof OperatorGetHistoryResponses];
+
 export type OperatorListAccountsData = {
     body?: never;
     path?: never;
@@ -8632,6 +8756,227 @@ export type OperatorGrantResponses = {
 };
 
 export type OperatorGrantResponse = OperatorGrantResponses[keyof OperatorGrantResponses];
+
+export type OperatorWithdrawData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorGrant;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/withdrawals';
+};
+
+export type OperatorWithdrawErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The account has fewer credits. Code: `insufficient_credits`.
+     *
+     */
+    402: Error;
+    /**
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorWithdrawError = OperatorWithdrawErrors[keyof OperatorWithdrawErrors];
+
+export type OperatorWithdrawResponses = {
+    /**
+     * The account.
+     */
+    201: OperatorAccount;
+};
+
+export type OperatorWithdrawResponse = OperatorWithdrawResponses[keyof OperatorWithdrawResponses];
+
+export type OperatorSetPlanData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorPlan;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/plan';
+};
+
+export type OperatorSetPlanErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorSetPlanError = OperatorSetPlanErrors[keyof OperatorSetPlanErrors];
+
+export type OperatorSetPlanResponses = {
+    /**
+     * The account.
+     */
+    200: OperatorAccount;
+};
+
+export type OperatorSetPlanResponse = OperatorSetPlanResponses[keyof OperatorSetPlanResponses];
+
+export type OperatorCloseAccountData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorClosure;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/closure';
+};
+
+export type OperatorCloseAccountErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the account has one, or the request does not come from the console. Codes:
+     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorCloseAccountError = OperatorCloseAccountErrors[keyof OperatorCloseAccountErrors];
+
+export type OperatorCloseAccountResponses = {
+    /**
+     * The account is closed.
+     */
+    200: OperatorAccountClosed;
+};
+
+export type OperatorCloseAccountResponse = OperatorCloseAccountResponses[keyof OperatorCloseAccountResponses];
 
 export type OperatorCreatePasswordLinkData = {
     body?: never;

@@ -1327,6 +1327,42 @@ export const zOperatorDecision = z.strictObject({
     decision: z.enum(['approved', 'rejected'])
 });
 
+export const zOperatorPlan = z.strictObject({
+    plan: z.string().regex(/^[0-9A-Za-z_-]{1,50}$/)
+});
+
+export const zOperatorClosure = z.strictObject({
+    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zOperatorAccountClosed = z.object({
+    closed: z.literal(true)
+});
+
+export const zOperatorHistoryStep = z.object({
+    from: zTimestamp,
+    queued: z.int().gte(0),
+    finished: z.int().gte(0),
+    failed: z.int().gte(0)
+});
+
+export const zOperatorDeviceHistory = z.object({
+    device: z.string(),
+    video_seconds: z.array(z.int().gte(0))
+});
+
+export const zOperatorFailureCount = z.object({
+    code: z.string(),
+    jobs: z.int().gte(1)
+});
+
+export const zOperatorHistory = z.object({
+    period: z.enum(['day', 'week']),
+    steps: z.array(zOperatorHistoryStep),
+    devices: z.array(zOperatorDeviceHistory),
+    failures: z.array(zOperatorFailureCount)
+});
+
 export const zOperatorPerson = z.object({
     id: zConsoleUserId,
     email: z.string(),
@@ -2082,6 +2118,10 @@ export const zConsoleListCertificatesQuery = z.object({
     job_id: zJobOrPreviewId.optional()
 });
 
+export const zOperatorGetHistoryQuery = z.object({
+    period: z.enum(['day', 'week']).optional().default('day')
+});
+
 export const zOperatorListAccountsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zAccountId.optional(),
@@ -2107,6 +2147,33 @@ export const zOperatorDecidePath = z.object({
 export const zOperatorGrantBody = zOperatorGrant;
 
 export const zOperatorGrantPath = z.object({
+    id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorWithdrawBody = zOperatorGrant;
+
+export const zOperatorWithdrawPath = z.object({
+    id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorSetPlanBody = zOperatorPlan;
+
+export const zOperatorSetPlanPath = z.object({
+    id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorCloseAccountBody = zOperatorClosure;
+
+export const zOperatorCloseAccountPath = z.object({
     id: zAccountId
 });
 

@@ -3,6 +3,7 @@ import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from './orm
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
+import { type Period, readHistory } from './history.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
@@ -72,6 +73,9 @@ const aliveS = 30;
 export function operationQueries(db: Db) {
   return {
     overview: () => overview(db),
+
+    /** The last 24 hours in hours, or the last seven days in steps of six hours. */
+    history: (period: Period) => readHistory(db, period),
 
     /** Open accounts, newest first; `startingAfter` is an exclusive id. */
     async accounts(query: { limit: number; startingAfter?: string | undefined; state?: ApprovalStatus | undefined }) {

@@ -138,12 +138,24 @@ export function peopleQueries(db: Db) {
   };
 }
 
-/** Locks the account, so that of two admins who step down together one is refused, and then the person. */
-async function lock(tx: Tx, which: WhichPerson) {
+/** Locks the account, so that of two admins who step down together one is refused, and then the person. Throws as `requireAdmin`. */
+async function lock(tx: Tx, which: WhichPerson, actor: Actor) {
   if ((await lockOpenAccount(tx, which.accountId)) === null) return null;
+  await requireAdmin(tx, which.accountId, actor.user_id);
   const own = and(eq(consoleUsers.id, which.userId), eq(consoleUsers.accountId, which.accountId));
   const [person] = await tx.select().from(consoleUsers).where(own).for('update');
   return person ?? null;
+}
+
+/**
+ * Throws ReelmendError `admin_required` unless the actor is an admin still: who was removed or made a member a moment ago must
+ * not come back by a request that was under way. Runs under the lock of the account; passes the command line.
+ */
+async function requireAdmin(tx: Tx, account: string, userId: string | null | undefined): Promise<void> {
+  if (userId === null || userId === undefined) return;
+  const admin = and(eq(consoleUsers.id, userId), eq(consoleUsers.accountId, account), eq(consoleUsers.role, 'admin'));
+  const found = await tx.select({ id: consoleUsers.id }).from(consoleUsers).where(admin);
+  if (found.length === 0) throw new ReelmendError('admin_required', 'Only admins of the account may do this.');
 }
 
 /** Throws ReelmendError `last_admin` where no other person is one. Runs under the lock of the account. */
@@ -154,7 +166,7 @@ async function requireAnotherAdmin(tx: Tx, which: WhichPerson): Promise<void> {
 }
 
 async function setRole(tx: Tx, which: WhichPerson, wanted: Role, actor: Actor): Promise<PersonRecord | null> {
-  const person = await lock(tx, which);
+  const person = await lock(tx, which, actor);
   if (person === null) return null;
   if (person.role !== wanted) {
     if (person.role === 'admin') await requireAnotherAdmin(tx, which);
@@ -169,7 +181,7 @@ async function setRole(tx: Tx, which: WhichPerson, wanted: Role, actor: Actor): 
 }
 
 async function remove(tx: Tx, which: WhichPerson, actor: Actor): Promise<boolean> {
-  const person = await lock(tx, which);
+  const person = await lock(tx, which, actor);
   if (person === null) return false;
   if (person.operator) throw new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
   if (person.role === 'admin') await requireAnotherAdmin(tx, which);
@@ -183,6 +195,7 @@ async function remove(tx: Tx, which: WhichPerson, actor: Actor): Promise<boolean
 
 async function invite(tx: Tx, wanted: Invite): Promise<InvitationRecord | null> {
   if ((await lockOpenAccount(tx, wanted.accountId)) === null) return null;
+  await requireAdmin(tx, wanted.accountId, wanted.createdBy);
   const sameEmail = sql`lower(${email}) = lower(${wanted.email})`;
   await tx.delete(invitations).where(and(eq(accountId, wanted.accountId), sameEmail));
   await requireRoom(tx, wanted.accountId);

@@ -38,6 +38,9 @@ const bodies: Readonly<Record<string, unknown>> = {
   consoleTestWebhookEndpoint: { event: 'job.completed' },
   operatorDecide: { decision: 'approved' },
   operatorGrant: { credits: 1 },
+  operatorWithdraw: { credits: 1 },
+  operatorSetPlan: { plan: 'studio' },
+  operatorCloseAccount: { name: 'Nobody' },
 };
 const all = operations.filter(({ path }) => path.startsWith('/console/'));
 const allowed = (permission: Permission) => Object.entries(permissions).filter(([, its]) => its === permission).map(([id]) => id);

@@ -188,6 +188,21 @@ describe('a role', () => {
     await expectError(await guest.browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } }), 403, 'admin_required');
   });
 
+  it('that was lost while a request was under way counts: nobody comes back by it', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner, 'admin');
+    const { accountId } = owner;
+    await setRole(owner, guest.userId, 'member');
+    const actor = { user_id: guest.userId };
+    const invitation = { accountId, email: newEmail(), role: 'admin', tokenHash: Buffer.alloc(32, 9), createdBy: guest.userId } as const;
+    await expect(world.store.people.invite(invitation)).rejects.toMatchObject({ code: 'admin_required' });
+    await expect(world.store.people.setRole({ accountId, userId: guest.userId }, 'admin', actor)).rejects.toMatchObject({ code: 'admin_required' });
+    await expect(world.store.people.remove({ accountId, userId: owner.userId }, actor)).rejects.toMatchObject({ code: 'admin_required' });
+    await remove(owner, guest.userId);
+    await expect(world.store.people.invite(invitation)).rejects.toMatchObject({ code: 'admin_required' });
+    expect(await roleOf(owner)).toBe('admin');
+  });
+
   it('lets a member use jobs', async () => {
     const owner = await world.person();
     const guest = await world.member(owner);

@@ -191,3 +191,57 @@ describe('an invitation', () => {
     expect(home.complaints).toEqual([]);
   });
 });
+
+describe('an operator', () => {
+  it('withdraws credits, sets a plan, and closes an account by its name', async () => {
+    const { page, complaints } = desk;
+    const open = async (item: string) => {
+      await page.goto(`${world.url}/operator/accounts`);
+      await page.getByRole('radio', { name: 'All' }).first().click();
+      await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await open('Grant credits');
+    await page.getByRole('spinbutton', { name: 'Credits' }).fill('700');
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    await page.getByText('Granted 700 credits').first().waitFor();
+    await open('Withdraw credits');
+    await page.getByRole('spinbutton', { name: 'Credits' }).fill('200');
+    await page.getByText('The new balance is 500.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Withdraw', exact: true }).click();
+    await page.getByText('Withdrew 200 credits').first().waitFor();
+    await open('Set the plan');
+    await page.getByRole('textbox', { name: 'Plan' }).fill('studio');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('has the plan studio').first().waitFor();
+    await open('Close');
+    await page.getByRole('textbox', { name: 'Name of the account' }).fill('Analytical');
+    await page.getByRole('button', { name: 'Close the account' }).click();
+    await page.getByText('must be the name of the account').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Name of the account' }).fill('Analytical Engines');
+    await page.getByRole('button', { name: 'Close the account' }).click();
+    await page.getByText('Analytical Engines is closed.').first().waitFor();
+    await home.page.goto(`${world.url}/`);
+    await home.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect([...complaints, ...home.complaints]).toEqual([]);
+  });
+
+  it('sees the last hours and days as charts, each with its table', async () => {
+    const { page, complaints } = desk;
+    await page.goto(`${world.url}/operator`);
+    for (const title of ['Waiting jobs', 'Finished jobs', 'Failed jobs']) {
+      const chart = page.getByRole('region', { name: title });
+      await chart.getByRole('img').waitFor();
+      await chart.getByText(`${title} as a table`).click();
+      await chart.locator('details[open]').waitFor();
+    }
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('radio', { name: '7 days' }).click();
+    await page.getByRole('region', { name: 'Failed jobs' }).waitFor();
+    await screenshot(page, 'operator-history');
+    expect(complaints).toEqual([]);
+  });
+});

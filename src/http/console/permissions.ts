@@ -83,9 +83,13 @@ export const permissions: Readonly<Record<ConsoleOperationId, Permission>> = {
   consoleRevokeInvitation: 'admin',
 
   operatorGetOverview: 'operator',
+  operatorGetHistory: 'operator',
   operatorListAccounts: 'operator',
   operatorDecide: 'operator',
   operatorGrant: 'operator',
+  operatorWithdraw: 'operator',
+  operatorSetPlan: 'operator',
+  operatorCloseAccount: 'operator',
   operatorListWorkers: 'operator',
   operatorListFailures: 'operator',
   operatorCreatePasswordLink: 'operator',
