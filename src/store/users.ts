@@ -119,6 +119,8 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
         const [user] = await tx.select(visible).from(consoleUsers).where(sameEmail(text)).for('no key update');
         if (!user || user.operator === value) return user ?? null;
         await tx.update(consoleUsers).set({ operator: value }).where(eq(id, user.id));
+        // An operator of the console may have created it: none may take over another.
+        await tx.delete(passwordLinks).where(eq(passwordLinks.userId, user.id));
         const kind = value ? 'operator.added' : 'operator.removed';
         await appendEvent(tx, { accountId: user.accountId, kind, data: { user_id: user.id } });
         return { ...user, operator: value };
@@ -132,18 +134,8 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
     },
 
-    async openSession(session: { userId: string; tokenHash: Buffer; userAgent: string }): Promise<SessionRecord> {
-      const [row] = await db
-        .insert(consoleSessions)
-        .values({
-          ...session,
-          userAgent: session.userAgent.replaceAll('\0', '').slice(0, 200),
-          id: newId('sess'),
-          expiresAt: sql`now() + make_interval(days => ${sessionDays}::int)`,
-        })
-        .returning();
-      return row!;
-    },
+    /** null when the password is not the user's any more: whoever changed it has ended the sessions, this one too. */
+    openSession: (session: NewSession): Promise<SessionRecord | null> => transact(db, (tx) => openSession(tx, session)),
 
     /** The identity behind the hash of a token; null when there is no such open session. */
     async identify(tokenHash: Buffer): Promise<ConsoleIdentity | null> {
@@ -244,6 +236,25 @@ async function createAccount(tx: Tx, name: string, cipher: SecretCipher | undefi
   await tx.insert(accounts).values({ id: made, name });
   await addFirstSecret(tx, cipher, made);
   return made;
+}
+
+interface NewSession {
+  userId: string;
+  tokenHash: Buffer;
+  userAgent: string;
+  /** PHC string that the password was compared with */
+  password: string;
+}
+
+async function openSession(tx: Tx, { userId, tokenHash, userAgent, password }: NewSession): Promise<SessionRecord | null> {
+  // FOR SHARE waits for a transaction that changes the password, and lets a later one see the new session.
+  const current = and(eq(id, userId), eq(consoleUsers.password, password));
+  const users = await tx.select({ id }).from(consoleUsers).where(current).for('share');
+  if (users.length === 0) return null;
+  const session = { userId, tokenHash, id: newId('sess'), userAgent: userAgent.replaceAll('\0', '').slice(0, 200) };
+  const expiresAt = sql`now() + make_interval(days => ${sessionDays}::int)`;
+  const [row] = await tx.insert(consoleSessions).values({ ...session, expiresAt }).returning();
+  return row!;
 }
 
 /** Returns how many ended. */

@@ -104,6 +104,7 @@ describe('a link does not work any more', () => {
       ({ browser, password }) => browser.post('/console/api/password', { current_password: password, new_password: 'yet another horse' }),
     ],
     ['once the command line has reset the password', ({ userId }) => world.store.users.changePassword(userId, '$argon2id$quick$', null)],
+    ['once its owner is an operator, whom operators of the console cannot help', ({ email }) => world.store.users.setOperator(email, true)],
     ['once the account is closed', ({ accountId }) => world.store.accounts.close(accountId)],
   ];
 

@@ -13,6 +13,8 @@ const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digi
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const both = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 const stepColumn = 'From (UTC)';
+/** steps of six hours */
+const stepsOfDay = 4;
 
 export function HistoryPanel() {
   const [period, setPeriod] = useState<Period>('day');
@@ -42,7 +44,8 @@ function Charts({ history }: { history: OperatorHistory }) {
   const { period, steps, devices, failures } = history;
   const axis = steps.map(({ from }) => ({ name: both.format(new Date(from)), label: (period === 'day' ? hour : day).format(new Date(from)) }));
   const barsOf = (values: readonly number[]) => axis.map((step, index) => ({ ...step, value: values[index] ?? 0 }));
-  const jobs = { format: formatCount, columns: [stepColumn, 'Jobs'] } as const;
+  const group = period === 'day' ? 1 : stepsOfDay;
+  const jobs = { format: formatCount, columns: [stepColumn, 'Jobs'], group } as const;
   return (
     <div className="stack">
       <BarPlot title="Waiting jobs" bars={barsOf(steps.map(({ queued }) => queued))} empty="No job waited at the end of a step." {...jobs} />
@@ -61,7 +64,7 @@ function Charts({ history }: { history: OperatorHistory }) {
         </Table>
       )}
       {devices.map(({ device, video_seconds: seconds }) => (
-        <BarPlot key={device} title={`Video enhanced by ${device}`} bars={barsOf(seconds)} format={formatDuration} columns={[stepColumn, 'Video']} empty="Nothing was enhanced." />
+        <BarPlot key={device} title={`Video enhanced by ${device}`} bars={barsOf(seconds)} format={formatDuration} group={group} columns={[stepColumn, 'Video']} empty="Nothing was enhanced." />
       ))}
     </div>
   );

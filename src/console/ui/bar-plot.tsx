@@ -16,6 +16,8 @@ interface BarPlotProps {
   format: (value: number) => string;
   /** headings of the table */
   columns: readonly [string, string];
+  /** bars that share a label, such as those of a day; default 1 */
+  group?: number;
   /** says what the bars are when all of them are 0 */
   empty: string;
 }
@@ -23,14 +25,14 @@ interface BarPlotProps {
 const height = 128;
 const inset = { top: 8, right: 4, bottom: 22, left: 52 };
 
-export function BarPlot({ title, bars, format, columns, empty }: BarPlotProps) {
+export function BarPlot({ title, bars, format, columns, group = 1, empty }: BarPlotProps) {
   const [box, width] = useWidth();
   const most = Math.max(...bars.map(({ value }) => value), 0);
   const top = niceCeiling(Math.max(most, 1));
   const inner = { width: Math.max(1, width - inset.left - inset.right), height: height - inset.top - inset.bottom };
   const slot = inner.width / Math.max(1, bars.length);
   const y = (value: number) => inset.top + inner.height * (1 - value / top);
-  const labelEvery = Math.ceil(bars.length / Math.max(2, Math.floor(inner.width / 64)));
+  const labelEvery = Math.ceil(bars.length / Math.max(2, Math.floor(inner.width / 64)) / group) * group;
   const peak = bars.find(({ value }) => value === most);
   const summary = most === 0 || peak === undefined ? `${title}: ${empty}` : `${title}: at most ${format(most)}, at ${peak.name}.`;
   return (

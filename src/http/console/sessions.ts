@@ -58,9 +58,9 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
         return isRight;
       };
       if (!(await attempt(c, email, verify)) || user === null) {
-        throw new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
+        throw invalidCredentials();
       }
-      const token = await openSession(c, deps, user.id);
+      const token = await openSession(c, deps, user);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
       if (identity === null) throw new ReelmendError('internal_error', 'The new session ended immediately.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
@@ -123,12 +123,18 @@ function signUpClosed(): ReelmendError {
   return new ReelmendError('sign_up_closed', message);
 }
 
-/** Creates a session and returns its token, which only the cookie contains. */
-async function openSession(c: Context<AppEnv>, deps: WithConsole, userId: string): Promise<string> {
+/** Creates a session and returns its token, which only the cookie contains. Throws ReelmendError `invalid_credentials` if the password was changed meanwhile. */
+async function openSession(c: Context<AppEnv>, deps: WithConsole, user: { id: string; password: string }): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tokenHash = hashSessionToken(token, deps.keyPepper);
-  await deps.console.store.users.openSession({ userId, tokenHash, userAgent: c.req.header('User-Agent') ?? '' });
+  const userAgent = c.req.header('User-Agent') ?? '';
+  const session = await deps.console.store.users.openSession({ userId: user.id, tokenHash, userAgent, password: user.password });
+  if (session === null) throw invalidCredentials();
   return token;
+}
+
+function invalidCredentials(): ReelmendError {
+  return new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
 }
 
 function pricing(tier: Tier): ConsoleSession['pricing']['standard'] {
