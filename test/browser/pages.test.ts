@@ -91,7 +91,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'retention', path: () => '/secure?tab=retention', sign: '1 to 365' },
   { name: 'people', path: () => '/people', sign: 'No open invitations' },
   { name: 'settings', path: () => '/settings', sign: 'Current' },
-  { name: 'operator', path: () => '/operator', sign: 'Queued jobs' },
+  { name: 'operator', path: () => '/operator', sign: 'Video enhanced by' },
   { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Somebody else' },
   { name: 'operator-workers', path: () => '/operator/workers', sign: 'Last seen' },
   { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },
