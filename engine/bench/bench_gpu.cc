@@ -54,6 +54,10 @@ std::size_t Moved(const ShrinkKernel& k, Extent) { return Bytes(k.luma) / 2; }
 std::size_t Moved(const SceneKernel& k, Extent) { return static_cast<std::size_t>(k.cells) * sizeof(float) * 3; }
 std::size_t Moved(const TemporalKernel& k, Extent) { return Bytes(k.in) * 8; }
 std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }
+std::size_t Moved(const View<float>& cells) { return static_cast<std::size_t>(cells.width) * cells.height * sizeof(float); }
+std::size_t Moved(const CellKernel& k, Extent) { return Bytes(k.in) + Moved(k.out[0].mean) * 9 / 2; }
+std::size_t Moved(const PoolKernel& k, Extent) { return Moved(k.in[0].mean) * 9; }
+std::size_t Moved(const DebandKernel& k, Extent) { return Bytes(k.picture) * 2 + Moved(k.around[0].mean) * 9 / 2; }
 std::size_t Moved(const CurveKernel& k, Extent) {
   return static_cast<std::size_t>(k.across) * k.down * pixel::kSamplesPerTile * 2;
 }

@@ -175,6 +175,17 @@ TEST(CudaStages, DenoisingAgreesOverTimeAndAcrossCuts) {
   }
 }
 
+TEST(CudaStages, DebandingAgrees) {
+  for (const Format& format : Formats()) {
+    for (const PictureSize size : {PictureSize{97, 61}, PictureSize{64, 48}, PictureSize{9, 17}}) {
+      StageOptions o = Plain(size, format.layout, {size.width / 2 * 2 + 2, size.height / 2 * 2 + 2});
+      o.deband_threshold = 30;  // of the pattern's own contrast
+      o.working_share = size.width > 90 ? 0.6F : 1;
+      ExpectAgreement(o, format.layout, Sequence(size, format.layout, 2), std::string("deband ") + format.name, 0.005);
+    }
+  }
+}
+
 TEST(CudaStages, ContrastAgreesOverTimeAndAcrossCuts) {
   for (const PictureSize size : {PictureSize{320, 180}, PictureSize{66, 130}, PictureSize{16, 16}}) {
     for (const auto range : {pixel::Range::kLimited, pixel::Range::kFull}) {
@@ -227,6 +238,7 @@ TEST(CudaStages, AllStagesTogetherAgree) {
   o.denoise_strength = 0.4F;
   o.temporal_strength = 0.8F;
   o.noise_sigma = 1.8F;
+  o.deband_threshold = 8;
   o.contrast_strength = 0.3F;
   o.sharpen_strength = 0.2F;
   ExpectAgreement(o, layout, Sequence({98, 62}, layout, 20, 1.0), "all", 0.03);

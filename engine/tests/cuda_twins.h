@@ -110,6 +110,7 @@ class CpuTwin {
     const bool is_cut = scenes_->IsCut(image, pool_);
     cuts += is_cut ? 1 : 0;
     if (o_.denoise_strength > 0) Denoise(image, is_cut);
+    pixel::Debander(image.width(), image.height()).Run(image, o_.deband_threshold, pool_);
     if (o_.working_share < 1) Reduce(image);
     Image resized(o_.output_width, o_.output_height, {1, 1}, image.color());
     pixel::Resizer(image.width(), image.height(), image.subsampling(), image.color(), o_.output_width, o_.output_height)

@@ -5,6 +5,7 @@
 import { Command } from 'commander';
 import { remoteCommands } from './remote-commands.ts';
 import { addGroups, rootCommand, run } from './run.ts';
+import { endWithReader } from './terminal.ts';
 import { verifyCommands } from './verify-commands.ts';
 
 /** Of the command line of a checkout; hidden in the help. */
@@ -21,4 +22,5 @@ for (const name of elsewhere) {
     throw new Error(`${name} needs the engine and the service, which this package does not contain. Run it in a checkout of Reelmend: scripts/reelmend ${name}.`);
   }), { hidden: true });
 }
+endWithReader();
 await run(client, process.argv.slice(2));

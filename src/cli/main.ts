@@ -8,5 +8,6 @@ import { fileURLToPath } from 'node:url';
 
 const isService = ['start', 'serve', 'work'].includes(process.argv[2] ?? '');
 if (!isService) enableCompileCache(process.env['NODE_COMPILE_CACHE'] ?? fileURLToPath(new URL('../../.cache/node', import.meta.url)));
-const { runProgram } = await import('./program.ts');
+const [{ runProgram }, { endWithReader }] = await Promise.all([import('./program.ts'), import('./terminal.ts')]);
+if (!isService) endWithReader();
 await runProgram(process.argv.slice(2));

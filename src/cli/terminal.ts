@@ -38,6 +38,17 @@ const ofProcess: Terminal = {
   },
 };
 
+/** What a shell reports of a program that SIGPIPE ended. */
+const brokenPipe = 141;
+
+/** Ends the process without a word when the reader of its output has gone, as in `reelmend models list | head -1`. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(brokenPipe);
+  });
+}
+
 const other = new AsyncLocalStorage<Terminal>();
 
 /** The terminal of the command that runs. */

@@ -1,8 +1,10 @@
 /** The command line as a person uses it. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
@@ -47,6 +49,13 @@ describe('help', () => {
 });
 
 describe('the program on the path', () => {
+  it('ends without a word when the reader of its output has gone', async () => {
+    const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
+    const bash = ['-c', 'set -o pipefail; { "$0" models list; echo "status $?" >&2; } | true', script];
+    const { stderr } = await promisify(execFile)('bash', bash, { env: environment() }).catch((error: { stderr: string }) => error);
+    expect(stderr).toBe('status 141\n');
+  });
+
   it('shows its help, and ends with status 0', async () => {
     const { status, stdout, stderr } = await typed(['--help']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -77,6 +77,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
     temporal_ = std::make_unique<pixel::TemporalDenoiser>(width, height, subsampling);
     temporally_denoised_ = pixel::Image(width, height, subsampling, color);
   }
+  if (plan_.deband_threshold > 0) debander_ = std::make_unique<pixel::Debander>(width, height);
   const Shape in = PrepareReduction({{width, height}, subsampling, color});
   const auto [out_width, out_height] = plan_.output;
   resizer_ = std::make_unique<pixel::Resizer>(in.size.width, in.size.height, in.subsampling, in.color, out_width, out_height);
@@ -184,6 +185,10 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
   return restores_all() ? temporally_denoised_ : denoised_;
 }
 
+void PixelChain::Deband(pixel::Image& image) {
+  if (debander_) Timed(device::Stage::kDenoise, [&] { debander_->Run(image, plan_.deband_threshold, pool_); });
+}
+
 pixel::Image& PixelChain::Reduce(pixel::Image& image) {
   if (!reducer_) return image;
   Timed(device::Stage::kResize, [&] { reducer_->Run(image, working_, pool_); });
@@ -198,6 +203,7 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   if (scenes_) Timed(device::Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
   image = &Denoise(*image, is_cut);
   if (is_warm_up && !looks_back_at_the_end()) return false;
+  Deband(*image);
   image = &Reduce(*image);
   if (network_is_last_) {
     Timed(device::Stage::kResize, [&] { resizer_->Run(*image, reduced_, pool_); });

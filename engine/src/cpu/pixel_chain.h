@@ -19,7 +19,7 @@
 namespace reelmend::cpu {
 
 /// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → turn → temporal,
-/// then spatial denoising (at the source's size) → reduction to the working size → network → resize → colour → faces →
+/// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → colour → faces →
 /// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are allocated once and reused.
 ///
@@ -73,6 +73,7 @@ class PixelChain : public device::StageChain {
   void PrepareNetwork(Shape in);
   pixel::Image& Import(const AVFrame& frame);
   pixel::Image& Denoise(pixel::Image& image, bool is_cut);
+  void Deband(pixel::Image& image);
   pixel::Image& Reduce(pixel::Image& image);
   void PrepareFaces(Size in);
   std::int64_t FrameNumber(const AVFrame& frame) const;
@@ -100,6 +101,7 @@ class PixelChain : public device::StageChain {
   std::unique_ptr<pixel::SceneDetector> scenes_;    ///< only where a stage looks back in time
   std::unique_ptr<pixel::TemporalDenoiser> temporal_;
   std::unique_ptr<pixel::Denoiser> denoiser_;
+  std::unique_ptr<pixel::Debander> debander_;  ///< only for sources with blocks or bands
   std::unique_ptr<pixel::Resizer> reducer_;  ///< to the working size, where that is not the source's
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from what the network makes, where that is not the target

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "cuda/launch.h"
+#include "cuda/stage_deband.h"
 #include "cuda/stage_finish.h"
 #include "cuda/stage_import.h"
 #include "cuda/stage_network.h"
@@ -21,7 +22,7 @@ struct List {
 
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
-                        TemporalKernel, DenoiseKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
+                        TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
                         HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
@@ -37,6 +38,9 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "scene",
                                                "temporal denoise",
                                                "denoise",
+                                               "cells",
+                                               "pool",
+                                               "deband",
                                                "horizontal, first pass",
                                                "vertical, second pass",
                                                "vertical, first pass",

@@ -273,6 +273,7 @@ class CudaChain : public device::StageChain {
     o.denoise_strength = plan_.strengths.denoise;
     o.temporal_strength = plan::TemporalStrength(plan_.strengths.denoise);
     o.noise_sigma = plan_.traits.noise_sigma;
+    o.deband_threshold = plan_.deband_threshold;
     o.contrast_strength = plan_.strengths.adaptive_contrast;
     o.level_lift = plan_.level_lift;
     o.sharpen_strength = plan_.strengths.sharpen;

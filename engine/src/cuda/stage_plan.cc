@@ -39,6 +39,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   }
   if (options.tone || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
+  MakeDebanding();
   MakeContrast();
   MakeReduction();
   MakeNetwork();
@@ -70,6 +71,20 @@ void StagePlan::MakeTimeStages() {
     for (int p = 0; p < 3; ++p) {
       Plane& place = i == 0 ? history_[p].inputs[0] : i < 3 ? history_[p].once[i - 1] : history_[p].twice[i - 3];
       place = picture.planes[p];
+    }
+  }
+}
+
+void StagePlan::MakeDebanding() {
+  if (options_.deband_threshold <= 0) return;
+  for (int p = 0; p < 3; ++p) {
+    const int columns = Blocks(first_.planes[p].width, pixel::kDebandCell);
+    const int rows = Blocks(first_.planes[p].height, pixel::kDebandCell);
+    const std::vector<float> empty(static_cast<std::size_t>(columns) * rows);
+    for (CellPlanes* cells : {&cells_[p], &pooled_[p]}) {
+      for (View<float>* view : {&cells->mean, &cells->low, &cells->high}) {
+        *view = {const_cast<float*>(arena_.Send(empty)), columns, columns, rows};
+      }
     }
   }
 }
@@ -210,6 +225,32 @@ Picture StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
   return denoised;
 }
 
+/// In place.
+void StagePlan::Deband(const Picture& picture, StreamHandle stream) {
+  const Extent cells{cells_[0].mean.width, cells_[0].mean.height, 3};
+  const auto pool = [&](const CellPlanes (&in)[3], const CellPlanes (&out)[3], int reach, bool is_across) {
+    PoolKernel kernel;
+    std::copy(std::begin(in), std::end(in), std::begin(kernel.in));
+    std::copy(std::begin(out), std::end(out), std::begin(kernel.out));
+    kernel.reach = reach;
+    kernel.is_across = is_across;
+    Put(MakeCall(kernel, cells), stream);
+  };
+  for (const int reach : pixel::kDebandReach) {
+    CellKernel measure;
+    measure.in = picture;
+    std::copy(std::begin(cells_), std::end(cells_), std::begin(measure.out));
+    Put(MakeCall(measure, cells), stream);
+    pool(cells_, pooled_, reach, true);
+    pool(pooled_, cells_, reach, false);
+    DebandKernel deband;
+    deband.picture = picture;
+    std::copy(std::begin(cells_), std::end(cells_), std::begin(deband.around));
+    deband.limits = pixel::MakeDebandLimits(options_.deband_threshold * pixel::kUnitsPer8BitLevel);
+    Put(MakeCall(deband, {picture.width(), picture.height(), 3}), stream);
+  }
+}
+
 /// From the denoised source up to and into the network; without one, to the output's size.
 void StagePlan::Enlarge(const Picture& working, int index, StreamHandle stream) {
   Slot& slot = slots_[index];
@@ -277,6 +318,7 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
     constexpr std::size_t kBytes = sizeof(TemporalState);
     device_->CopyAsync({kept, kBytes, state_, kBytes, kBytes, 1}, stream);
   }
+  if (options_.deband_threshold > 0) Deband(working, stream);
   if (reduce_) {
     reduce_->Run(working, reduced_, stream);
     working = reduced_;

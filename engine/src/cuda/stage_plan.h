@@ -30,6 +30,7 @@ struct StageOptions {
   float temporal_strength = 0;
   float denoise_strength = 0;
   float noise_sigma = 0;  ///< in 8-bit levels
+  float deband_threshold = 0;  ///< in 8-bit levels; 0: no debanding
   float contrast_strength = 0;
   pixel::LevelLift level_lift;
   float sharpen_strength = 0;
@@ -84,6 +85,7 @@ class StagePlan {
     TemporalState* state = nullptr;  ///< as it was for this picture
   };
   void MakeTimeStages();
+  void MakeDebanding();
   void MakeReduction();
   void MakeNetwork();
   void MakeSlots();
@@ -92,6 +94,7 @@ class StagePlan {
   LumaReader ReaderOf(const Picture& picture) const;
   void Put(const KernelCall& call, StreamHandle stream) { device_->Launch(call, stream); }
   Picture Denoise(const Picture* picture, StreamHandle stream);
+  void Deband(const Picture& picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
   void Enlarge(const Picture& working, int slot, StreamHandle stream);
   /// Whether the network makes all planes, without subsampling; else only luma, and chroma bypasses it.
@@ -110,6 +113,8 @@ class StagePlan {
   const pixel::ToneTables* tone_tables_ = nullptr;
   TemporalHistory history_[3];
   bool denoises_ = false;
+  CellPlanes cells_[3];   ///< of the planes of first_; only where the plan debands
+  CellPlanes pooled_[3];
   TemporalState* state_ = nullptr;
   float* thumbnails_ = nullptr;
   ShrinkKernel shrink_;

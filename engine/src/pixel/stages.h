@@ -86,6 +86,20 @@ class Denoiser {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Smooths what a coarse quantiser made of flat areas, blocks and bands, and leaves edges and texture (Note [Method] in
+/// deband.cc). In place on all planes.
+class Debander {
+ public:
+  Debander(int width, int height);
+  ~Debander();
+  /// `threshold` in 8-bit levels: samples that differ from the mean around them by as much stay; 0: all do.
+  void Run(Image& image, float threshold, ThreadPool& pool);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Contrast-adaptive sharpening of luma (after AMD FidelityFX CAS): never leaves the range of the 3×3
 /// neighbourhood, so edges get no halos. Chroma is copied.
 class Sharpener {

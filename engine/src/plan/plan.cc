@@ -224,6 +224,15 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
           Resolve(options.adaptive_contrast, contrast), Resolve(options.face_restoration, faces)};
 }
 
+float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits) {
+  constexpr float kShare = 0.45F;
+  constexpr float kSeenFrom = 1;   // compression error
+  constexpr float kLargest = 6;    // more would take texture for bands
+  const float error = DamageToDescribe(traits).compression_error;
+  if (error < kSeenFrom) return 0;
+  return std::min(kLargest, kShare * error) * std::min(1.0F, 2 * Resolve(options.denoise, 1));
+}
+
 pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTraits& traits, float strength) {
   pixel::LevelLift lift{0, traits.levels.levels, traits.levels.bars, false};
   if (strength <= 0 || pixel::LevelGain(lift.video) <= 1) return lift;
@@ -324,6 +333,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
                            RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
+  plan.deband_threshold = ChooseDebanding(options, plan.traits);
   plan.level_lift = ChooseLevelLift(options, plan.traits, plan.strengths.adaptive_contrast);
   PlanNetwork(options, {first->width, first->height}, device, plan);
   PlanFaces(options, plan);

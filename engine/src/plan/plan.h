@@ -48,6 +48,7 @@ struct Plan {
   RestorationChoice restoration;  ///< what the source's damage asks for
   float working_share = 1;        ///< of the source's size per axis, Note [Working size]
   Strengths strengths;
+  float deband_threshold = 0;          ///< of the debanding, in 8-bit levels
   pixel::LevelLift level_lift;         ///< of the adaptive contrast
   AVRational time_base = {1, 90'000};  ///< of the output's video
   AVRational frame_rate = {25, 1};     ///< average; 25 when the source's is unknown or absurd
@@ -87,6 +88,13 @@ struct Plan {
 /// photographs 7 % have levels that are spread at all, most of them by less than a fifth of the most; a stop lighter 0.5
 /// %; 1.5 stops darker 19 %.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
+
+/// Note [Debanding]
+/// Threshold of the debanding in 8-bit levels, 0: none. A coarse quantiser leaves blocks and bands where the picture is flat,
+/// and there they are seen most; networks, which look around for a few samples only, keep them. The threshold is 0.45 of the
+/// compression error that the stream or the pictures tell, whichever is larger; nothing below an error of 1 level. A fixed
+/// strength of `denoise` below 0.5 takes the share of it. Part of the denoising: `denoise` off turns it off.
+float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits);
 
 /// How far the levels move, for the strength of the adaptive contrast that was chosen.
 pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTraits& traits, float strength);
