@@ -85,11 +85,13 @@ CREATE TABLE console_users (
   id text NOT NULL,
   operator boolean NOT NULL DEFAULT false,
   password text NOT NULL,
+  role text NOT NULL DEFAULT 'admin'::text,
   CONSTRAINT console_users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT console_users_email_check CHECK (((length(email) >= 3) AND (length(email) <= 254))),
   CONSTRAINT console_users_id_check CHECK ((id ~ '^user_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT console_users_password_check CHECK ((password ~~ '$argon2id$%'::text)),
-  CONSTRAINT console_users_pkey PRIMARY KEY (id)
+  CONSTRAINT console_users_pkey PRIMARY KEY (id),
+  CONSTRAINT console_users_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text])))
 );
 CREATE INDEX console_users_account ON public.console_users USING btree (account_id);
 CREATE UNIQUE INDEX console_users_email ON public.console_users USING btree (lower(email));
@@ -122,6 +124,28 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 CREATE INDEX idempotency_keys_job ON public.idempotency_keys USING btree (job_id);
+
+CREATE TABLE invitations (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  created_by text,
+  email text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  role text NOT NULL,
+  token_hash bytea NOT NULL,
+  CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT invitations_created_by_fkey FOREIGN KEY (created_by) REFERENCES console_users(id) ON DELETE CASCADE,
+  CONSTRAINT invitations_email_check CHECK (((length(email) >= 3) AND (length(email) <= 254))),
+  CONSTRAINT invitations_id_check CHECK ((id ~ '^inv_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT invitations_pkey PRIMARY KEY (id),
+  CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text]))),
+  CONSTRAINT invitations_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT invitations_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX invitations_account ON public.invitations USING btree (account_id, id DESC);
+CREATE INDEX invitations_created_by ON public.invitations USING btree (created_by);
+CREATE UNIQUE INDEX invitations_email ON public.invitations USING btree (account_id, lower(email));
 
 CREATE TABLE job_events (
   account_id text NOT NULL,
@@ -223,6 +247,7 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
+CREATE INDEX jobs_finished ON public.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
 CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NULL));
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
@@ -307,12 +332,31 @@ CREATE TABLE objects (
 CREATE INDEX objects_of_job ON public.objects USING btree (job_id);
 CREATE INDEX objects_present ON public.objects USING btree (job_id) WHERE (state <> 'destroyed'::text);
 
+CREATE TABLE password_links (
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone NOT NULL,
+  token_hash bytea NOT NULL,
+  user_id text NOT NULL,
+  CONSTRAINT password_links_pkey PRIMARY KEY (user_id),
+  CONSTRAINT password_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT password_links_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT password_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES console_users(id) ON DELETE CASCADE
+);
+
 CREATE UNLOGGED TABLE rate_limits (
   at double precision NOT NULL,
   class text NOT NULL,
   subject text NOT NULL,
   tat double precision NOT NULL,
   CONSTRAINT rate_limits_pkey PRIMARY KEY (subject, class)
+);
+
+CREATE TABLE recovery_codes (
+  code_hash bytea NOT NULL,
+  user_id text NOT NULL,
+  CONSTRAINT recovery_codes_code_hash_check CHECK ((octet_length(code_hash) = 32)),
+  CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, code_hash),
+  CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES two_factor(user_id) ON DELETE CASCADE
 );
 
 CREATE TABLE request_log (
@@ -392,6 +436,16 @@ CREATE TABLE signing_keys (
 CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree ((true)) WHERE (retired_at IS NULL);
 CREATE TRIGGER signing_keys_change BEFORE UPDATE ON public.signing_keys FOR EACH ROW EXECUTE FUNCTION signing_keys_kept();
 CREATE TRIGGER signing_keys_immutable BEFORE DELETE OR TRUNCATE ON public.signing_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE two_factor (
+  confirmed_at timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  last_step bigint NOT NULL DEFAULT 0,
+  secret bytea NOT NULL,
+  user_id text NOT NULL,
+  CONSTRAINT two_factor_pkey PRIMARY KEY (user_id),
+  CONSTRAINT two_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES console_users(id) ON DELETE CASCADE
+);
 
 CREATE TABLE uploads (
   account_id text NOT NULL,

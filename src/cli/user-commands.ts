@@ -1,9 +1,12 @@
 /** `reelmend users …` and `reelmend operators …`: users of the console. */
 import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { zEmail } from '../contract/zod.gen.ts';
+import type { Config } from '../app/config.ts';
+import { generateLinkToken, hashLinkToken, invitationDays, linkUrl, passwordLinkMinutes } from '../domain/one-time-link.ts';
 import { createPasswords } from '../domain/passwords.ts';
+import { type Role, roles } from '../domain/roles.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
 import { known, type Opened, withStore } from './with-store.ts';
@@ -14,6 +17,7 @@ import { terminal } from './terminal.ts';
 const shortestPassword = 12;
 const longestPassword = 200;
 const passwordStdin = '--password-stdin';
+const roleText = 'member: jobs, previews, uploads; admin: also keys, webhooks, retention and people';
 
 interface PasswordOptions {
   passwordStdin?: boolean;
@@ -86,6 +90,60 @@ async function resetPassword(email: string, options: PasswordOptions): Promise<v
   });
 }
 
+/** Prints a link with which the user sets a new password; it replaces the previous one. */
+async function passwordLink(email: string): Promise<void> {
+  await withStore(async ({ store, config, secrets }) => {
+    const { id } = known(await store.users.byEmail(email), 'user', email);
+    const token = generateLinkToken();
+    const { expiresAt } = known(await store.passwordLinks.create(id, hashLinkToken('password', token, secrets.keyPepper)), 'user', email);
+    show({ id, email, url: linkUrl(publicUrlOf(config), 'password', token), expiresAt });
+  });
+}
+
+/** For a user who lost the authenticator app and the recovery codes. */
+async function resetTwoFactor(email: string): Promise<void> {
+  await withStore(async ({ store }) => {
+    const { id } = known(await store.users.byEmail(email), 'user', email);
+    if (!known(await store.twoFactor.reset(id), 'user', email)) throw new Error(`${email} has no second factor.`);
+    show({ id, email, twoFactor: false });
+  });
+}
+
+/** Prints a link with which a further person joins an account. */
+async function invite(accountId: string, email: string, { role }: { role: Role }): Promise<void> {
+  requireEmail(email);
+  await withStore(async ({ store, config, secrets }) => {
+    const token = generateLinkToken();
+    const tokenHash = hashLinkToken('invitation', token, secrets.keyPepper);
+    const made = await store.people.invite({ accountId, email, role, tokenHash, createdBy: null });
+    const { id, expiresAt } = known(made, 'open account', accountId);
+    show({ id, email, role, url: linkUrl(publicUrlOf(config), 'invitation', token), expiresAt });
+  });
+}
+
+async function setRole(email: string, role: Role): Promise<void> {
+  await withStore(async ({ store }) => {
+    const { id, accountId } = known(await store.users.byEmail(email), 'user', email);
+    show(known(await store.people.setRole({ accountId, userId: id }, role, {}), 'user', email));
+  });
+}
+
+async function removeUser(email: string): Promise<void> {
+  await withStore(async ({ store }) => {
+    const { id, accountId, operator } = known(await store.users.byEmail(email), 'user', email);
+    if (operator) throw new Error(`${email} is an operator; use operators remove first.`);
+    if (!(await store.people.remove({ accountId, userId: id }, {}))) throw new Error(`There is no user ${email}.`);
+    show({ id, email, removed: true });
+  });
+}
+
+/** Without REELMEND_PUBLIC_URL: the address at which a service with this configuration listens. */
+function publicUrlOf({ publicUrl, host, port }: Config): string {
+  if (publicUrl !== undefined) return publicUrl;
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
 export function userCommands(): Command {
   const users = new Command('users').description('manage the users of the console');
   users
@@ -105,6 +163,34 @@ export function userCommands(): Command {
     .argument('<email>', 'email address that the user signs in with')
     .option(passwordStdin, 'read the password from standard input; otherwise one is generated')
     .action(resetPassword);
+  users
+    .command('password-link')
+    .description(`print a link with which the user sets a new password; it works once, for ${passwordLinkMinutes} minutes`)
+    .argument('<email>', 'email address that the user signs in with')
+    .action(passwordLink);
+  users
+    .command('reset-two-factor')
+    .description('disable the second factor of a user who lost it, and end the sessions of the user')
+    .argument('<email>', 'email address that the user signs in with')
+    .action(resetTwoFactor);
+  users
+    .command('invite')
+    .description(`print a link with which a further person joins an account; it works once, for ${invitationDays} days`)
+    .argument('<account>', 'id, acct_…')
+    .argument('<email>', 'email address that the person will sign in with')
+    .addOption(new Option('--role <role>', roleText).choices(roles).default('member'))
+    .action(invite);
+  users
+    .command('set-role')
+    .description('change what a user may do in the account')
+    .argument('<email>', 'email address that the user signs in with')
+    .addArgument(new Argument('<role>', roleText).choices(roles))
+    .action(setRole);
+  users
+    .command('remove')
+    .description('delete a user and end the sessions; the account stays')
+    .argument('<email>', 'email address that the user signs in with')
+    .action(removeUser);
   return users;
 }
 

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountClosed, zOperatorAccountList, zOperatorCloseAccountBody, zOperatorCloseAccountPath, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGetHistoryQuery, zOperatorGrantBody, zOperatorGrantPath, zOperatorHistory, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorSetPlanBody, zOperatorSetPlanPath, zOperatorTwoFactorReset, zOperatorWithdrawBody, zOperatorWithdrawPath, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -1724,6 +1724,302 @@ export const consoleChangePasswordRoute = createRoute({
     }
 });
 
+export const consoleUsePasswordLinkRoute = createRoute({
+    operationId: 'consoleUsePasswordLink',
+    method: 'post',
+    path: '/console/api/password-link',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleUsePasswordLinkBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleUsePasswordLink 200',
+            content: { 'application/json': { schema: zConsolePasswordLinkUsed } }
+        },
+        400: {
+            description: 'consoleUsePasswordLink 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleUsePasswordLink 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleUsePasswordLink 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleUsePasswordLink 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleUsePasswordLink 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleUsePasswordLink 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleUsePasswordLink 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetTwoFactorRoute = createRoute({
+    operationId: 'consoleGetTwoFactor',
+    method: 'get',
+    path: '/console/api/two-factor',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleGetTwoFactor 200',
+            content: { 'application/json': { schema: zConsoleTwoFactor } }
+        },
+        401: {
+            description: 'consoleGetTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleBeginTwoFactorRoute = createRoute({
+    operationId: 'consoleBeginTwoFactor',
+    method: 'post',
+    path: '/console/api/two-factor',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleBeginTwoFactorBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleBeginTwoFactor 201',
+            content: { 'application/json': { schema: zConsoleTwoFactorEnrolment } }
+        },
+        400: {
+            description: 'consoleBeginTwoFactor 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleBeginTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleBeginTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleBeginTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleBeginTwoFactor 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleBeginTwoFactor 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleBeginTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleBeginTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleBeginTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleConfirmTwoFactorRoute = createRoute({
+    operationId: 'consoleConfirmTwoFactor',
+    method: 'post',
+    path: '/console/api/two-factor/confirmation',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleConfirmTwoFactorBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleConfirmTwoFactor 200',
+            content: { 'application/json': { schema: zConsoleRecoveryCodes } }
+        },
+        400: {
+            description: 'consoleConfirmTwoFactor 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleConfirmTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleConfirmTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleConfirmTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleConfirmTwoFactor 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleConfirmTwoFactor 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleConfirmTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleConfirmTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleConfirmTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleReplaceRecoveryCodesRoute = createRoute({
+    operationId: 'consoleReplaceRecoveryCodes',
+    method: 'post',
+    path: '/console/api/two-factor/recovery-codes',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleReplaceRecoveryCodesBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleReplaceRecoveryCodes 201',
+            content: { 'application/json': { schema: zConsoleRecoveryCodes } }
+        },
+        400: {
+            description: 'consoleReplaceRecoveryCodes 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleReplaceRecoveryCodes 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleReplaceRecoveryCodes 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleReplaceRecoveryCodes 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleReplaceRecoveryCodes 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleReplaceRecoveryCodes 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleReplaceRecoveryCodes 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleReplaceRecoveryCodes 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleReplaceRecoveryCodes 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleDisableTwoFactorRoute = createRoute({
+    operationId: 'consoleDisableTwoFactor',
+    method: 'post',
+    path: '/console/api/two-factor/removal',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleDisableTwoFactorBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleDisableTwoFactor 200',
+            content: { 'application/json': { schema: zConsoleTwoFactor } }
+        },
+        400: {
+            description: 'consoleDisableTwoFactor 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleDisableTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleDisableTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleDisableTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleDisableTwoFactor 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleDisableTwoFactor 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleDisableTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleDisableTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleDisableTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const consoleEndOtherSessionsRoute = createRoute({
     operationId: 'consoleEndOtherSessions',
     method: 'delete',
@@ -1879,6 +2175,371 @@ export const consoleUpdateAccountRoute = createRoute({
         },
         503: {
             description: 'consoleUpdateAccount 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListPeopleRoute = createRoute({
+    operationId: 'consoleListPeople',
+    method: 'get',
+    path: '/console/api/people',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListPeopleQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListPeople 200',
+            content: { 'application/json': { schema: zConsolePersonList } }
+        },
+        400: {
+            description: 'consoleListPeople 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListPeople 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListPeople 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListPeople 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListPeople 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRemovePersonRoute = createRoute({
+    operationId: 'consoleRemovePerson',
+    method: 'delete',
+    path: '/console/api/people/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRemovePersonPath
+    },
+    responses: {
+        200: {
+            description: 'consoleRemovePerson 200',
+            content: { 'application/json': { schema: zConsoleRemoved } }
+        },
+        401: {
+            description: 'consoleRemovePerson 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRemovePerson 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRemovePerson 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleRemovePerson 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRemovePerson 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRemovePerson 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRemovePerson 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleChangeRoleRoute = createRoute({
+    operationId: 'consoleChangeRole',
+    method: 'patch',
+    path: '/console/api/people/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleChangeRolePath,
+        body: {
+            content: { 'application/json': { schema: zConsoleChangeRoleBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleChangeRole 200',
+            content: { 'application/json': { schema: zConsolePerson } }
+        },
+        400: {
+            description: 'consoleChangeRole 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleChangeRole 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleChangeRole 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleChangeRole 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleChangeRole 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleChangeRole 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleChangeRole 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleChangeRole 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleChangeRole 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleChangeRole 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListInvitationsRoute = createRoute({
+    operationId: 'consoleListInvitations',
+    method: 'get',
+    path: '/console/api/invitations',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListInvitationsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListInvitations 200',
+            content: { 'application/json': { schema: zConsoleInvitationList } }
+        },
+        400: {
+            description: 'consoleListInvitations 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListInvitations 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListInvitations 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListInvitations 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListInvitations 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleInviteRoute = createRoute({
+    operationId: 'consoleInvite',
+    method: 'post',
+    path: '/console/api/invitations',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleInviteBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleInvite 201',
+            content: { 'application/json': { schema: zConsoleNewInvitation } }
+        },
+        400: {
+            description: 'consoleInvite 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleInvite 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleInvite 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleInvite 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleInvite 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleInvite 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleInvite 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleInvite 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleInvite 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRevokeInvitationRoute = createRoute({
+    operationId: 'consoleRevokeInvitation',
+    method: 'delete',
+    path: '/console/api/invitations/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRevokeInvitationPath
+    },
+    responses: {
+        200: {
+            description: 'consoleRevokeInvitation 200',
+            content: { 'application/json': { schema: zConsoleRemoved } }
+        },
+        401: {
+            description: 'consoleRevokeInvitation 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRevokeInvitation 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRevokeInvitation 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRevokeInvitation 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRevokeInvitation 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRevokeInvitation 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetInvitationRoute = createRoute({
+    operationId: 'consoleGetInvitation',
+    method: 'post',
+    path: '/console/api/invitation-lookup',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleGetInvitationBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleGetInvitation 200',
+            content: { 'application/json': { schema: zConsoleInvitationDetail } }
+        },
+        400: {
+            description: 'consoleGetInvitation 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleGetInvitation 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleGetInvitation 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleGetInvitation 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetInvitation 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetInvitation 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetInvitation 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleAcceptInvitationRoute = createRoute({
+    operationId: 'consoleAcceptInvitation',
+    method: 'post',
+    path: '/console/api/invitation-acceptance',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleAcceptInvitationBody } },
+            required: true
+        }
+    },
+    responses: {
+        202: {
+            description: 'consoleAcceptInvitation 202',
+            content: { 'application/json': { schema: zConsoleSignUpResult } }
+        },
+        400: {
+            description: 'consoleAcceptInvitation 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleAcceptInvitation 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleAcceptInvitation 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleAcceptInvitation 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleAcceptInvitation 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleAcceptInvitation 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleAcceptInvitation 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -2776,6 +3437,10 @@ export const consoleGetWebhookSecretRoute = createRoute({
             description: 'consoleGetWebhookSecret 401',
             content: { 'application/json': { schema: zError } }
         },
+        403: {
+            description: 'consoleGetWebhookSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
         429: {
             description: 'consoleGetWebhookSecret 429',
             content: { 'application/json': { schema: zError } }
@@ -3582,6 +4247,46 @@ export const operatorGetOverviewRoute = createRoute({
     }
 });
 
+export const operatorGetHistoryRoute = createRoute({
+    operationId: 'operatorGetHistory',
+    method: 'get',
+    path: '/console/api/operator/history',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zOperatorGetHistoryQuery, {})
+    },
+    responses: {
+        200: {
+            description: 'operatorGetHistory 200',
+            content: { 'application/json': { schema: zOperatorHistory } }
+        },
+        400: {
+            description: 'operatorGetHistory 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorGetHistory 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorGetHistory 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorGetHistory 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorGetHistory 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorGetHistory 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const operatorListAccountsRoute = createRoute({
     operationId: 'operatorListAccounts',
     method: 'get',
@@ -3734,6 +4439,262 @@ export const operatorGrantRoute = createRoute({
     }
 });
 
+export const operatorWithdrawRoute = createRoute({
+    operationId: 'operatorWithdraw',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/withdrawals',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorWithdrawPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorWithdrawBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'operatorWithdraw 201',
+            content: { 'application/json': { schema: zOperatorAccount } }
+        },
+        400: {
+            description: 'operatorWithdraw 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorWithdraw 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        402: {
+            description: 'operatorWithdraw 402',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorWithdraw 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorWithdraw 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorWithdraw 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorWithdraw 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorWithdraw 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorWithdraw 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorWithdraw 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorSetPlanRoute = createRoute({
+    operationId: 'operatorSetPlan',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/plan',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorSetPlanPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorSetPlanBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'operatorSetPlan 200',
+            content: { 'application/json': { schema: zOperatorAccount } }
+        },
+        400: {
+            description: 'operatorSetPlan 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorSetPlan 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorSetPlan 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorSetPlan 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorSetPlan 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorSetPlan 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorSetPlan 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorSetPlan 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorSetPlan 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorCloseAccountRoute = createRoute({
+    operationId: 'operatorCloseAccount',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/closure',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorCloseAccountPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorCloseAccountBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'operatorCloseAccount 200',
+            content: { 'application/json': { schema: zOperatorAccountClosed } }
+        },
+        400: {
+            description: 'operatorCloseAccount 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorCloseAccount 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorCloseAccount 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorCloseAccount 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorCloseAccount 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorCloseAccount 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorCloseAccount 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorCloseAccount 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorCloseAccount 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorCreatePasswordLinkRoute = createRoute({
+    operationId: 'operatorCreatePasswordLink',
+    method: 'post',
+    path: '/console/api/operator/people/{id}/password-link',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorCreatePasswordLinkPath
+    },
+    responses: {
+        201: {
+            description: 'operatorCreatePasswordLink 201',
+            content: { 'application/json': { schema: zOperatorPasswordLink } }
+        },
+        401: {
+            description: 'operatorCreatePasswordLink 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorCreatePasswordLink 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorCreatePasswordLink 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorCreatePasswordLink 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorCreatePasswordLink 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorCreatePasswordLink 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorResetTwoFactorRoute = createRoute({
+    operationId: 'operatorResetTwoFactor',
+    method: 'post',
+    path: '/console/api/operator/people/{id}/two-factor-reset',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorResetTwoFactorPath
+    },
+    responses: {
+        200: {
+            description: 'operatorResetTwoFactor 200',
+            content: { 'application/json': { schema: zOperatorTwoFactorReset } }
+        },
+        401: {
+            description: 'operatorResetTwoFactor 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorResetTwoFactor 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorResetTwoFactor 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'operatorResetTwoFactor 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorResetTwoFactor 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorResetTwoFactor 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorResetTwoFactor 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const operatorListWorkersRoute = createRoute({
     operationId: 'operatorListWorkers',
     method: 'get',
@@ -3857,10 +4818,24 @@ export const routes = {
     consoleSignOut: consoleSignOutRoute,
     consoleGetSession: consoleGetSessionRoute,
     consoleChangePassword: consoleChangePasswordRoute,
+    consoleUsePasswordLink: consoleUsePasswordLinkRoute,
+    consoleGetTwoFactor: consoleGetTwoFactorRoute,
+    consoleBeginTwoFactor: consoleBeginTwoFactorRoute,
+    consoleConfirmTwoFactor: consoleConfirmTwoFactorRoute,
+    consoleReplaceRecoveryCodes: consoleReplaceRecoveryCodesRoute,
+    consoleDisableTwoFactor: consoleDisableTwoFactorRoute,
     consoleEndOtherSessions: consoleEndOtherSessionsRoute,
     consoleListSessions: consoleListSessionsRoute,
     consoleEndSession: consoleEndSessionRoute,
     consoleUpdateAccount: consoleUpdateAccountRoute,
+    consoleListPeople: consoleListPeopleRoute,
+    consoleRemovePerson: consoleRemovePersonRoute,
+    consoleChangeRole: consoleChangeRoleRoute,
+    consoleListInvitations: consoleListInvitationsRoute,
+    consoleInvite: consoleInviteRoute,
+    consoleRevokeInvitation: consoleRevokeInvitationRoute,
+    consoleGetInvitation: consoleGetInvitationRoute,
+    consoleAcceptInvitation: consoleAcceptInvitationRoute,
     consoleListKeys: consoleListKeysRoute,
     consoleCreateKey: consoleCreateKeyRoute,
     consoleRevokeKey: consoleRevokeKeyRoute,
@@ -3901,9 +4876,15 @@ export const routes = {
     consoleExportAuditLog: consoleExportAuditLogRoute,
     consoleListCertificates: consoleListCertificatesRoute,
     operatorGetOverview: operatorGetOverviewRoute,
+    operatorGetHistory: operatorGetHistoryRoute,
     operatorListAccounts: operatorListAccountsRoute,
     operatorDecide: operatorDecideRoute,
     operatorGrant: operatorGrantRoute,
+    operatorWithdraw: operatorWithdrawRoute,
+    operatorSetPlan: operatorSetPlanRoute,
+    operatorCloseAccount: operatorCloseAccountRoute,
+    operatorCreatePasswordLink: operatorCreatePasswordLinkRoute,
+    operatorResetTwoFactor: operatorResetTwoFactorRoute,
     operatorListWorkers: operatorListWorkersRoute,
     operatorListFailures: operatorListFailuresRoute
 };

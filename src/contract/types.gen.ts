@@ -1372,6 +1372,7 @@ export type ConsoleCredentials = {
      * The password.
      */
     password: string;
+    code?: ConsoleCode;
 };
 
 export type ConsolePasswordChange = {
@@ -1395,6 +1396,7 @@ export type ConsoleUser = {
      * Whether the user can open the operator pages.
      */
     operator: boolean;
+    role: Role;
     created_at: Timestamp;
 };
 
@@ -1510,6 +1512,178 @@ export type ConsoleSessionList = {
      * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
+};
+
+export type ConsolePasswordLinkInput = {
+    /**
+     * The part of the link after `#`.
+     */
+    token: string;
+    /**
+     * At least 12 characters.
+     */
+    new_password: string;
+};
+
+export type ConsolePasswordLinkUsed = {
+    changed: true;
+};
+
+/**
+ * Six digits of the authenticator app, or a recovery code. Spaces and hyphens do not count.
+ */
+export type ConsoleCode = string;
+
+export type ConsolePasswordProof = {
+    /**
+     * The password.
+     */
+    password: string;
+};
+
+export type ConsoleCodeProof = {
+    code: ConsoleCode;
+};
+
+export type ConsoleFullProof = {
+    /**
+     * The password.
+     */
+    password: string;
+    code: ConsoleCode;
+};
+
+export type ConsoleTwoFactor = {
+    /**
+     * Whether sign-in asks for a code.
+     */
+    enabled: boolean;
+    enabled_at: Timestamp | null;
+    recovery_codes_left: number;
+};
+
+export type ConsoleTwoFactorEnrolment = {
+    /**
+     * The secret in base32 (RFC 4648), for typing. It is shown only once.
+     */
+    secret: string;
+    /**
+     * The same for a QR code.
+     */
+    uri: string;
+};
+
+export type ConsoleRecoveryCodes = {
+    /**
+     * Ten codes. They are shown only once.
+     */
+    recovery_codes: Array<string>;
+};
+
+/**
+ * What a user may do in the account. `member`: jobs, previews, uploads, and reading. `admin`: also keys, webhooks,
+ * retention and people.
+ *
+ */
+export type Role = 'admin' | 'member';
+
+export type ConsoleInvitationId = string;
+
+export type ConsolePerson = {
+    id: ConsoleUserId;
+    /**
+     * The email as entered at sign-up.
+     */
+    email: string;
+    role: Role;
+    /**
+     * Whether the user can open the operator pages.
+     */
+    operator: boolean;
+    /**
+     * Whether the user signs in with a second factor.
+     */
+    two_factor: boolean;
+    created_at: Timestamp;
+};
+
+export type ConsolePersonList = {
+    data: Array<ConsolePerson>;
+    has_more: boolean;
+    next_cursor: ConsoleUserId | null;
+};
+
+export type ConsoleRoleChange = {
+    role: Role;
+};
+
+export type ConsoleRemoved = {
+    removed: true;
+};
+
+export type ConsoleInvitation = {
+    id: ConsoleInvitationId;
+    /**
+     * Whom the invitation is for.
+     */
+    email: string;
+    role: Role;
+    /**
+     * The admin who created it; null for the command line.
+     */
+    created_by: ConsoleUserId | null;
+    created_at: Timestamp;
+    expires_at: Timestamp;
+};
+
+export type ConsoleInvitationList = {
+    data: Array<ConsoleInvitation>;
+    has_more: boolean;
+    next_cursor: ConsoleInvitationId | null;
+};
+
+export type ConsoleInvitationInput = {
+    email: Email;
+    role: Role;
+};
+
+export type ConsoleNewInvitation = {
+    invitation: ConsoleInvitation;
+    /**
+     * The link. It is shown only once; give it to nobody but that person.
+     */
+    url: string;
+};
+
+export type ConsoleInvitationToken = {
+    /**
+     * The part of the link after `#`.
+     */
+    token: string;
+};
+
+export type ConsoleInvitationDetail = {
+    /**
+     * Name of the account.
+     */
+    account_name: string;
+    /**
+     * The email that the person will sign in with.
+     */
+    email: string;
+    role: Role;
+    expires_at: Timestamp;
+};
+
+export type ConsoleInvitationAcceptance = {
+    /**
+     * The part of the link after `#`.
+     */
+    token: string;
+    /**
+     * At least 12 characters.
+     */
+    password: string;
 };
 
 export type ConsoleSessionsEnded = {
@@ -2080,6 +2254,10 @@ export type OperatorAccount = {
      */
     emails: Array<string>;
     /**
+     * The account's users.
+     */
+    people: Array<OperatorPerson>;
+    /**
      * Number of active keys.
      */
     active_keys: number;
@@ -2104,9 +2282,110 @@ export type OperatorDecision = {
     decision: 'approved' | 'rejected';
 };
 
+export type OperatorPlan = {
+    /**
+     * Letters, digits, `-` and `_`.
+     */
+    plan: string;
+};
+
+export type OperatorClosure = {
+    /**
+     * The name of the account, exactly.
+     */
+    name: string;
+};
+
+export type OperatorAccountClosed = {
+    closed: true;
+};
+
+export type OperatorHistory = {
+    period: 'day' | 'week';
+    /**
+     * Oldest first; the last one is not over.
+     */
+    steps: Array<OperatorHistoryStep>;
+    devices: Array<OperatorDeviceHistory>;
+    /**
+     * Most frequent first.
+     */
+    failures: Array<OperatorFailureCount>;
+};
+
+export type OperatorHistoryStep = {
+    /**
+     * Where the step begins.
+     */
+    from: Timestamp;
+    /**
+     * Jobs that waited at the end of the step, or that wait now.
+     */
+    queued: number;
+    /**
+     * Jobs that finished in the step.
+     */
+    finished: number;
+    /**
+     * Jobs that failed in the step.
+     */
+    failed: number;
+};
+
+export type OperatorDeviceHistory = {
+    /**
+     * The device as jobs name it.
+     */
+    device: string;
+    /**
+     * Seconds of video of the jobs that finished, for each step.
+     */
+    video_seconds: Array<number>;
+};
+
+export type OperatorFailureCount = {
+    /**
+     * The error code of the jobs.
+     */
+    code: string;
+    /**
+     * Number of failed jobs.
+     */
+    jobs: number;
+};
+
+export type OperatorPerson = {
+    id: ConsoleUserId;
+    /**
+     * The email as entered at sign-up.
+     */
+    email: string;
+    role: Role;
+    /**
+     * Whether the user can open the operator pages.
+     */
+    operator: boolean;
+    /**
+     * Whether the user signs in with a second factor.
+     */
+    two_factor: boolean;
+};
+
+export type OperatorPasswordLink = {
+    /**
+     * The link. It is shown only once; give it to nobody but that person.
+     */
+    url: string;
+    expires_at: Timestamp;
+};
+
+export type OperatorTwoFactorReset = {
+    reset: true;
+};
+
 export type OperatorGrant = {
     /**
-     * Live credits to add. One credit is one US cent.
+     * Live credits. One credit is one US cent.
      */
     credits: number;
     /**
@@ -2348,7 +2627,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'operator_protected' | 'admin_required' | 'sign_up_closed' | 'wrong_password' | 'one_time_link_invalid' | 'second_factor_required' | 'wrong_code' | 'two_factor_enabled' | 'two_factor_not_enabled' | 'last_admin' | 'people_limit_reached' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'webhook_endpoint_not_found' | 'webhook_endpoint_limit_reached' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'preview_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -4603,11 +4882,15 @@ export type ConsoleSignInErrors = {
      */
     400: Error;
     /**
-     * The email or the password is wrong. Code: `invalid_credentials`.
+     * The email or the password is wrong, or a code is needed too. Codes: `invalid_credentials`,
+     * `second_factor_required`.
+     *
      */
     401: Error;
     /**
-     * The browser reports that another site sent the request. Code: `cross_site_request`.
+     * The code is wrong, or the browser reports that another site sent the request. Codes: `wrong_code`,
+     * `cross_site_request`.
+     *
      */
     403: Error;
     /**
@@ -4658,8 +4941,10 @@ export type ConsoleSignOutErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -4788,6 +5073,375 @@ export type ConsoleChangePasswordResponses = {
 
 export type ConsoleChangePasswordResponse = ConsoleChangePasswordResponses[keyof ConsoleChangePasswordResponses];
 
+export type ConsoleUsePasswordLinkData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsolePasswordLinkInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/password-link';
+};
+
+export type ConsoleUsePasswordLinkErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The link does not work, or the browser reports that another site sent the request. Codes: `one_time_link_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleUsePasswordLinkError = ConsoleUsePasswordLinkErrors[keyof ConsoleUsePasswordLinkErrors];
+
+export type ConsoleUsePasswordLinkResponses = {
+    /**
+     * The password was changed.
+     */
+    200: ConsolePasswordLinkUsed;
+};
+
+export type ConsoleUsePasswordLinkResponse = ConsoleUsePasswordLinkResponses[keyof ConsoleUsePasswordLinkResponses];
+
+export type ConsoleGetTwoFactorData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor';
+};
+
+export type ConsoleGetTwoFactorErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetTwoFactorError = ConsoleGetTwoFactorErrors[keyof ConsoleGetTwoFactorErrors];
+
+export type ConsoleGetTwoFactorResponses = {
+    /**
+     * The state.
+     */
+    200: ConsoleTwoFactor;
+};
+
+export type ConsoleGetTwoFactorResponse = ConsoleGetTwoFactorResponses[keyof ConsoleGetTwoFactorResponses];
+
+export type ConsoleBeginTwoFactorData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsolePasswordProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor';
+};
+
+export type ConsoleBeginTwoFactorErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The password is wrong, or the request does not come from the console. Codes: `wrong_password`, `csrf_token_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * It is enabled already. Code: `two_factor_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleBeginTwoFactorError = ConsoleBeginTwoFactorErrors[keyof ConsoleBeginTwoFactorErrors];
+
+export type ConsoleBeginTwoFactorResponses = {
+    /**
+     * The secret.
+     */
+    201: ConsoleTwoFactorEnrolment;
+};
+
+export type ConsoleBeginTwoFactorResponse = ConsoleBeginTwoFactorResponses[keyof ConsoleBeginTwoFactorResponses];
+
+export type ConsoleConfirmTwoFactorData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleCodeProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor/confirmation';
+};
+
+export type ConsoleConfirmTwoFactorErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The code is wrong, or the request does not come from the console. Codes: `wrong_code`, `csrf_token_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * There is no secret that waits for its first code, or it is enabled already. Codes: `two_factor_not_enabled`,
+     * `two_factor_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleConfirmTwoFactorError = ConsoleConfirmTwoFactorErrors[keyof ConsoleConfirmTwoFactorErrors];
+
+export type ConsoleConfirmTwoFactorResponses = {
+    /**
+     * The recovery codes.
+     */
+    200: ConsoleRecoveryCodes;
+};
+
+export type ConsoleConfirmTwoFactorResponse = ConsoleConfirmTwoFactorResponses[keyof ConsoleConfirmTwoFactorResponses];
+
+export type ConsoleReplaceRecoveryCodesData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleFullProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor/recovery-codes';
+};
+
+export type ConsoleReplaceRecoveryCodesErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The password or the code is wrong, or the request does not come from the console. Codes: `wrong_password`, `wrong_code`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * It is not enabled. Code: `two_factor_not_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleReplaceRecoveryCodesError = ConsoleReplaceRecoveryCodesErrors[keyof ConsoleReplaceRecoveryCodesErrors];
+
+export type ConsoleReplaceRecoveryCodesResponses = {
+    /**
+     * The recovery codes.
+     */
+    201: ConsoleRecoveryCodes;
+};
+
+export type ConsoleReplaceRecoveryCodesResponse = ConsoleReplaceRecoveryCodesResponses[keyof ConsoleReplaceRecoveryCodesResponses];
+
+export type ConsoleDisableTwoFactorData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleFullProof;
+    path?: never;
+    query?: never;
+    url: '/console/api/two-factor/removal';
+};
+
+export type ConsoleDisableTwoFactorErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The password or the code is wrong, or the request does not come from the console. Codes: `wrong_password`, `wrong_code`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * It is not enabled. Code: `two_factor_not_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleDisableTwoFactorError = ConsoleDisableTwoFactorErrors[keyof ConsoleDisableTwoFactorErrors];
+
+export type ConsoleDisableTwoFactorResponses = {
+    /**
+     * It is disabled.
+     */
+    200: ConsoleTwoFactor;
+};
+
+export type ConsoleDisableTwoFactorResponse = ConsoleDisableTwoFactorResponses[keyof ConsoleDisableTwoFactorResponses];
+
 export type ConsoleEndOtherSessionsData = {
     body?: never;
     path?: never;
@@ -4803,8 +5457,10 @@ export type ConsoleEndOtherSessionsErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -4905,8 +5561,10 @@ export type ConsoleEndSessionErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -4964,8 +5622,10 @@ export type ConsoleUpdateAccountErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5001,6 +5661,488 @@ export type ConsoleUpdateAccountResponses = {
 };
 
 export type ConsoleUpdateAccountResponse = ConsoleUpdateAccountResponses[keyof ConsoleUpdateAccountResponses];
+
+export type ConsoleListPeopleData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last person of the previous page.
+         */
+        starting_after?: ConsoleUserId;
+    };
+    url: '/console/api/people';
+};
+
+export type ConsoleListPeopleErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListPeopleError = ConsoleListPeopleErrors[keyof ConsoleListPeopleErrors];
+
+export type ConsoleListPeopleResponses = {
+    /**
+     * One page of people.
+     */
+    200: ConsolePersonList;
+};
+
+export type ConsoleListPeopleResponse = ConsoleListPeopleResponses[keyof ConsoleListPeopleResponses];
+
+export type ConsoleRemovePersonData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the person. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/people/{id}';
+};
+
+export type ConsoleRemovePersonErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an admin, the person is an operator, or the request does not come from the console. Codes:
+     * `admin_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person is the last admin. Code: `last_admin`.
+     *
+     */
+    409: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRemovePersonError = ConsoleRemovePersonErrors[keyof ConsoleRemovePersonErrors];
+
+export type ConsoleRemovePersonResponses = {
+    /**
+     * The person was removed.
+     */
+    200: ConsoleRemoved;
+};
+
+export type ConsoleRemovePersonResponse = ConsoleRemovePersonResponses[keyof ConsoleRemovePersonResponses];
+
+export type ConsoleChangeRoleData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleRoleChange;
+    path: {
+        /**
+         * Id of the person. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/people/{id}';
+};
+
+export type ConsoleChangeRoleErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person is the last admin. Code: `last_admin`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleChangeRoleError = ConsoleChangeRoleErrors[keyof ConsoleChangeRoleErrors];
+
+export type ConsoleChangeRoleResponses = {
+    /**
+     * The person.
+     */
+    200: ConsolePerson;
+};
+
+export type ConsoleChangeRoleResponse = ConsoleChangeRoleResponses[keyof ConsoleChangeRoleResponses];
+
+export type ConsoleListInvitationsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last invitation of the previous page.
+         */
+        starting_after?: ConsoleInvitationId;
+    };
+    url: '/console/api/invitations';
+};
+
+export type ConsoleListInvitationsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListInvitationsError = ConsoleListInvitationsErrors[keyof ConsoleListInvitationsErrors];
+
+export type ConsoleListInvitationsResponses = {
+    /**
+     * One page of invitations.
+     */
+    200: ConsoleInvitationList;
+};
+
+export type ConsoleListInvitationsResponse = ConsoleListInvitationsResponses[keyof ConsoleListInvitationsResponses];
+
+export type ConsoleInviteData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleInvitationInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/invitations';
+};
+
+export type ConsoleInviteErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
+     *
+     */
+    403: Error;
+    /**
+     * The account has 50 people and open invitations. Code: `people_limit_reached`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleInviteError = ConsoleInviteErrors[keyof ConsoleInviteErrors];
+
+export type ConsoleInviteResponses = {
+    /**
+     * The invitation.
+     */
+    201: ConsoleNewInvitation;
+};
+
+export type ConsoleInviteResponse = ConsoleInviteResponses[keyof ConsoleInviteResponses];
+
+export type ConsoleRevokeInvitationData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the invitation. An unknown id returns 404.
+         */
+        id: ConsoleInvitationId;
+    };
+    query?: never;
+    url: '/console/api/invitations/{id}';
+};
+
+export type ConsoleRevokeInvitationErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRevokeInvitationError = ConsoleRevokeInvitationErrors[keyof ConsoleRevokeInvitationErrors];
+
+export type ConsoleRevokeInvitationResponses = {
+    /**
+     * The invitation was revoked.
+     */
+    200: ConsoleRemoved;
+};
+
+export type ConsoleRevokeInvitationResponse = ConsoleRevokeInvitationResponses[keyof ConsoleRevokeInvitationResponses];
+
+export type ConsoleGetInvitationData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleInvitationToken;
+    path?: never;
+    query?: never;
+    url: '/console/api/invitation-lookup';
+};
+
+export type ConsoleGetInvitationErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The link does not work, or the browser reports that another site sent the request. Codes: `one_time_link_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetInvitationError = ConsoleGetInvitationErrors[keyof ConsoleGetInvitationErrors];
+
+export type ConsoleGetInvitationResponses = {
+    /**
+     * The invitation.
+     */
+    200: ConsoleInvitationDetail;
+};
+
+export type ConsoleGetInvitationResponse = ConsoleGetInvitationResponses[keyof ConsoleGetInvitationResponses];
+
+export type ConsoleAcceptInvitationData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleInvitationAcceptance;
+    path?: never;
+    query?: never;
+    url: '/console/api/invitation-acceptance';
+};
+
+export type ConsoleAcceptInvitationErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The link does not work, or the browser reports that another site sent the request. Codes: `one_time_link_invalid`,
+     * `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleAcceptInvitationError = ConsoleAcceptInvitationErrors[keyof ConsoleAcceptInvitationErrors];
+
+export type ConsoleAcceptInvitationResponses = {
+    /**
+     * Accepted.
+     */
+    202: ConsoleSignUpResult;
+};
+
+export type ConsoleAcceptInvitationResponse = ConsoleAcceptInvitationResponses[keyof ConsoleAcceptInvitationResponses];
 
 export type ConsoleListKeysData = {
     body?: never;
@@ -5079,8 +6221,10 @@ export type ConsoleCreateKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5141,8 +6285,10 @@ export type ConsoleRevokeKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5205,8 +6351,10 @@ export type ConsoleRenameKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5277,8 +6425,10 @@ export type ConsoleRotateKeyErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5576,8 +6726,10 @@ export type ConsoleDeleteJobErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -5855,8 +7007,10 @@ export type ConsoleDeletePreviewErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6026,8 +7180,10 @@ export type ConsoleDeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6138,8 +7294,10 @@ export type ConsoleCompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6201,6 +7359,10 @@ export type ConsoleGetWebhookSecretErrors = {
      */
     401: Error;
     /**
+     * The user is not an admin of the account. Code: `admin_required`.
+     */
+    403: Error;
+    /**
      * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
@@ -6240,8 +7402,10 @@ export type ConsoleRotateWebhookSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6285,8 +7449,10 @@ export type ConsoleSwitchWebhookSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6443,8 +7609,10 @@ export type ConsoleResendDeliveryErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6503,8 +7671,10 @@ export type ConsoleTestWebhookErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6605,8 +7775,10 @@ export type ConsoleCreateWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6667,8 +7839,10 @@ export type ConsoleDeleteWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6731,8 +7905,10 @@ export type ConsoleUpdateWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6793,8 +7969,10 @@ export type ConsoleRotateWebhookEndpointSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6847,8 +8025,10 @@ export type ConsoleSwitchWebhookEndpointSecretErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -6911,8 +8091,10 @@ export type ConsoleTestWebhookEndpointErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
-     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     * The request does not come from the console, or only admins may do this. Codes: `csrf_token_invalid`
+     * (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser reports that another
+     * site sent the request), `admin_required` (the operation changes more than jobs, previews and uploads, and the
+     * user is a member of the account).
      *
      */
     403: Error;
@@ -7319,6 +8501,58 @@ export type OperatorGetOverviewResponses = {
 
 export type OperatorGetOverviewResponse = OperatorGetOverviewResponses[keyof OperatorGetOverviewResponses];
 
+export type OperatorGetHistoryData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * How far back.
+         */
+        period?: 'day' | 'week';
+    };
+    url: '/console/api/operator/history';
+};
+
+export type OperatorGetHistoryErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator. Code: `operator_required`.
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorGetHistoryError = OperatorGetHistoryErrors[keyof OperatorGetHistoryErrors];
+
+export type OperatorGetHistoryResponses = {
+    /**
+     * The history.
+     */
+    200: OperatorHistory;
+};
+
+export type OperatorGetHistoryResponse = OperatorGetHistoryResponses[keyof OperatorGetHistoryResponses];
+
 export type OperatorListAccountsData = {
     body?: never;
     path?: never;
@@ -7522,6 +8756,340 @@ export type OperatorGrantResponses = {
 };
 
 export type OperatorGrantResponse = OperatorGrantResponses[keyof OperatorGrantResponses];
+
+export type OperatorWithdrawData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorGrant;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/withdrawals';
+};
+
+export type OperatorWithdrawErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The account has fewer credits. Code: `insufficient_credits`.
+     *
+     */
+    402: Error;
+    /**
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorWithdrawError = OperatorWithdrawErrors[keyof OperatorWithdrawErrors];
+
+export type OperatorWithdrawResponses = {
+    /**
+     * The account.
+     */
+    201: OperatorAccount;
+};
+
+export type OperatorWithdrawResponse = OperatorWithdrawResponses[keyof OperatorWithdrawResponses];
+
+export type OperatorSetPlanData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorPlan;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/plan';
+};
+
+export type OperatorSetPlanErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorSetPlanError = OperatorSetPlanErrors[keyof OperatorSetPlanErrors];
+
+export type OperatorSetPlanResponses = {
+    /**
+     * The account.
+     */
+    200: OperatorAccount;
+};
+
+export type OperatorSetPlanResponse = OperatorSetPlanResponses[keyof OperatorSetPlanResponses];
+
+export type OperatorCloseAccountData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorClosure;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/closure';
+};
+
+export type OperatorCloseAccountErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the account has one, or the request does not come from the console. Codes:
+     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorCloseAccountError = OperatorCloseAccountErrors[keyof OperatorCloseAccountErrors];
+
+export type OperatorCloseAccountResponses = {
+    /**
+     * The account is closed.
+     */
+    200: OperatorAccountClosed;
+};
+
+export type OperatorCloseAccountResponse = OperatorCloseAccountResponses[keyof OperatorCloseAccountResponses];
+
+export type OperatorCreatePasswordLinkData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the user. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/operator/people/{id}/password-link';
+};
+
+export type OperatorCreatePasswordLinkErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the person is one, or the request does not come from the console. Codes:
+     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorCreatePasswordLinkError = OperatorCreatePasswordLinkErrors[keyof OperatorCreatePasswordLinkErrors];
+
+export type OperatorCreatePasswordLinkResponses = {
+    /**
+     * The link.
+     */
+    201: OperatorPasswordLink;
+};
+
+export type OperatorCreatePasswordLinkResponse = OperatorCreatePasswordLinkResponses[keyof OperatorCreatePasswordLinkResponses];
+
+export type OperatorResetTwoFactorData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the user. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/operator/people/{id}/two-factor-reset';
+};
+
+export type OperatorResetTwoFactorErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the person is one, or the request does not come from the console. Codes:
+     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person has no second factor. Code: `two_factor_not_enabled`.
+     *
+     */
+    409: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorResetTwoFactorError = OperatorResetTwoFactorErrors[keyof OperatorResetTwoFactorErrors];
+
+export type OperatorResetTwoFactorResponses = {
+    /**
+     * It is reset.
+     */
+    200: OperatorTwoFactorReset;
+};
+
+export type OperatorResetTwoFactorResponse = OperatorResetTwoFactorResponses[keyof OperatorResetTwoFactorResponses];
 
 export type OperatorListWorkersData = {
     body?: never;

@@ -822,21 +822,9 @@ export const zConsoleSignUpResult = z.object({
     accepted: z.literal(true)
 });
 
-export const zConsoleCredentials = z.strictObject({
-    email: zEmail,
-    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
-});
-
 export const zConsolePasswordChange = z.strictObject({
     current_password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
     new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
-});
-
-export const zConsoleUser = z.object({
-    id: zConsoleUserId,
-    email: z.string(),
-    operator: z.boolean(),
-    created_at: zTimestamp
 });
 
 export const zConsoleAccount = z.object({
@@ -865,23 +853,6 @@ export const zConsoleCapabilities = z.object({
     })
 });
 
-/**
- * The signed-in user, and what the page needs to know about the service.
- */
-export const zConsoleSession = z.object({
-    id: zConsoleSessionId,
-    csrf_token: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-    expires_at: zTimestamp,
-    user: zConsoleUser,
-    account: zConsoleAccount,
-    pricing: z.object({
-        standard: zPricing,
-        secure: zPricing
-    }),
-    limits: zLimits,
-    capabilities: zConsoleCapabilities
-});
-
 export const zConsoleSignedOut = z.object({
     signed_out: z.literal(true)
 });
@@ -899,6 +870,152 @@ export const zConsoleSessionList = z.object({
     data: z.array(zConsoleSessionEntry).max(100),
     has_more: z.boolean(),
     next_cursor: z.string().nullable()
+});
+
+export const zConsolePasswordLinkInput = z.strictObject({
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zConsolePasswordLinkUsed = z.object({
+    changed: z.literal(true)
+});
+
+/**
+ * Six digits of the authenticator app, or a recovery code. Spaces and hyphens do not count.
+ */
+export const zConsoleCode = z.string().check(characters({ min: 1, max: 40 })).regex(/^[0-9A-Za-z -]*$/);
+
+export const zConsoleCredentials = z.strictObject({
+    email: zEmail,
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    code: zConsoleCode.optional()
+});
+
+export const zConsolePasswordProof = z.strictObject({
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zConsoleCodeProof = z.strictObject({
+    code: zConsoleCode
+});
+
+export const zConsoleFullProof = z.strictObject({
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    code: zConsoleCode
+});
+
+export const zConsoleTwoFactor = z.object({
+    enabled: z.boolean(),
+    enabled_at: zTimestamp.nullable(),
+    recovery_codes_left: z.int().gte(0)
+});
+
+export const zConsoleTwoFactorEnrolment = z.object({
+    secret: z.string().regex(/^[A-Z2-7]{32}$/),
+    uri: z.string().regex(/^otpauth:\/\/totp\//)
+});
+
+export const zConsoleRecoveryCodes = z.object({
+    recovery_codes: z.array(z.string().regex(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}$/))
+});
+
+/**
+ * What a user may do in the account. `member`: jobs, previews, uploads, and reading. `admin`: also keys, webhooks,
+ * retention and people.
+ *
+ */
+export const zRole = z.enum(['admin', 'member']);
+
+export const zConsoleUser = z.object({
+    id: zConsoleUserId,
+    email: z.string(),
+    operator: z.boolean(),
+    role: zRole,
+    created_at: zTimestamp
+});
+
+/**
+ * The signed-in user, and what the page needs to know about the service.
+ */
+export const zConsoleSession = z.object({
+    id: zConsoleSessionId,
+    csrf_token: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+    expires_at: zTimestamp,
+    user: zConsoleUser,
+    account: zConsoleAccount,
+    pricing: z.object({
+        standard: zPricing,
+        secure: zPricing
+    }),
+    limits: zLimits,
+    capabilities: zConsoleCapabilities
+});
+
+export const zConsoleInvitationId = z.string().regex(/^inv_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zConsolePerson = z.object({
+    id: zConsoleUserId,
+    email: z.string(),
+    role: zRole,
+    operator: z.boolean(),
+    two_factor: z.boolean(),
+    created_at: zTimestamp
+});
+
+export const zConsolePersonList = z.object({
+    data: z.array(zConsolePerson),
+    has_more: z.boolean(),
+    next_cursor: zConsoleUserId.nullable()
+});
+
+export const zConsoleRoleChange = z.strictObject({
+    role: zRole
+});
+
+export const zConsoleRemoved = z.object({
+    removed: z.literal(true)
+});
+
+export const zConsoleInvitation = z.object({
+    id: zConsoleInvitationId,
+    email: z.string(),
+    role: zRole,
+    created_by: zConsoleUserId.nullable(),
+    created_at: zTimestamp,
+    expires_at: zTimestamp
+});
+
+export const zConsoleInvitationList = z.object({
+    data: z.array(zConsoleInvitation),
+    has_more: z.boolean(),
+    next_cursor: zConsoleInvitationId.nullable()
+});
+
+export const zConsoleInvitationInput = z.strictObject({
+    email: zEmail,
+    role: zRole
+});
+
+export const zConsoleNewInvitation = z.object({
+    invitation: zConsoleInvitation,
+    url: z.string().regex(/^https?:\/\//)
+});
+
+export const zConsoleInvitationToken = z.strictObject({
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zConsoleInvitationDetail = z.object({
+    account_name: z.string(),
+    email: z.string(),
+    role: zRole,
+    expires_at: zTimestamp
+});
+
+export const zConsoleInvitationAcceptance = z.strictObject({
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
 });
 
 export const zConsoleSessionsEnded = z.object({
@@ -1206,6 +1323,54 @@ export const zAuditExport = z.object({
     jwks: zJwks
 });
 
+export const zOperatorDecision = z.strictObject({
+    decision: z.enum(['approved', 'rejected'])
+});
+
+export const zOperatorPlan = z.strictObject({
+    plan: z.string().regex(/^[0-9A-Za-z_-]{1,50}$/)
+});
+
+export const zOperatorClosure = z.strictObject({
+    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+});
+
+export const zOperatorAccountClosed = z.object({
+    closed: z.literal(true)
+});
+
+export const zOperatorHistoryStep = z.object({
+    from: zTimestamp,
+    queued: z.int().gte(0),
+    finished: z.int().gte(0),
+    failed: z.int().gte(0)
+});
+
+export const zOperatorDeviceHistory = z.object({
+    device: z.string(),
+    video_seconds: z.array(z.int().gte(0))
+});
+
+export const zOperatorFailureCount = z.object({
+    code: z.string(),
+    jobs: z.int().gte(1)
+});
+
+export const zOperatorHistory = z.object({
+    period: z.enum(['day', 'week']),
+    steps: z.array(zOperatorHistoryStep),
+    devices: z.array(zOperatorDeviceHistory),
+    failures: z.array(zOperatorFailureCount)
+});
+
+export const zOperatorPerson = z.object({
+    id: zConsoleUserId,
+    email: z.string(),
+    role: zRole,
+    operator: z.boolean(),
+    two_factor: z.boolean()
+});
+
 export const zOperatorAccount = z.object({
     id: zAccountId,
     name: z.string(),
@@ -1220,6 +1385,7 @@ export const zOperatorAccount = z.object({
     retention_days: z.int().gte(1).lte(365),
     created_at: zTimestamp,
     emails: z.array(z.string()),
+    people: z.array(zOperatorPerson),
     active_keys: z.int().gte(0)
 });
 
@@ -1229,8 +1395,13 @@ export const zOperatorAccountList = z.object({
     next_cursor: z.string().nullable()
 });
 
-export const zOperatorDecision = z.strictObject({
-    decision: z.enum(['approved', 'rejected'])
+export const zOperatorPasswordLink = z.object({
+    url: z.string().regex(/^https?:\/\//),
+    expires_at: zTimestamp
+});
+
+export const zOperatorTwoFactorReset = z.object({
+    reset: z.literal(true)
 });
 
 export const zOperatorGrant = z.strictObject({
@@ -1360,8 +1531,17 @@ export const zErrorDetail = z.object({
         'csrf_token_invalid',
         'cross_site_request',
         'operator_required',
+        'operator_protected',
+        'admin_required',
         'sign_up_closed',
         'wrong_password',
+        'one_time_link_invalid',
+        'second_factor_required',
+        'wrong_code',
+        'two_factor_enabled',
+        'two_factor_not_enabled',
+        'last_admin',
+        'people_limit_reached',
         'key_not_active',
         'key_limit_reached',
         'delivery_not_resendable',
@@ -1661,6 +1841,31 @@ export const zConsoleSignInBody = zConsoleCredentials;
  */
 export const zConsoleChangePasswordBody = zConsolePasswordChange;
 
+/**
+ * At most 64 KB.
+ */
+export const zConsoleUsePasswordLinkBody = zConsolePasswordLinkInput;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleBeginTwoFactorBody = zConsolePasswordProof;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleConfirmTwoFactorBody = zConsoleCodeProof;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleReplaceRecoveryCodesBody = zConsoleFullProof;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleDisableTwoFactorBody = zConsoleFullProof;
+
 export const zConsoleListSessionsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zConsoleSessionId.optional()
@@ -1674,6 +1879,48 @@ export const zConsoleEndSessionPath = z.object({
  * At most 64 KB.
  */
 export const zConsoleUpdateAccountBody = zAccountUpdate;
+
+export const zConsoleListPeopleQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zConsoleUserId.optional()
+});
+
+export const zConsoleRemovePersonPath = z.object({
+    id: zConsoleUserId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleChangeRoleBody = zConsoleRoleChange;
+
+export const zConsoleChangeRolePath = z.object({
+    id: zConsoleUserId
+});
+
+export const zConsoleListInvitationsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zConsoleInvitationId.optional()
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleInviteBody = zConsoleInvitationInput;
+
+export const zConsoleRevokeInvitationPath = z.object({
+    id: zConsoleInvitationId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleGetInvitationBody = zConsoleInvitationToken;
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleAcceptInvitationBody = zConsoleInvitationAcceptance;
 
 export const zConsoleListKeysQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
@@ -1871,6 +2118,10 @@ export const zConsoleListCertificatesQuery = z.object({
     job_id: zJobOrPreviewId.optional()
 });
 
+export const zOperatorGetHistoryQuery = z.object({
+    period: z.enum(['day', 'week']).optional().default('day')
+});
+
 export const zOperatorListAccountsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zAccountId.optional(),
@@ -1897,6 +2148,41 @@ export const zOperatorGrantBody = zOperatorGrant;
 
 export const zOperatorGrantPath = z.object({
     id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorWithdrawBody = zOperatorGrant;
+
+export const zOperatorWithdrawPath = z.object({
+    id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorSetPlanBody = zOperatorPlan;
+
+export const zOperatorSetPlanPath = z.object({
+    id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorCloseAccountBody = zOperatorClosure;
+
+export const zOperatorCloseAccountPath = z.object({
+    id: zAccountId
+});
+
+export const zOperatorCreatePasswordLinkPath = z.object({
+    id: zConsoleUserId
+});
+
+export const zOperatorResetTwoFactorPath = z.object({
+    id: zConsoleUserId
 });
 
 export const zOperatorListWorkersQuery = z.object({

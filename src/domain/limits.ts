@@ -37,6 +37,8 @@ export const linkValidityS = ({ durationS }: VideoLimits): number => Math.max(36
 export const defaultRetentionDays = 30;
 /** active keys of one account */
 export const maxLiveKeys = 25;
+/** of an account, with its open invitations */
+export const maxPeople = 50;
 /** of an account in each mode; every job that ends makes a delivery to each */
 export const maxWebhookEndpoints = 10;
 

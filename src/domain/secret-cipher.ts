@@ -11,7 +11,7 @@ export interface SecretCipher {
   decrypt(purpose: SecretPurpose, owner: string, encrypted: Buffer): string;
 }
 
-export type SecretPurpose = 'signing-key' | 'webhook-secret';
+export type SecretPurpose = 'signing-key' | 'webhook-secret' | 'totp-secret';
 
 const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;

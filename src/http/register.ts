@@ -38,7 +38,8 @@ export interface RouteMiddleware {
     limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
     /** for operations that change something */
     csrf: MiddlewareHandler<AppEnv>;
-    operator: MiddlewareHandler<AppEnv>;
+    /** refuses users whose role does not allow the operation */
+    permit(id: ConsoleOperationId): MiddlewareHandler<AppEnv>;
   };
 }
 
@@ -90,7 +91,7 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
     console.session,
     console.limit(rateClass),
     ...('csrfToken' in needed ? [console.csrf] : []),
-    ...(id.startsWith('operator') ? [console.operator] : []),
+    console.permit(id as ConsoleOperationId),
   ];
 }
 

@@ -106,6 +106,8 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     await pruneRequestLog(worker);
     await store.rateLimits.prune();
     await store.users.dropEndedSessions();
+    await store.passwordLinks.prune();
+    await store.people.prune();
     await checkLedger(worker);
   }
 }

@@ -8,7 +8,7 @@ import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
-import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
+import { accounts, apiKeys, consoleSessions, consoleUsers, invitations } from './schema.ts';
 import type { Account, AccountRecord, AccountStore, Actor, ApprovalStatus } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -57,13 +57,14 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
     setRetention: (accountId: string, days: number, actor: Actor) => setRetention(db, accountId, days, actor),
 
     /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed account. */
-    setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
+    setPlan: (accountId: string, plan: string, actor: Operator = {}) => setPlan(db, accountId, plan, actor),
 
     /**
      * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. The jobs are
-     * deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is.
+     * deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is. Throws ReelmendError
+     * `operator_protected` when an operator of the console would close the account of an operator.
      */
-    close: (accountId: string): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId)),
+    close: (accountId: string, actor: Operator = {}): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId, actor)),
 
     /** Adds live credits (positive whole number) and returns the account; null for an unknown or closed one. */
     grant: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
@@ -130,9 +131,19 @@ async function setRetention(db: Db, accountId: string, days: number, actor: Acto
 /** The name of every closed account; the original one may be that of a person. */
 const closedName = 'closed';
 
-async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
+async function close(tx: Tx, accountId: string, actor: Operator): Promise<AccountRecord | null> {
   const before = await lockAccount(tx, accountId);
   if (before === null || before.closedAt !== null) return before;
+  // Users are locked before their sessions and keys, as everywhere.
+  const people = await tx
+    .select({ id: consoleUsers.id, operator: consoleUsers.operator })
+    .from(consoleUsers)
+    .where(eq(consoleUsers.accountId, accountId))
+    .orderBy(asc(consoleUsers.id))
+    .for('update');
+  if (actor.operator_id !== undefined && people.some(({ operator }) => operator)) {
+    throw new ReelmendError('operator_protected', 'This account has an operator. Use the command line.');
+  }
   const [row] = await tx
     .update(accounts)
     .set({ closedAt: sql`now()`, name: closedName, approvalStatus: 'rejected' })
@@ -145,20 +156,14 @@ async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
     .returning({ id: apiKeys.id });
   // What people called them may name a person.
   await tx.update(apiKeys).set({ name: '' }).where(eq(apiKeys.accountId, accountId));
-  // Users are locked before their sessions, as everywhere.
-  const people = await tx
-    .select({ id: consoleUsers.id })
-    .from(consoleUsers)
-    .where(eq(consoleUsers.accountId, accountId))
-    .orderBy(asc(consoleUsers.id))
-    .for('update');
   const peopleIds = people.map(({ id }) => id);
   if (peopleIds.length > 0) await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, peopleIds));
+  await tx.delete(invitations).where(eq(invitations.accountId, accountId));
   const users = await tx
     .delete(consoleUsers)
     .where(eq(consoleUsers.accountId, accountId))
     .returning({ id: consoleUsers.id });
-  const data = { credits: before.credits, keys_revoked: keys.length, users_removed: users.length };
+  const data = { credits: before.credits, keys_revoked: keys.length, users_removed: users.length, ...actor };
   await appendEvent(tx, { accountId, kind: 'account.closed', data });
   return row!;
 }
@@ -180,14 +185,14 @@ function setApproval(db: Db, accountId: string, status: Decision, actor: Operato
   });
 }
 
-async function setPlan(db: Db, accountId: string, plan: string): Promise<Account | null> {
+async function setPlan(db: Db, accountId: string, plan: string, actor: Operator): Promise<Account | null> {
   if (!/^[\w-]{1,50}$/.test(plan))
     throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
   return transact(db, async (tx) => {
     const before = await lockOpenAccount(tx, accountId);
     if (!before || before.plan === plan) return before;
     const [row] = await tx.update(accounts).set({ plan }).where(eq(accounts.id, accountId)).returning();
-    await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan } });
+    await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan, ...actor } });
     return row!;
   });
 }

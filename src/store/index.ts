@@ -14,13 +14,16 @@ import { ledgerCheckQueries } from './ledger-checks.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
+import { passwordLinkQueries } from './password-links.ts';
 import { rateLimitQueries } from './rate-limits.ts';
+import { peopleQueries } from './people.ts';
 import { requestLogQueries } from './request-log.ts';
 import type { HttpStore } from './types.ts';
 import { segmentQueries } from './segments.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { uploadQueries } from './uploads.ts';
+import { twoFactorQueries } from './two-factor.ts';
 import { userQueries } from './users.ts';
 import { JobFeed, type JobFeedOptions } from './job-feed.ts';
 import { webhookEndpointQueries } from './webhook-endpoints.ts';
@@ -42,6 +45,7 @@ export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
 export type { DeviceClass, SegmentResult, Step, WorkerDevice } from './schema.ts';
+export type { InvitationRecord, PersonRecord } from './people.ts';
 export type { Piece, SegmentFence, SegmentLease } from './segments.ts';
 export type { CertificateRecord, LedgerLine } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
@@ -68,6 +72,8 @@ export interface Store extends HttpStore {
   keys: ReturnType<typeof keyQueries>;
   jobs: ReturnType<typeof jobQueries>;
   leases: ReturnType<typeof leaseQueries>;
+  people: ReturnType<typeof peopleQueries>;
+  passwordLinks: ReturnType<typeof passwordLinkQueries>;
   segments: ReturnType<typeof segmentQueries>;
   objects: ReturnType<typeof objectQueries>;
   uploads: ReturnType<typeof uploadQueries>;
@@ -80,6 +86,7 @@ export interface Store extends HttpStore {
   webhookEndpoints: ReturnType<typeof webhookEndpointQueries>;
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
+  twoFactor: ReturnType<typeof twoFactorQueries>;
   users: ReturnType<typeof userQueries>;
   consoleJobs: ReturnType<typeof consoleJobQueries>;
   statements: ReturnType<typeof statementQueries>;
@@ -108,6 +115,8 @@ export function createStore(options: StoreOptions): Store {
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
+    people: peopleQueries(db),
+    passwordLinks: passwordLinkQueries(db),
     segments: segmentQueries(db),
     objects: objectQueries(db),
     uploads: uploadQueries(db),
@@ -120,6 +129,7 @@ export function createStore(options: StoreOptions): Store {
     webhookEndpoints: webhookEndpointQueries(db, options.cipher),
     webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
+    twoFactor: twoFactorQueries(db, options.cipher),
     users: userQueries(db, client, options.cipher),
     consoleJobs: consoleJobQueries(db, feed),
     statements: statementQueries(db),

@@ -3,13 +3,21 @@ import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from './orm
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
+import { type Period, readHistory } from './history.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
-import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
+import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
+import type { ConsoleUser } from './users.ts';
+
+/** A user, as operators see one. */
+export interface Person extends Pick<ConsoleUser, 'id' | 'email' | 'role' | 'operator'> {
+  /** whether sign-in asks for a code */
+  twoFactor: boolean;
+}
 
 export interface OperatorAccount extends Account {
-  /** e-mail addresses of its users */
-  emails: string[];
+  /** its users */
+  people: Person[];
   /** neither revoked nor expired */
   activeKeys: number;
 }
@@ -66,6 +74,9 @@ export function operationQueries(db: Db) {
   return {
     overview: () => overview(db),
 
+    /** The last 24 hours in hours, or the last seven days in steps of six hours. */
+    history: (period: Period) => readHistory(db, period),
+
     /** Open accounts, newest first; `startingAfter` is an exclusive id. */
     async accounts(query: { limit: number; startingAfter?: string | undefined; state?: ApprovalStatus | undefined }) {
       const { limit, startingAfter, state } = query;
@@ -102,9 +113,10 @@ export function operationQueries(db: Db) {
 async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return [];
+  const { accountId, id, email, role, operator } = consoleUsers;
   const works = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`);
   const [users, keys] = await Promise.all([
-    db.select().from(consoleUsers).where(inArray(consoleUsers.accountId, ids)).orderBy(consoleUsers.id),
+    db.select({ accountId, id, email, role, operator, twoFactor: hasTwoFactor }).from(consoleUsers).where(inArray(accountId, ids)).orderBy(id),
     db
       .select({ accountId: apiKeys.accountId, keys: count() })
       .from(apiKeys)
@@ -113,7 +125,7 @@ async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
   ]);
   return rows.map((account) => ({
     ...account,
-    emails: users.filter(({ accountId }) => accountId === account.id).map(({ email }) => email),
+    people: users.filter(({ accountId }) => accountId === account.id),
     activeKeys: keys.find(({ accountId }) => accountId === account.id)?.keys ?? 0,
   }));
 }

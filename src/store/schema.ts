@@ -27,6 +27,7 @@ import type {
   MeasuredSource,
   Tier,
 } from '../domain/job.ts';
+import type { Role } from '../domain/roles.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
 import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
@@ -238,6 +239,7 @@ export const consoleUsers = pgTable('console_users', {
   email: text('email').notNull(),
   password: text('password').notNull(),
   operator: boolean('operator').notNull().default(false),
+  role: text('role').$type<Role>().notNull().default('admin'),
   createdAt: timestamptz('created_at').notNull().defaultNow(),
 });
 
@@ -250,6 +252,44 @@ export const consoleSessions = pgTable('console_sessions', {
   lastSeenAt: timestamptz('last_seen_at').notNull().defaultNow(),
   expiresAt: timestamptz('expires_at').notNull(),
 });
+
+export const invitations = pgTable('invitations', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  email: text('email').notNull(),
+  role: text('role').$type<Role>().notNull(),
+  tokenHash: bytea('token_hash').notNull(),
+  createdBy: text('created_by'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  expiresAt: timestamptz('expires_at').notNull(),
+});
+
+export const passwordLinks = pgTable('password_links', {
+  userId: text('user_id').primaryKey(),
+  tokenHash: bytea('token_hash').notNull(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  expiresAt: timestamptz('expires_at').notNull(),
+});
+
+export const twoFactor = pgTable('two_factor', {
+  userId: text('user_id').primaryKey(),
+  secret: bytea('secret').notNull(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  confirmedAt: timestamptz('confirmed_at'),
+  lastStep: bigintNumber('last_step').notNull().default(0),
+});
+
+/** Whether the user of the row signs in with a second factor. */
+export const hasTwoFactor = sql<boolean>`EXISTS (SELECT FROM two_factor WHERE user_id = ${consoleUsers.id} AND confirmed_at IS NOT NULL)`;
+
+export const recoveryCodes = pgTable(
+  'recovery_codes',
+  {
+    userId: text('user_id').notNull(),
+    codeHash: bytea('code_hash').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.codeHash] })],
+);
 
 export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
 export type Book = 'customer' | 'issued' | 'revenue';
@@ -321,7 +361,17 @@ export type EventKind =
   | 'webhook_endpoint.secret_rotated'
   | 'webhook_endpoint.secret_switched'
   | 'user.created'
+  | 'user.role_changed'
+  | 'user.removed'
+  | 'invitation.created'
+  | 'invitation.revoked'
   | 'user.password_changed'
+  | 'user.password_link_created'
+  | 'user.two_factor_enabled'
+  | 'user.two_factor_disabled'
+  | 'user.two_factor_reset'
+  | 'user.recovery_code_used'
+  | 'user.recovery_codes_replaced'
   | 'operator.added'
   | 'operator.removed'
   | 'job.created'

@@ -1,12 +1,15 @@
 /** Users of the console and their sessions. Passwords and tokens are stored as hashes only. */
 import { and, desc, eq, gt, inArray, lt, ne, sql } from './orm.ts';
 import type postgres from 'postgres';
+import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
+import type { Role } from '../domain/roles.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { holdOpen, notOpen } from './account-locks.ts';
+import type { Operator } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { accounts, consoleSessions, consoleUsers } from './schema.ts';
+import { accounts, consoleSessions, consoleUsers, passwordLinks } from './schema.ts';
 import type { Account } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -21,6 +24,9 @@ export interface ConsoleUser {
   id: string;
   accountId: string;
   email: string;
+  /** what the user may do in the account */
+  role: Role;
+  /** whether the user may open the operator pages */
   operator: boolean;
   createdAt: Date;
 }
@@ -54,13 +60,13 @@ const isOpen = and(
   gt(consoleSessions.expiresAt, sql`now()`),
   sql`${consoleSessions.lastSeenAt} > now() - make_interval(hours => ${sessionIdleHours}::int)`,
 );
-const { id, accountId, email, operator, createdAt } = consoleUsers;
-const visible = { id, accountId, email, operator, createdAt };
+const { id, accountId, email, role, operator, createdAt } = consoleUsers;
+const visible = { id, accountId, email, role, operator, createdAt };
 
 /** The one query that every call of the console runs, as text (see visibleJobQuery). Parameter: hash. */
 const identityQuery = `SELECT s.id AS "sessionId", s.expires_at AS "expiresAt",
   s.last_seen_at < now() - make_interval(secs => ${seenNoteS}) AS stale,
-  u.id AS "userId", u.email, u.operator, u.created_at AS "userCreatedAt",
+  u.id AS "userId", u.email, u.role, u.operator, u.created_at AS "userCreatedAt",
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
   a.retention_days AS "retentionDays", a.created_at AS "createdAt"
   FROM console_sessions s JOIN console_users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
@@ -73,6 +79,7 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
   stale: boolean;
   userId: string;
   email: string;
+  role: Role;
   operator: boolean;
   userCreatedAt: string;
   createdAt: string;
@@ -102,19 +109,9 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return row?.password ?? null;
     },
 
-    /** Sets the hash and ends every session but `keep`; returns how many ended. */
+    /** Sets the hash and ends every session but `keep`; returns how many ended. A link for a new password stops working. */
     changePassword: (userId: string, password: string, keep: string | null): Promise<number> =>
-      transact(db, async (tx) => {
-        const [user] = await tx.update(consoleUsers).set({ password }).where(eq(id, userId)).returning(visible);
-        if (!user) return 0;
-        const ended = await endSessions(tx, userId, keep);
-        await appendEvent(tx, {
-          accountId: user.accountId,
-          kind: 'user.password_changed',
-          data: { user_id: userId, ended_sessions: ended },
-        });
-        return ended;
-      }),
+      transact(db, (tx) => setPassword(tx, userId, { password, keep })),
 
     /** Makes or unmakes an operator; null for an unknown email. */
     setOperator: (text: string, value: boolean): Promise<ConsoleUser | null> =>
@@ -122,6 +119,8 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
         const [user] = await tx.select(visible).from(consoleUsers).where(sameEmail(text)).for('no key update');
         if (!user || user.operator === value) return user ?? null;
         await tx.update(consoleUsers).set({ operator: value }).where(eq(id, user.id));
+        // An operator of the console may have created it: none may take over another.
+        await tx.delete(passwordLinks).where(eq(passwordLinks.userId, user.id));
         const kind = value ? 'operator.added' : 'operator.removed';
         await appendEvent(tx, { accountId: user.accountId, kind, data: { user_id: user.id } });
         return { ...user, operator: value };
@@ -135,18 +134,8 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
     },
 
-    async openSession(session: { userId: string; tokenHash: Buffer; userAgent: string }): Promise<SessionRecord> {
-      const [row] = await db
-        .insert(consoleSessions)
-        .values({
-          ...session,
-          userAgent: session.userAgent.replaceAll('\0', '').slice(0, 200),
-          id: newId('sess'),
-          expiresAt: sql`now() + make_interval(days => ${sessionDays}::int)`,
-        })
-        .returning();
-      return row!;
-    },
+    /** null when the password is not the user's any more: whoever changed it has ended the sessions, this one too. */
+    openSession: (session: NewSession): Promise<SessionRecord | null> => transact(db, (tx) => openSession(tx, session)),
 
     /** The identity behind the hash of a token; null when there is no such open session. */
     async identify(tokenHash: Buffer): Promise<ConsoleIdentity | null> {
@@ -195,6 +184,39 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
   };
 }
 
+/**
+ * Locks a user whom an operator acts on. null for an unknown user. Throws ReelmendError `operator_protected` when an
+ * operator of the console would act on an operator: somebody who gets hold of one session must not take over others.
+ */
+export async function lockForOperator(tx: Tx, userId: string, { operator_id }: Operator): Promise<{ id: string; accountId: string } | null> {
+  const [user] = await tx.select({ id, accountId, operator }).from(consoleUsers).where(eq(id, userId)).for('no key update');
+  if (user?.operator === true && operator_id !== undefined) {
+    throw new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
+  }
+  return user ?? null;
+}
+
+interface NewPassword {
+  /** PHC string */
+  password: string;
+  /** the session that stays open */
+  keep: string | null;
+  /** for the audit log */
+  facts?: Record<string, unknown>;
+}
+
+/** Returns how many sessions ended; 0 for an unknown user. */
+export async function setPassword(tx: Tx, userId: string, { password, keep, facts = {} }: NewPassword): Promise<number> {
+  const [user] = await tx.update(consoleUsers).set({ password }).where(eq(id, userId)).returning(visible);
+  if (!user) return 0;
+  const ended = await endSessions(tx, userId, keep);
+  // Whoever has an older link must not undo the change.
+  await tx.delete(passwordLinks).where(eq(passwordLinks.userId, userId));
+  const data = { user_id: userId, ended_sessions: ended, ...facts };
+  await appendEvent(tx, { accountId: user.accountId, kind: 'user.password_changed', data });
+  return ended;
+}
+
 async function createUser(tx: Tx, input: CreateUser, cipher: SecretCipher | undefined): Promise<ConsoleUser | null> {
   const [known] = await tx.select({ id }).from(consoleUsers).where(sameEmail(input.email));
   if (known) return null;
@@ -216,7 +238,27 @@ async function createAccount(tx: Tx, name: string, cipher: SecretCipher | undefi
   return made;
 }
 
-async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {
+interface NewSession {
+  userId: string;
+  tokenHash: Buffer;
+  userAgent: string;
+  /** PHC string that the password was compared with */
+  password: string;
+}
+
+async function openSession(tx: Tx, { userId, tokenHash, userAgent, password }: NewSession): Promise<SessionRecord | null> {
+  // FOR SHARE waits for a transaction that changes the password, and lets a later one see the new session.
+  const current = and(eq(id, userId), eq(consoleUsers.password, password));
+  const users = await tx.select({ id }).from(consoleUsers).where(current).for('share');
+  if (users.length === 0) return null;
+  const session = { userId, tokenHash, id: newId('sess'), userAgent: userAgent.replaceAll('\0', '').slice(0, 200) };
+  const expiresAt = sql`now() + make_interval(days => ${sessionDays}::int)`;
+  const [row] = await tx.insert(consoleSessions).values({ ...session, expiresAt }).returning();
+  return row!;
+}
+
+/** Returns how many ended. */
+export async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {
   const ended = await tx
     .delete(consoleSessions)
     .where(and(eq(consoleSessions.userId, userId), keep === null ? undefined : ne(consoleSessions.id, keep)))
@@ -239,7 +281,7 @@ async function noteUse(db: Db, sessionId: string): Promise<void> {
 
 function toIdentity(row: IdentityRow): ConsoleIdentity {
   const { sessionId, expiresAt: ends, stale: _stale, userId, userCreatedAt, createdAt: made, ...rest } = row;
-  const { email: userEmail, operator: isOperator, ...account } = rest;
+  const { email: userEmail, role: userRole, operator: isOperator, ...account } = rest;
   return {
     sessionId,
     expiresAt: new Date(ends),
@@ -247,6 +289,7 @@ function toIdentity(row: IdentityRow): ConsoleIdentity {
       id: userId,
       accountId: account.id,
       email: userEmail,
+      role: userRole,
       operator: isOperator,
       createdAt: new Date(userCreatedAt),
     },

@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/http/app.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { type Permission, permissions } from '../../src/http/console/permissions.ts';
 import { type Browser, type BrowserRequest, type ConsoleWorld, makeBrowser, makeConsole, type Person } from '../helpers/console.ts';
 import { errorOf, refusedBodies } from '../helpers/http.ts';
+import { routes } from '../../src/contract/routes.gen.ts';
+import type { ConsoleOperationId } from '../../src/http/register.ts';
 import { operations, type Operation } from '../helpers/http-contract.ts';
 
 const job = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
@@ -11,6 +14,15 @@ const bodies: Readonly<Record<string, unknown>> = {
   consoleSignUp: { email: 'dev@example.com', password: 'correct horse battery' },
   consoleSignIn: { email: 'dev@example.com', password: 'correct horse battery' },
   consoleChangePassword: { current_password: 'correct horse battery', new_password: 'a better horse battery' },
+  consoleUsePasswordLink: { token: 'A'.repeat(43), new_password: 'a better horse battery' },
+  consoleBeginTwoFactor: { password: 'correct horse battery' },
+  consoleConfirmTwoFactor: { code: '000000' },
+  consoleReplaceRecoveryCodes: { password: 'correct horse battery', code: '000000' },
+  consoleDisableTwoFactor: { password: 'correct horse battery', code: '000000' },
+  consoleChangeRole: { role: 'member' },
+  consoleInvite: { email: 'guest@example.com', role: 'member' },
+  consoleGetInvitation: { token: 'A'.repeat(43) },
+  consoleAcceptInvitation: { token: 'A'.repeat(43), password: 'a better horse battery' },
   consoleUpdateAccount: { retention_days: 7 },
   consoleCreateKey: { mode: 'test', tier: 'standard' },
   consoleRenameKey: { name: 'website' },
@@ -26,36 +38,38 @@ const bodies: Readonly<Record<string, unknown>> = {
   consoleTestWebhookEndpoint: { event: 'job.completed' },
   operatorDecide: { decision: 'approved' },
   operatorGrant: { credits: 1 },
+  operatorWithdraw: { credits: 1 },
+  operatorSetPlan: { plan: 'studio' },
+  operatorCloseAccount: { name: 'Nobody' },
 };
 const all = operations.filter(({ path }) => path.startsWith('/console/'));
-const open = new Set(['consoleSignUp', 'consoleSignIn']);
+const allowed = (permission: Permission) => Object.entries(permissions).filter(([, its]) => its === permission).map(([id]) => id);
+const open = new Set(allowed('anyone'));
 const secured = all.filter(({ id }) => !open.has(id));
 const changing = secured.filter(({ method }) => method !== 'get');
 const forOperators = all.filter(({ id }) => id.startsWith('operator'));
 const withJson = all.filter(({ id }) => id in bodies);
 const withId = all.filter(({ path }) => path.includes('{id}'));
 
-/** Prefix of the id that an operation's path takes. */
-const kindOf = ({ path }: Operation) =>
-  path.includes('/keys/')
-    ? ('key' as const)
-    : path.includes('/sessions/')
-      ? ('sess' as const)
-      : path.includes('/deliveries/')
-        ? ('evt' as const)
-        : path.includes('/accounts/')
-          ? ('acct' as const)
-          : path.includes('/uploads/')
-            ? ('upl' as const)
-            : path.includes('/webhook-endpoints/')
-              ? ('hook' as const)
-              : path.includes('/previews/')
-                ? ('prv' as const)
-                : ('job' as const);
+/** Prefix of the id that an operation's path takes, by a part of the path. */
+const kinds = [
+  ['/keys/', 'key'],
+  ['/sessions/', 'sess'],
+  ['/people/', 'user'],
+  ['/invitations/', 'inv'],
+  ['/deliveries/', 'evt'],
+  ['/accounts/', 'acct'],
+  ['/uploads/', 'upl'],
+  ['/webhook-endpoints/', 'hook'],
+  ['/previews/', 'prv'],
+] as const;
+const kindOf = ({ path }: Operation) => kinds.find(([part]) => path.includes(part))?.[1] ?? 'job';
 
 let world: ConsoleWorld;
 let operator: Person;
 let plain: Person;
+/** of the account of `plain` */
+let member: Person;
 /** every call of it is over its quota */
 let limited: Browser;
 
@@ -63,6 +77,7 @@ beforeAll(async () => {
   world = await makeConsole();
   operator = await world.person({ operator: true });
   plain = await world.person();
+  member = await world.member(plain);
   const take = async () => ({ allowed: false, remaining: 0, resetS: 59, retryAfterS: 1.2 });
   const app = buildApp({ ...world.deps, store: { ...world.store, rateLimits: { ...world.store.rateLimits, take } } });
   limited = Object.assign(makeBrowser(app), { cookie: operator.browser.cookie, csrf: operator.browser.csrf });
@@ -153,7 +168,8 @@ describe.each(all.filter(({ id }) => open.has(id)))('$id', (operation) => {
 
   it('takes what the page itself sends', async () => {
     const headers = { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://localhost' };
-    expect((await send(world.browser(), operation, { headers })).status).not.toBe(403);
+    const response = await send(world.browser(), operation, { headers });
+    expect(await response.text()).not.toContain('cross_site_request');
   });
 });
 
@@ -163,6 +179,42 @@ describe.each(forOperators)('$id', (operation) => {
     expect(response.status).toBe(403);
     expect((await errorOf(response)).code).toBe('operator_required');
     expect((await world.store.accounts.get(plain.accountId))!.credits).toBe(0);
+  });
+});
+
+describe('the table of permissions', () => {
+  it('opens without a session what the document does, and gives operators what is named after them', () => {
+    const anonymous = Object.values(routes).filter(({ path, security }) => path.startsWith('/console/') && security.length === 0);
+    expect([...open].toSorted()).toEqual(anonymous.map(({ operationId }) => operationId).toSorted());
+    expect(allowed('operator').toSorted()).toEqual(forOperators.map(({ id }) => id).toSorted());
+  });
+
+  it('lets members change their own session and factors, jobs, previews and uploads, and nothing else', () => {
+    const changes = changing.filter(({ id }) => permissions[id as ConsoleOperationId] === 'member').map(({ path }) => path);
+    const own = /^\/console\/api\/(sign-out|password|sessions|two-factor|jobs|quotes|previews|uploads)(\/|$)/;
+    expect(changes.filter((path) => !own.test(path))).toEqual([]);
+  });
+});
+
+const refusals: Partial<Record<Permission, string>> = { admin: 'admin_required', operator: 'operator_required' };
+// Signing out would end the session that the others need.
+const withRole = secured.filter(({ id }) => id !== 'consoleSignOut').map((operation) => ({ operation, ...operation, permission: permissions[operation.id as ConsoleOperationId] }));
+
+describe.each(withRole)('$id for a member of the account ($permission)', ({ operation, permission }) => {
+  it(permission === 'member' ? 'is open' : 'is refused, with 403', async () => {
+    const response = await send(member.browser, operation);
+    const refusal = refusals[permission];
+    if (refusal !== undefined) return expect([response.status, (await errorOf(response)).code]).toEqual([403, refusal]);
+    // The stream of events does not end.
+    if (response.ok) return response.body?.cancel();
+    expect(await response.text()).not.toMatch(/admin_required|operator_required/);
+  });
+});
+
+describe.each(withRole.filter(({ permission }) => permission === 'admin'))('$id for an admin of the account', ({ operation }) => {
+  it('is open', async () => {
+    const response = await send(plain.browser, operation);
+    expect(await response.text()).not.toContain('admin_required');
   });
 });
 

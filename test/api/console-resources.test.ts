@@ -420,6 +420,57 @@ describe('operator pages', () => {
     expect(JSON.stringify([first, rest])).not.toContain('media.example.com');
   });
 
+  const accountPath = (accountId: string, part: string) => `/console/api/operator/accounts/${accountId}/${part}`;
+
+  it('credits are withdrawn, not more than there are, with who did it', async () => {
+    const person = await world.person({ credits: 300 });
+    const path = accountPath(person.accountId, 'withdrawals');
+    const tooMany = await operator.browser.request(path, { method: 'POST', json: { credits: 301 } });
+    expect([tooMany.status, (await errorOf(tooMany)).code]).toEqual([402, 'insufficient_credits']);
+    expect((await operator.browser.post<OperatorAccount>(path, { credits: 120, note: 'a mistake' })).credits).toBe(180);
+    expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'credits.withdrawn', data: { credits: 120, operator_id: operator.userId } });
+    const ledger = await person.browser.call<ConsoleLedger>('/console/api/ledger');
+    expect(ledger.data[0]).toMatchObject({ kind: 'withdrawal', amount: -120, note: 'a mistake' });
+    expect(await world.store.ledgerCheck()).toEqual([]);
+  });
+
+  it('the plan is set, with who did it', async () => {
+    const person = await world.person();
+    const path = accountPath(person.accountId, 'plan');
+    expect((await operator.browser.post<OperatorAccount>(path, { plan: 'studio' })).plan).toBe('studio');
+    expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'account.plan_changed', data: { plan: 'studio', operator_id: operator.userId } });
+    const bad = await operator.browser.request(path, { method: 'POST', json: { plan: 'a b' } });
+    expect((await errorOf(bad)).param).toBe('/plan');
+  });
+
+  it('an account is closed by its name alone, with its people, keys and open links; its jobs are deleted next', async () => {
+    const person = await world.person({ credits: 500 });
+    const job = await liveJob(world, person.accountId, {});
+    const { secret } = await person.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'test', tier: 'standard' });
+    const { invitation } = await person.browser.post<{ invitation: { id: string } }>('/console/api/invitations', { email: 'x@example.com', role: 'admin' });
+    const path = accountPath(person.accountId, 'closure');
+    const wrong = await operator.browser.request(path, { method: 'POST', json: { name: person.email.toUpperCase() } });
+    expect(await errorOf(wrong)).toMatchObject({ code: 'invalid_request', param: '/name' });
+    expect((await person.browser.request('/console/api/session')).status).toBe(200);
+    expect(await operator.browser.post(path, { name: person.email })).toEqual({ closed: true });
+    expect((await person.browser.request('/console/api/session')).status).toBe(401);
+    expect(await world.store.keys.authenticate(hashApiKey(secret, pepper))).toBeNull();
+    expect(await world.sql`SELECT 1 FROM invitations WHERE id = ${invitation.id}`).toHaveLength(0);
+    expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'account.closed', data: { users_removed: 1, operator_id: operator.userId } });
+    expect(await world.store.jobs.deleteOfClosed(10)).toContain(job.id);
+    const again = await operator.browser.request(path, { method: 'POST', json: { name: 'closed' } });
+    expect(again.status).toBe(404);
+  });
+
+  it('403 operator_protected for the account of an operator: a stolen session removes no others', async () => {
+    const second = await world.person({ operator: true });
+    for (const { accountId, email, browser } of [second, operator]) {
+      const response = await operator.browser.request(accountPath(accountId, 'closure'), { method: 'POST', json: { name: email } });
+      expect([response.status, (await errorOf(response)).code]).toEqual([403, 'operator_protected']);
+      expect((await browser.request('/console/api/session')).status).toBe(200);
+    }
+  });
+
   it('404 for an account that is not there', async () => {
     const path = `/console/api/operator/accounts/${newId('acct')}/grants`;
     const response = await operator.browser.request(path, { method: 'POST', json: { credits: 1 } });

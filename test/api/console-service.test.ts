@@ -13,6 +13,7 @@ import type {
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
 import { createSite, type Running, type Site } from '../helpers/service.ts';
+import { totp } from '../helpers/totp.ts';
 import { eventually } from '../helpers/wait.ts';
 
 let site: Site;
@@ -154,6 +155,59 @@ describe('a lost password', () => {
     await signIn('forgetful@example.com', reset.password!);
     const users = await site.reelmend<{ email: string }[]>('users', 'list');
     expect(users.map(({ email }) => email)).toContain('forgetful@example.com');
+  });
+
+  it('is replaced with a link from the command line, also that of an operator', async () => {
+    await site.reelmend<Made>('operators', 'add', 'absent@example.com');
+    const { url } = await site.reelmend<{ url: string }>('users', 'password-link', 'absent@example.com');
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/new-password#[A-Za-z0-9_-]{43}$/);
+    const body = JSON.stringify({ token: new URL(url).hash.slice(1), new_password: 'a better horse battery' });
+    const use = () => checkedFetch(`${api.url}/console/api/password-link`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+    expect((await use()).status).toBe(200);
+    await signIn('absent@example.com', 'a better horse battery');
+    expect((await use()).status).toBe(403);
+    expect(await runCommand(['users', 'password-link', 'nobody@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
+      stderr: 'reelmend: There is no user nobody@example.com.\n',
+    });
+  });
+});
+
+describe('a lost second factor', () => {
+  it('is reset on the command line, also that of an operator', async () => {
+    const { password } = await site.reelmend<Made>('operators', 'add', 'phoneless@example.com');
+    const { call } = await signIn('phoneless@example.com', password!);
+    const { secret } = await call<{ secret: string }>('POST', '/two-factor', { password });
+    await call('POST', '/two-factor/confirmation', { code: totp(secret) });
+    await expect(signIn('phoneless@example.com', password!)).rejects.toThrow('second_factor_required');
+    const reset = await site.reelmend<{ twoFactor: boolean }>('users', 'reset-two-factor', 'phoneless@example.com');
+    expect(reset).toMatchObject({ email: 'phoneless@example.com', twoFactor: false });
+    await expect(call('GET', '/session')).rejects.toThrow('invalid_session');
+    await signIn('phoneless@example.com', password!);
+    expect(await runCommand(['users', 'reset-two-factor', 'phoneless@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
+      stderr: 'reelmend: phoneless@example.com has no second factor.\n',
+    });
+  });
+});
+
+describe('a further person', () => {
+  it('is invited, promoted and removed on the command line', async () => {
+    const owner = await site.reelmend<{ accountId: string }>('users', 'add', 'owner@example.com');
+    const { url } = await site.reelmend<{ url: string }>('users', 'invite', owner.accountId, 'guest@example.com');
+    const body = JSON.stringify({ token: new URL(url).hash.slice(1), password: 'correct horse battery' });
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await checkedFetch(`${api.url}/console/api/invitation-acceptance`, { method: 'POST', headers, body })).status).toBe(202);
+    const { session, call } = await signIn('guest@example.com', 'correct horse battery');
+    expect(session).toMatchObject({ user: { role: 'member' }, account: { id: owner.accountId } });
+    expect(await site.reelmend('users', 'set-role', 'guest@example.com', 'admin')).toMatchObject({ role: 'admin' });
+    expect((await call<ConsoleSession>('GET', '/session')).user.role).toBe('admin');
+    expect(await site.reelmend('users', 'remove', 'guest@example.com')).toMatchObject({ removed: true });
+    await expect(call('GET', '/session')).rejects.toThrow('invalid_session');
+    expect(await runCommand(['users', 'remove', 'owner@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('The account needs an admin.'),
+    });
   });
 });
 

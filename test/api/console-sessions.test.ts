@@ -164,6 +164,31 @@ describe('signing in', () => {
     await slow.close();
   });
 
+  it('opens no session with a password that was changed, or of a person who was removed, while it was checked', async () => {
+    let meanwhile: () => Promise<unknown> = async () => undefined;
+    const verify = async (text: string, stored: string | null) => {
+      const isRight = await quickPasswords.verify(text, stored);
+      await meanwhile();
+      return isRight;
+    };
+    const slow = await makeConsole({ console: { passwords: { ...quickPasswords, verify } } });
+    const owner = await slow.person();
+    const guest = await slow.member(owner);
+    const ends = [
+      () => slow.store.users.changePassword(guest.userId, '$argon2id$quick$', null),
+      () => slow.store.people.remove({ accountId: owner.accountId, userId: guest.userId }, {}),
+    ];
+    for (const end of ends) {
+      await slow.sql`UPDATE console_users SET password = ${await quickPasswords.hash(password)} WHERE id = ${guest.userId}`;
+      meanwhile = end;
+      const json = { email: guest.email, password };
+      const response = await slow.browser().request('/console/api/sign-in', { method: 'POST', json });
+      expect([response.status, (await errorOf(response)).code]).toEqual([401, 'invalid_credentials']);
+      expect(await slow.sql`SELECT 1 FROM console_sessions WHERE user_id = ${guest.userId}`).toHaveLength(0);
+    }
+    await slow.close();
+  });
+
   it('never logs a password, a token or an email', async () => {
     const { email, browser, session } = await world.person();
     await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password: 'canary horse battery' } });

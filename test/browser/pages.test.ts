@@ -74,6 +74,7 @@ async function addSegmentedJob(like: string): Promise<string> {
 const pages: readonly { name: string; path: () => string; sign: string; signedOut?: boolean }[] = [
   { name: 'sign-in', path: () => '/sign-in', sign: 'New here?', signedOut: true },
   { name: 'sign-up', path: () => '/sign-up', sign: 'Already have an account?', signedOut: true },
+  { name: 'new-password', path: () => '/new-password#none', sign: 'The link works once', signedOut: true },
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
@@ -88,8 +89,9 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'secure', path: () => '/secure', sign: 'job.completed' },
   { name: 'certificates', path: () => '/secure?tab=certificates', sign: 'No certificates yet' },
   { name: 'retention', path: () => '/secure?tab=retention', sign: '1 to 365' },
+  { name: 'people', path: () => '/people', sign: 'No open invitations' },
   { name: 'settings', path: () => '/settings', sign: 'Current' },
-  { name: 'operator', path: () => '/operator', sign: 'Queued jobs' },
+  { name: 'operator', path: () => '/operator', sign: 'Video enhanced by' },
   { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Somebody else' },
   { name: 'operator-workers', path: () => '/operator/workers', sign: 'Last seen' },
   { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },

@@ -5,17 +5,21 @@ starts, so that a valid body is really accepted (and charged, in live mode) and 
 hosts. Bodies that are wrong in any way stay wrong: nothing but the address is replaced.
 
 In the console each person has a session of which the fuzzer's own calls could rob it: those that end a session get one
-of their own, and passwords change into themselves. Ids of keys, jobs and deliveries become real ones now and then.
+of their own, passwords change into themselves, and what changes how somebody signs in, or closes an account, gets somebody new. Ids of keys, jobs and deliveries become real ones now and then.
 
 Likewise nobody can generate a signature or the id of a deleted job or of an upload: some well-formed links and ids become
 real ones, and most idempotency keys one that was never used.
 """
 
+import base64
+import hmac
 import itertools
 import json
 import os
 import re
+import struct
 import threading
+import time
 import urllib.parse
 import uuid
 import zlib
@@ -117,6 +121,61 @@ def new_session():
     return {"Cookie": cookie, "X-CSRF-Token": response.json()["csrf_token"]}, response.json()["id"]
 
 
+def newcomer():
+    """Somebody new, with an account whose name is the email and who is its admin."""
+    email = uuid.uuid4().hex + "@example.com"
+    credentials = {"email": email, "password": CONSOLE["password"]}
+    console("POST", "/sign-up", credentials, {})
+    response = console("POST", "/sign-in", credentials, {})
+    session = response.json()
+    headers = {"Cookie": response.headers["Set-Cookie"].split(";")[0], "X-CSRF-Token": session["csrf_token"]}
+    return {"email": email, "headers": headers, "user": session["user"]["id"], "account": session["account"]["id"]}
+
+
+def totp(secret):
+    """RFC 6238 with 6 digits."""
+    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", int(time.time()) // 30), "sha1").digest()
+    start = digest[19] & 15
+    return "%06d" % ((struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF) % 1_000_000)
+
+
+def new_enrolment():
+    """Somebody new whose second factor waits for its first code."""
+    person = newcomer()
+    secret = console("POST", "/two-factor", {"password": CONSOLE["password"]}, person["headers"]).json()["secret"]
+    return {**person, "code": totp(secret)}
+
+
+def new_two_factor():
+    """Somebody new with a second factor, and a recovery code."""
+    person = new_enrolment()
+    codes = console("POST", "/two-factor/confirmation", {"code": person["code"]}, person["headers"]).json()
+    return {**person, "code": codes["recovery_codes"][0]}
+
+
+def password_link():
+    """The token of a link for somebody new."""
+    link = console("POST", "/operator/people/" + newcomer()["user"] + "/password-link").json()
+    return link["url"].split("#")[1]
+
+
+def new_invitation():
+    """An invitation to our account, and its token."""
+    # The fuzzer's own would soon reach the limit.
+    for path in ("/invitations", "/people"):
+        for each in console("GET", path + "?limit=100").json()["data"][10:]:
+            requests.delete(CONSOLE["url"] + "/console/api" + path + "/" + each["id"], headers=OURS, timeout=30)
+    made = console("POST", "/invitations", {"email": uuid.uuid4().hex + "@example.com", "role": "member"}).json()
+    return {**made["invitation"], "token": made["url"].split("#")[1]}
+
+
+def new_member():
+    """The id of somebody who has joined our account."""
+    token = new_invitation()["token"]
+    console("POST", "/invitation-acceptance", {"token": token, "password": CONSOLE["password"]}, {})
+    return console("GET", "/people").json()["data"][0]["id"]
+
+
 def new_key():
     # The fuzzer's own would soon reach the limit.
     live = [key["id"] for key in console("GET", "/keys?limit=100").json()["data"] if key["state"] in ("active", "expiring")]
@@ -196,6 +255,12 @@ REAL_IDS = {
     "consoleResendDelivery": lambda: CONSOLE["delivery"],
     "operatorDecide": lambda: CONSOLE["account"],
     "operatorGrant": lambda: CONSOLE["account"],
+    "operatorSetPlan": lambda: CONSOLE["account"],
+    "operatorCreatePasswordLink": lambda: newcomer()["user"],
+    "operatorResetTwoFactor": lambda: new_two_factor()["user"],
+    "consoleChangeRole": new_member,
+    "consoleRemovePerson": new_member,
+    "consoleRevokeInvitation": lambda: new_invitation()["id"],
 }
 
 
@@ -209,6 +274,48 @@ ENDPOINT_CALLS = {
     "testWebhookEndpoint",
 }
 URL_OF_ITS_OWN = {"consoleTestWebhook", "createWebhookEndpoint", "updateWebhookEndpoint", "consoleUpdateWebhookEndpoint"}
+
+
+# Who calls them well-formed is always somebody new, with what is right.
+TWO_FACTOR = {
+    "consoleBeginTwoFactor": newcomer,
+    "consoleConfirmTwoFactor": new_enrolment,
+    "consoleReplaceRecoveryCodes": new_two_factor,
+    "consoleDisableTwoFactor": new_two_factor,
+}
+LINKS = {
+    "consoleUsePasswordLink": password_link,
+    "consoleGetInvitation": lambda: new_invitation()["token"],
+    "consoleAcceptInvitation": lambda: new_invitation()["token"],
+}
+
+
+def prepare_people(operation, case):
+    """What would change how the people under test sign in, or is right for one token or amount alone."""
+    body = case.body if isinstance(case.body, dict) else {}
+    if operation in LINKS and next(TURNS) % 2:
+        body["token"] = LINKS[operation]()
+    if not as_ours(case):
+        return
+    if operation in TWO_FACTOR:
+        person = TWO_FACTOR[operation]()
+        case.headers.update(person["headers"])
+        proof = {"password": CONSOLE["password"], "code": person.get("code")}
+        body.update({name: value for name, value in proof.items() if name in body})
+    # Whoever is no admin any more would be refused from then on.
+    ours = console("GET", "/session").json()["user"]["id"] if operation == "consoleChangeRole" else None
+    if ours is not None and (case.path_parameters or {}).get("id") == ours:
+        case.path_parameters = {"id": new_member()}
+    if operation == "consoleInvite":
+        new_invitation()
+    if operation == "operatorWithdraw":
+        console("POST", "/operator/accounts/" + CONSOLE["account"] + "/grants", {"credits": 1})
+        case.path_parameters = {"id": CONSOLE["account"]}
+        body["credits"] = 1
+    if operation == "operatorCloseAccount":
+        person = newcomer()
+        case.path_parameters = {"id": person["account"]}
+        body["name"] = person["email"]
 
 
 def as_ours(case):
@@ -230,6 +337,7 @@ def prepare_console(operation, case):
         return
     if operation in REAL_IDS and as_ours(case) and turn:
         case.path_parameters = {"id": REAL_IDS[operation]()}
+    prepare_people(operation, case)
     if operation == "consoleSignOut" and as_ours(case):
         case.headers.update(new_session()[0])
     if operation == "consoleSignIn" and turn:

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import type { ConsoleSession } from '../../src/contract/types.gen.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { generateLinkToken, hashLinkToken } from '../../src/domain/one-time-link.ts';
+import type { Role } from '../../src/domain/roles.ts';
 import type { Passwords } from '../../src/domain/passwords.ts';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
@@ -102,7 +104,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
     await database.drop();
   };
   const world = { app, deps, store: real, sql, state, storage, objects, logged, logger, url: database.url, close };
-  return { ...world, browser: () => makeBrowser(app), person: (more: PersonOptions = {}) => person(world, more) };
+  return { ...world, browser: () => makeBrowser(app), person: (more: PersonOptions = {}) => person(world, more), member: (of: Person, role: Role = 'member') => member(world, of, role) };
 }
 
 export type ConsoleWorld = Awaited<ReturnType<typeof makeConsole>>;
@@ -172,4 +174,15 @@ async function person(
   return { browser, session, email, password, userId: user.id, accountId: user.accountId };
 }
 
-export type Person = Awaited<ReturnType<ConsoleWorld['person']>>;
+/** Somebody who has accepted an invitation to the account, and signed in. */
+async function member({ app, store }: { app: ReturnType<typeof buildApp>; store: Store }, { accountId, userId: createdBy, password }: Person, role: Role) {
+  const email = `${newId('user')}@example.com`;
+  const token = generateLinkToken();
+  await store.people.invite({ accountId, email, role, tokenHash: hashLinkToken('invitation', token, pepper), createdBy });
+  const browser = makeBrowser(app);
+  await browser.post('/console/api/invitation-acceptance', { token, password });
+  const session = await browser.signIn(email, password);
+  return { browser, session, email, password, userId: session.user.id, accountId };
+}
+
+export type Person = Awaited<ReturnType<typeof person>>;

@@ -2,19 +2,33 @@
 import { useQuery } from '@tanstack/react-query';
 import type {
   OperatorAccount,
+  OperatorCloseAccountData,
+  OperatorCloseAccountResponse,
+  OperatorCreatePasswordLinkData,
+  OperatorCreatePasswordLinkResponse,
   OperatorDecideData,
   OperatorDecideResponse,
   OperatorFailure,
+  OperatorGetHistoryData,
+  OperatorGetHistoryResponse,
   OperatorGetOverviewData,
   OperatorGetOverviewResponse,
   OperatorGrantData,
   OperatorGrantResponse,
+  OperatorHistory,
   OperatorListAccountsData,
   OperatorListAccountsResponse,
   OperatorListFailuresData,
   OperatorListFailuresResponse,
   OperatorListWorkersData,
   OperatorListWorkersResponse,
+  OperatorPasswordLink,
+  OperatorResetTwoFactorData,
+  OperatorResetTwoFactorResponse,
+  OperatorSetPlanData,
+  OperatorSetPlanResponse,
+  OperatorWithdrawData,
+  OperatorWithdrawResponse,
   OperatorWorker,
 } from '../../contract/types.gen.ts';
 import { call } from './client.ts';
@@ -22,6 +36,7 @@ import { useList } from './lists.ts';
 
 const from = (cursor: string | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
 const liveMs = 4000;
+const historyMs = 60_000;
 
 export function useOverview(enabled = true) {
   return useQuery({
@@ -30,6 +45,17 @@ export function useOverview(enabled = true) {
       call<OperatorGetOverviewData, OperatorGetOverviewResponse>('GET', '/console/api/operator/overview', {}, { signal }),
     refetchInterval: liveMs,
     enabled,
+  });
+}
+
+export type Period = OperatorHistory['period'];
+
+export function useHistory(period: Period) {
+  return useQuery({
+    queryKey: ['operator', 'history', period],
+    queryFn: ({ signal }) =>
+      call<OperatorGetHistoryData, OperatorGetHistoryResponse>('GET', '/console/api/operator/history', { query: { period } }, { signal }),
+    refetchInterval: historyMs,
   });
 }
 
@@ -51,6 +77,31 @@ export function decide(id: string, decision: 'approved' | 'rejected'): Promise<O
 export function grant(id: string, body: OperatorGrantData['body']): Promise<OperatorGrantResponse> {
   const url = '/console/api/operator/accounts/{id}/grants';
   return call<OperatorGrantData, OperatorGrantResponse>('POST', url, { path: { id }, body });
+}
+
+export function withdraw(id: string, body: OperatorWithdrawData['body']): Promise<OperatorWithdrawResponse> {
+  const url = '/console/api/operator/accounts/{id}/withdrawals';
+  return call<OperatorWithdrawData, OperatorWithdrawResponse>('POST', url, { path: { id }, body });
+}
+
+export function setPlan(id: string, plan: string): Promise<OperatorSetPlanResponse> {
+  const url = '/console/api/operator/accounts/{id}/plan';
+  return call<OperatorSetPlanData, OperatorSetPlanResponse>('POST', url, { path: { id }, body: { plan } });
+}
+
+export function closeAccount(id: string, name: string): Promise<OperatorCloseAccountResponse> {
+  const url = '/console/api/operator/accounts/{id}/closure';
+  return call<OperatorCloseAccountData, OperatorCloseAccountResponse>('POST', url, { path: { id }, body: { name } });
+}
+
+export function createPasswordLink(userId: string): Promise<OperatorPasswordLink> {
+  const url = '/console/api/operator/people/{id}/password-link';
+  return call<OperatorCreatePasswordLinkData, OperatorCreatePasswordLinkResponse>('POST', url, { path: { id: userId } });
+}
+
+export function resetTwoFactor(userId: string): Promise<OperatorResetTwoFactorResponse> {
+  const url = '/console/api/operator/people/{id}/two-factor-reset';
+  return call<OperatorResetTwoFactorData, OperatorResetTwoFactorResponse>('POST', url, { path: { id: userId } });
 }
 
 export function useWorkers() {

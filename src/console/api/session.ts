@@ -13,6 +13,8 @@ import type {
   ConsoleSignOutResponse,
   ConsoleSignUpData,
   ConsoleSignUpResponse,
+  ConsoleUsePasswordLinkData,
+  ConsoleUsePasswordLinkResponse,
 } from '../../contract/types.gen.ts';
 import { ApiError, call, setCsrfToken } from './client.ts';
 
@@ -50,6 +52,9 @@ export function useSession(): ConsoleSession {
   return session;
 }
 
+/** Whether the user may change more than jobs. The service decides; pages only hide what it would refuse. */
+export const useIsAdmin = (): boolean => useSession().user.role === 'admin';
+
 /** Removes the data of the previous user. The session query is observed, so it is replaced and not removed. */
 function forgetOthers(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
@@ -57,11 +62,11 @@ function forgetOthers(client: QueryClient): void {
 
 export function useSignIn() {
   const client = useQueryClient();
-  return async (email: string, password: string): Promise<void> => {
+  return async (body: ConsoleSignInData['body']): Promise<void> => {
     const session = await call<ConsoleSignInData, ConsoleSignInResponse>(
       'POST',
       '/console/api/sign-in',
-      { body: { email, password } },
+      { body },
       { ownRefusals: true },
     );
     forgetOthers(client);
@@ -82,6 +87,10 @@ export function useSignOut() {
     client.setQueryData(sessionKey, null);
     forgetOthers(client);
   };
+}
+
+export function setPasswordByLink(body: ConsoleUsePasswordLinkData['body']): Promise<ConsoleUsePasswordLinkResponse> {
+  return call<ConsoleUsePasswordLinkData, ConsoleUsePasswordLinkResponse>('POST', '/console/api/password-link', { body }, { ownRefusals: true });
 }
 
 export function changePassword(body: ConsoleChangePasswordData['body']): Promise<ConsoleChangePasswordResponse> {

@@ -1,7 +1,10 @@
 /** The root component: the shell with its pages for signed-in users, the sign-in page for others. */
 import { Component, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
 import { SessionContext, useSessionQuery } from '../api/session.ts';
 import { GatePage } from '../pages/gate.tsx';
+import { InvitationPage } from '../pages/invitation.tsx';
+import { NewPasswordPage } from '../pages/new-password.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failed, Notice } from '../ui/feedback.tsx';
 import { Toasts } from '../ui/toasts.tsx';
@@ -9,6 +12,14 @@ import { Pages } from './router.tsx';
 import { Shell } from './shell.tsx';
 
 export function App() {
+  const [location] = useLocation();
+  // Links that people hand out: for whoever has the link, signed in or not.
+  if (location === '/new-password') return <NewPasswordPage />;
+  if (location === '/invitation') return <InvitationPage />;
+  return <Console />;
+}
+
+function Console() {
   const { data: session, error, refetch } = useSessionQuery();
   if (session === undefined) {
     if (error === null) return <div className="boot" aria-busy="true" aria-label="Loading" role="status" />;

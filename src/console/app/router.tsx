@@ -10,6 +10,7 @@ import { JobsPage } from '../pages/jobs.tsx';
 import { KeysPage } from '../pages/keys.tsx';
 import { OperatorAccountsPage } from '../pages/operator-accounts.tsx';
 import { OperatorFailuresPage, OperatorOverviewPage, OperatorWorkersPage } from '../pages/operator.tsx';
+import { PeoplePage } from '../pages/people.tsx';
 import { RequestLogPage } from '../pages/request-log.tsx';
 import { SecurePage } from '../pages/secure.tsx';
 import { SettingsPage } from '../pages/settings.tsx';
@@ -31,6 +32,7 @@ export function Pages() {
       <Route path="/request-log" component={RequestLogPage} />
       <Route path="/credits" component={CreditsPage} />
       <Route path="/secure" component={SecurePage} />
+      <Route path="/people" component={PeoplePage} />
       <Route path="/settings" component={SettingsPage} />
       {operator && <Route path="/operator" component={OperatorOverviewPage} />}
       {operator && <Route path="/operator/accounts" component={OperatorAccountsPage} />}

@@ -4,6 +4,7 @@ import {
   BookOpen,
   ChevronsUpDown,
   Coins,
+  Contact,
   Film,
   Gauge,
   House,
@@ -55,6 +56,7 @@ const build: readonly Item[] = [
   { href: '/request-log', label: 'Request log', icon: ScrollText },
   { href: '/credits', label: 'Credits', icon: Coins },
   { href: '/secure', label: 'Secure', icon: ShieldCheck },
+  { href: '/people', label: 'People', icon: Contact },
 ];
 const operate: readonly Item[] = [
   { href: '/operator', label: 'Service', icon: Gauge },

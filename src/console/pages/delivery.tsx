@@ -4,6 +4,7 @@ import { RotateCw } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConsoleDeliveryAttempt, ConsoleDeliveryDetail } from '../../contract/types.gen.ts';
 import { resendDelivery, useDelivery } from '../api/account.ts';
+import { useIsAdmin } from '../api/session.ts';
 import { formatDateTimeFull } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
@@ -24,6 +25,7 @@ export function DeliveryDialog({ id, onClose }: { id: string; onClose: () => voi
 }
 
 function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: () => void }) {
+  const isAdmin = useIsAdmin();
   const { delivery, request, attempts } = detail;
   const client = useQueryClient();
   const { run, busy, error } = useAction(async () => {
@@ -63,10 +65,12 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
       </div>
       {error !== null && <ErrorNotice error={error} />}
       <div className="dialog-foot">
-        <Button busy={busy} disabled={request.url === null} onClick={run}>
-          <RotateCw size={14} aria-hidden="true" />
-          Send again
-        </Button>
+        {isAdmin && (
+          <Button busy={busy} disabled={request.url === null} onClick={run}>
+            <RotateCw size={14} aria-hidden="true" />
+            Send again
+          </Button>
+        )}
         <Button tone="primary" onClick={onClose}>
           Close
         </Button>

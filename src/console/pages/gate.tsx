@@ -1,5 +1,5 @@
 /** The pages for signing up and signing in. */
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError, problemOf } from '../api/client.ts';
 import { signUp, useSignIn } from '../api/session.ts';
@@ -8,7 +8,7 @@ import { ThemeChoice } from '../app/shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
-import { TextField } from '../ui/field.tsx';
+import { CodeField, TextField } from '../ui/field.tsx';
 
 const passwordLength = 12;
 /** The service marks the document when sign-up is closed (src/http/console/page.ts). */
@@ -21,13 +21,22 @@ export function GatePage() {
     document.title = signingUp ? 'Sign up · Reelmend' : 'Sign in · Reelmend';
   }, [signingUp]);
   return (
+    <GateFrame>
+      <Form signingUp={signingUp} />
+    </GateFrame>
+  );
+}
+
+/** The frame of every page for people who are not signed in. */
+export function GateFrame({ children }: { children: ReactNode }) {
+  return (
     <div className="gate">
       <main className="gate-form">
         <div className="brand">
           <Logo size={28} />
           Reelmend
         </div>
-        <Form signingUp={signingUp} />
+        {children}
       </main>
       <Welcome />
     </div>
@@ -75,14 +84,38 @@ function SignIn() {
   const [, navigate] = useLocation();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const [needsCode, setNeedsCode] = useState(false);
   const { run, busy, error } = useAction(async () => {
-    await signIn(email.trim(), password);
+    try {
+      await signIn({ email: email.trim(), password, ...(needsCode ? { code } : {}) });
+    } catch (cause) {
+      if (!(cause instanceof ApiError && cause.code === 'second_factor_required')) throw cause;
+      return setNeedsCode(true);
+    }
     if (window.location.pathname.endsWith('/sign-in')) navigate('/', { replace: true });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     run();
   };
+  if (needsCode) {
+    return (
+      <form className="stack" onSubmit={submit}>
+        <h1>Enter your code</h1>
+        <p className="muted">The six digits that your authenticator app shows for Reelmend, or one of your recovery codes.</p>
+        <CodeField value={code} onChange={setCode} autoFocus />
+        {error !== null && <ErrorNotice error={error} />}
+        <Button type="submit" tone="primary" busy={busy} wide>
+          Sign in
+        </Button>
+        <p className="muted">Lost both? Ask the operator of this service.</p>
+        <Button tone="quiet" onClick={() => setNeedsCode(false)}>
+          Back
+        </Button>
+      </form>
+    );
+  }
   return (
     <form className="stack" onSubmit={submit}>
       <h1>Sign in</h1>
@@ -104,6 +137,7 @@ function SignIn() {
           New here? <Link href="/sign-up">Create an account</Link>
         </p>
       )}
+      <p className="muted">Forgot your password? Ask the operator of this service for a link to set a new one.</p>
     </form>
   );
 }
@@ -133,7 +167,7 @@ function SignUp() {
     setKnown(false);
     await signUp({ email: trimmed, password, ...(name.trim() === '' ? {} : { name: name.trim() }) });
     try {
-      await signIn(trimmed, password);
+      await signIn({ email: trimmed, password });
     } catch (cause) {
       // Sign-up never reveals whether an email is known. A failed sign-in does, to the owner of the email only.
       if (cause instanceof ApiError && cause.code === 'invalid_credentials') return setKnown(true);

@@ -4,7 +4,7 @@ import { KeyRound, MoreHorizontal, Pencil, Plus, RefreshCw, Trash2 } from 'lucid
 import { type FormEvent, useState } from 'react';
 import type { ConsoleKey, KeyAccess, Mode, Tier } from '../../contract/types.gen.ts';
 import { createKey, renameKey, revokeKey, rotateKey, useKeys } from '../api/account.ts';
-import { useSession } from '../api/session.ts';
+import { useIsAdmin, useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
@@ -31,7 +31,8 @@ export function KeysPage() {
     setOpen({ kind: 'shown', key, secret });
     void client.invalidateQueries({ queryKey: ['keys'] });
   };
-  const create = (
+  const isAdmin = useIsAdmin();
+  const create = isAdmin && (
     <Button tone="primary" onClick={() => setOpen({ kind: 'create' })}>
       <Plus size={15} aria-hidden="true" />
       Create a key
@@ -44,7 +45,7 @@ export function KeysPage() {
           {(keys) =>
             keys.length === 0 ? (
               <Empty icon={KeyRound} title="No keys yet" action={create}>
-                Start with a test key. It works immediately and is free.
+                {isAdmin ? 'Start with a test key. It works immediately and is free.' : 'An admin of the account creates keys.'}
               </Empty>
             ) : (
               <KeyTable keys={keys} onOpen={setOpen} />
@@ -89,6 +90,7 @@ function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open
 }
 
 function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) => void }) {
+  const isAdmin = useIsAdmin();
   const { tone, text } = states[record.state];
   const works = record.state === 'active' || record.state === 'expiring';
   return (
@@ -121,7 +123,7 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
         <Ago at={record.created_at} />
       </td>
       <td className="acts">
-        {works && (
+        {works && isAdmin && (
           <Menu
             trigger={
               <IconButton label={`Actions for ${masked(record)}`} tone="quiet" size="small">

@@ -9,6 +9,7 @@ import { ModeBadge } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Figures, Page, Panel } from '../ui/panel.tsx';
 import { num, Table } from '../ui/table.tsx';
+import { HistoryPanel } from './operator-history.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 
 export function OperatorOverviewPage() {
@@ -39,6 +40,7 @@ export function OperatorOverviewPage() {
               </Notice>
             )}
             <QueueTable queue={now.queue} />
+            <HistoryPanel />
           </>
         )}
       </Load>

@@ -7,7 +7,7 @@ import { useSearchParams } from 'wouter';
 import type { ConsoleCertificate } from '../../contract/types.gen.ts';
 import { setRetention, useCertificates } from '../api/account.ts';
 import { problemOf } from '../api/client.ts';
-import { sessionKey, useSession } from '../api/session.ts';
+import { sessionKey, useIsAdmin, useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useAction } from '../ui/dialog.tsx';
@@ -93,6 +93,7 @@ function CertificateTable({ certificates, onOpen }: { certificates: readonly Con
 
 function Retention() {
   const { account } = useSession();
+  const isAdmin = useIsAdmin();
   const client = useQueryClient();
   const [days, setDays] = useState(String(account.retention_days));
   const { run, busy, error } = useAction(async () => {
@@ -117,14 +118,15 @@ function Retention() {
           max={365}
           required
           className="compact"
+          disabled={!isAdmin}
           value={days}
           problem={problem}
-          hint="1 to 365. The audit log records the change."
+          hint={isAdmin ? '1 to 365. The audit log records the change.' : '1 to 365. An admin of the account can change it.'}
           onChange={(event) => setDays(event.target.value)}
         />
         {error !== null && problem === undefined && <ErrorNotice error={error} />}
         <div>
-          <Button type="submit" tone="primary" busy={busy} disabled={days === String(account.retention_days)}>
+          <Button type="submit" tone="primary" busy={busy} disabled={!isAdmin || days === String(account.retention_days)}>
             Save
           </Button>
         </div>

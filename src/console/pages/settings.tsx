@@ -1,4 +1,4 @@
-/** Settings of the signed-in user: password, sessions, theme. */
+/** Settings of the signed-in user: password, second factor, sessions, theme. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { ConsoleSessionEntry } from '../../contract/types.gen.ts';
@@ -15,6 +15,8 @@ import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
+import { roleNames } from './people.tsx';
+import { TwoFactor } from './two-factor.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 export function SettingsPage() {
@@ -27,12 +29,14 @@ export function SettingsPage() {
             ['Name', account.name],
             ['Email', user.email],
             ['Account', <code key="id">{account.id}</code>],
+            ['Role', roleNames[user.role]],
             ['Plan', account.plan],
             ['Theme', <ThemeChoice key="theme" />],
           ]}
         />
       </Panel>
       <Password />
+      <TwoFactor />
       <Sessions />
     </Page>
   );

@@ -1,7 +1,8 @@
 /** Credits per day as a bar chart, with the same figures as a table. */
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import type { ConsoleUsageDay } from '../../contract/types.gen.ts';
 import { formatCount, formatDuration, plural } from '../app/format.ts';
+import { niceCeiling, useWidth } from '../ui/plot.ts';
 
 const height = 176;
 const inset = { top: 8, right: 4, bottom: 22, left: 44 };
@@ -97,22 +98,4 @@ function summary(days: readonly ConsoleUsageDay[]): string {
   const best = days.reduce<ConsoleUsageDay | undefined>((most, day) => (most === undefined || day.credits > most.credits ? day : most), undefined);
   if (total === 0 || best === undefined) return `No credits were used in the last ${days.length} days.`;
   return `Credits used per day over ${days.length} days: ${formatCount(total)} in all, most on ${nameOf(best)} with ${formatCount(best.credits)}.`;
-}
-
-/** Rounds up to 1, 2, 4, 5 or 10 times a power of ten, for readable axis labels. */
-function niceCeiling(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  const step = [1, 2, 4, 5, 10].find((candidate) => candidate * power >= value) ?? 10;
-  return Math.max(2, step * power);
-}
-
-function useWidth() {
-  const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(640);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry !== undefined && setWidth(Math.round(entry.contentRect.width)));
-    if (box.current !== null) observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-  return [box, width] as const;
 }

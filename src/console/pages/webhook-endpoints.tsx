@@ -4,6 +4,7 @@ import { MoreHorizontal, Pencil, Plus, Power, RefreshCw, Send, Trash2, Webhook }
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Mode, WebhookEndpoint, WebhookEndpointSecret } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
+import { useIsAdmin } from '../api/session.ts';
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
@@ -36,13 +37,14 @@ type Open =
 export function EndpointsPanel() {
   const list = useWebhookEndpoints();
   const refresh = useRefresh();
+  const isAdmin = useIsAdmin();
   const [open, setOpen] = useState<Open | null>(null);
   const close = () => setOpen(null);
   const show = (made: WebhookEndpointSecret) => {
     setOpen({ kind: 'shown', made });
     void refresh();
   };
-  const create = (
+  const create = isAdmin && (
     <Button size="small" onClick={() => setOpen({ kind: 'create' })}>
       <Plus size={14} aria-hidden="true" />
       Add an endpoint
@@ -77,6 +79,7 @@ function useRefresh() {
 }
 
 function EndpointTable({ endpoints, onOpen }: { endpoints: readonly WebhookEndpoint[]; onOpen: (open: Open) => void }) {
+  const isAdmin = useIsAdmin();
   return (
     <Table columns={['URL', 'Mode', 'Events', 'State', 'Created', hidden('Actions')]}>
       {endpoints.map((endpoint) => (
@@ -98,7 +101,7 @@ function EndpointTable({ endpoints, onOpen }: { endpoints: readonly WebhookEndpo
             <Ago at={endpoint.created_at} />
           </td>
           <td className="acts">
-            <EndpointMenu endpoint={endpoint} onOpen={onOpen} />
+            {isAdmin && <EndpointMenu endpoint={endpoint} onOpen={onOpen} />}
           </td>
         </tr>
       ))}

@@ -13,6 +13,7 @@ import {
   useWebhookSecret,
 } from '../api/account.ts';
 import { problemOf } from '../api/client.ts';
+import { useIsAdmin } from '../api/session.ts';
 import { plural, shortId } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Secret } from '../ui/code.tsx';
@@ -29,12 +30,15 @@ import { deliveryStates } from './delivery-state.ts';
 import { EndpointsPanel } from './webhook-endpoints.tsx';
 
 export function WebhooksPage() {
+  const isAdmin = useIsAdmin();
   return (
     <Page title="Webhooks" intro="When a job ends, the service sends a signed event to the webhook URL of the job and to your endpoints. It retries failed deliveries for a day.">
-      <div className="halves">
-        <SecretPanel />
-        <TestPanel />
-      </div>
+      {isAdmin && (
+        <div className="halves">
+          <SecretPanel />
+          <TestPanel />
+        </div>
+      )}
       <EndpointsPanel />
       <Deliveries />
     </Page>

@@ -48,6 +48,32 @@ export function TextField({ label, hint, problem, className, ...rest }: TextFiel
   );
 }
 
+interface CodeFieldProps {
+  value: string;
+  onChange: (code: string) => void;
+  problem?: string | undefined;
+  autoFocus?: boolean;
+}
+
+/** A code of an authenticator app, or a recovery code. */
+export function CodeField({ value, onChange, problem, autoFocus = false }: CodeFieldProps) {
+  return (
+    <TextField
+      label="Code"
+      autoComplete="one-time-code"
+      autoCapitalize="none"
+      spellCheck={false}
+      required
+      maxLength={40}
+      pattern="[0-9A-Za-z \-]*"
+      autoFocus={autoFocus}
+      value={value}
+      problem={problem}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
 type SelectFieldProps = Labelled & SelectHTMLAttributes<HTMLSelectElement>;
 
 export function SelectField({ label, hint, problem, children, ...rest }: SelectFieldProps) {

@@ -10,6 +10,7 @@ import type { AppEnv } from '../env.ts';
 import type { OperationId } from '../register.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
 import type { WithConsole } from '../deps.ts';
+import type { Permission } from './permissions.ts';
 
 export const cookieName = 'reelmend_session';
 /** window of the limits of sign-ups and sign-ins, seconds */
@@ -69,10 +70,12 @@ export function requireCsrfToken({ console: { origins } }: WithConsole) {
   });
 }
 
-/** Runs after `requireSession`. Throws ReelmendError `operator_required`. */
-export function requireOperator() {
+/** Runs after `requireSession`. Throws ReelmendError `operator_required` or `admin_required`. */
+export function requirePermission(permission: Permission) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    if (!c.get('session').user.operator) throw new ReelmendError('operator_required', 'Only operators may do this.');
+    const { user } = c.get('session');
+    if (permission === 'operator' && !user.operator) throw new ReelmendError('operator_required', 'Only operators may do this.');
+    if (permission === 'admin' && user.role !== 'admin') throw new ReelmendError('admin_required', 'Only admins of the account may do this.');
     await next();
   });
 }
@@ -117,6 +120,30 @@ function networkOf(address: string): string {
   const right = tail === '' ? [] : tail.split(':');
   const zeros = host.includes('::') ? Array.from({ length: 8 - left.length - right.length }, () => '0') : [];
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
+}
+
+/** wrong codes of a user in an hour, from all addresses together: with six digits, a guesser needs years */
+const codeQuota = { limit: 10, windowS: 3600 };
+
+/**
+ * Throws ReelmendError `wrong_code` unless `verify` says that the code is right. Only failures count, for the user and not
+ * for a network address: whoever gets here knows the password, so nobody else can use up the owner's attempts. Throws
+ * ReelmendError `rate_limit_exceeded`.
+ */
+export async function attemptCode(limits: RateLimitStore, userId: string, verify: () => Promise<boolean>): Promise<void> {
+  const key = `code:${userId}`;
+  // Counted before the check, as passwords are.
+  const result = await limits.take(key, 'auth', codeQuota);
+  if (!result.allowed) {
+    const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
+    throw new ReelmendError('rate_limit_exceeded', `Too many wrong codes. Retry after ${retryAfterS} s.`, { retryAfterS });
+  }
+  const isRight = await verify().catch(async (error: unknown) => {
+    await limits.giveBack(key, 'auth', codeQuota);
+    throw error;
+  });
+  if (!isRight) throw new ReelmendError('wrong_code', 'The code is wrong, was used already, or has expired.', { param: '/code' });
+  await limits.forget(key, 'auth');
 }
 
 export interface PasswordAttempt {

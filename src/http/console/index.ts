@@ -3,13 +3,17 @@ import type { ConsoleHandlers, RouteMiddleware } from '../register.ts';
 import { rateLimit } from '../middleware/rate-limit.ts';
 import { accountHandlers } from './account.ts';
 import type { WithConsole } from '../deps.ts';
-import { anonymous, requireCsrfToken, requireOperator, requireSession } from './guard.ts';
+import { anonymous, requireCsrfToken, requirePermission, requireSession } from './guard.ts';
 import { jobHandlers } from './jobs.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operator.ts';
+import { passwordLinkHandlers } from './password-links.ts';
+import { peopleHandlers } from './people.ts';
+import { permissions } from './permissions.ts';
 import { previewHandlers } from './previews.ts';
 import { requestLogHandlers } from './request-log.ts';
 import { sessionHandlers } from './sessions.ts';
+import { twoFactorHandlers } from './two-factor.ts';
 import { uploadHandlers } from './uploads.ts';
 import { webhookEndpointHandlers } from './webhook-endpoints.ts';
 import { webhookHandlers } from './webhooks.ts';
@@ -28,6 +32,9 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...requestLogHandlers(deps),
     ...accountHandlers(deps),
     ...operatorHandlers(deps),
+    ...passwordLinkHandlers(deps),
+    ...peopleHandlers(deps),
+    ...twoFactorHandlers(deps),
   };
 }
 
@@ -42,6 +49,6 @@ export function consoleMiddleware(deps: WithConsole): NonNullable<RouteMiddlewar
     session: requireSession(deps),
     limit,
     csrf: requireCsrfToken(deps),
-    operator: requireOperator(),
+    permit: (id) => requirePermission(permissions[id]),
   };
 }

@@ -8,9 +8,13 @@ import { serializeOperatorAccount, serializeWorker } from './serialize.ts';
 type OperatorHandlers = Pick<
   ConsoleHandlers,
   | 'operatorGetOverview'
+  | 'operatorGetHistory'
   | 'operatorListAccounts'
   | 'operatorDecide'
   | 'operatorGrant'
+  | 'operatorWithdraw'
+  | 'operatorSetPlan'
+  | 'operatorCloseAccount'
   | 'operatorListWorkers'
   | 'operatorListFailures'
 >;
@@ -38,6 +42,18 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
       );
     },
 
+    operatorGetHistory: async (c) => {
+      const { period } = c.req.valid('query');
+      const { steps, devices, failures } = await store.operations.history(period);
+      const history = {
+        period,
+        steps: steps.map(({ from, ...step }) => ({ from: from.toISOString(), ...step })),
+        devices: devices.map(({ device, videoSeconds }) => ({ device, video_seconds: videoSeconds })),
+        failures,
+      };
+      return c.json(history, 200);
+    },
+
     operatorListAccounts: async (c) => {
       const { limit, starting_after, state } = c.req.valid('query');
       const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state });
@@ -56,6 +72,31 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
       const { credits, note } = c.req.valid('json');
       const actor = { operator_id: c.get('session').user.id };
       return c.json(await accountAfter(store.accounts.grant(id, credits, note ?? '', actor), id), 201);
+    },
+
+    operatorWithdraw: async (c) => {
+      const { id } = c.req.valid('param');
+      const { credits, note } = c.req.valid('json');
+      const actor = { operator_id: c.get('session').user.id };
+      return c.json(await accountAfter(store.accounts.withdraw(id, credits, note ?? '', actor), id), 201);
+    },
+
+    operatorSetPlan: async (c) => {
+      const { id } = c.req.valid('param');
+      const actor = { operator_id: c.get('session').user.id };
+      return c.json(await accountAfter(store.accounts.setPlan(id, c.req.valid('json').plan, actor), id), 200);
+    },
+
+    operatorCloseAccount: async (c) => {
+      const { id } = c.req.valid('param');
+      const account = await store.accounts.get(id);
+      if (account === null || account.closedAt !== null) throw new ReelmendError('not_found', 'There is no such account.');
+      if (c.req.valid('json').name !== account.name) {
+        throw new ReelmendError('invalid_request', 'The field "name" must be the name of the account.', { param: '/name' });
+      }
+      // A scheduled task deletes its jobs, uploads and webhook endpoints (src/jobs/scheduled-tasks.ts).
+      await store.accounts.close(id, { operator_id: c.get('session').user.id });
+      return c.json({ closed: true as const }, 200);
     },
 
     operatorListWorkers: async (c) => {

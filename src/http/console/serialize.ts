@@ -38,7 +38,8 @@ export function serializeConsoleAccount(account: Account): ConsoleAccount {
 }
 
 export function serializeOperatorAccount(account: AccountWithPeople): OperatorAccount {
-  return { ...serializeConsoleAccount(account), emails: account.emails, active_keys: account.activeKeys };
+  const people = account.people.map(({ id, email, role, operator, twoFactor }) => ({ id, email, role, operator, two_factor: twoFactor }));
+  return { ...serializeConsoleAccount(account), emails: people.map(({ email }) => email), people, active_keys: account.activeKeys };
 }
 
 function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['state'] {

@@ -12,6 +12,7 @@ import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
 import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
+import { requireSecondFactor } from './two-factor.ts';
 import { serializeLimits } from '../serialize.ts';
 import { serializeConsoleAccount } from './serialize.ts';
 
@@ -48,13 +49,18 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
     },
 
     consoleSignIn: async (c) => {
-      const { email, password } = c.req.valid('json');
+      const { email, password, code } = c.req.valid('json');
       const user = await store.users.byEmail(email);
-      const verify = () => passwords.verify(password, user?.password ?? null, addressOf(c));
+      const verify = async () => {
+        const isRight = await passwords.verify(password, user?.password ?? null, addressOf(c));
+        // Only whoever knows the password learns that there is a second factor.
+        if (isRight && user !== null) await requireSecondFactor(deps, user.id, code);
+        return isRight;
+      };
       if (!(await attempt(c, email, verify)) || user === null) {
-        throw new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
+        throw invalidCredentials();
       }
-      const token = await openSession(c, deps, user.id);
+      const token = await openSession(c, deps, user);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
       if (identity === null) throw new ReelmendError('internal_error', 'The new session ended immediately.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
@@ -117,12 +123,18 @@ function signUpClosed(): ReelmendError {
   return new ReelmendError('sign_up_closed', message);
 }
 
-/** Creates a session and returns its token, which only the cookie contains. */
-async function openSession(c: Context<AppEnv>, deps: WithConsole, userId: string): Promise<string> {
+/** Creates a session and returns its token, which only the cookie contains. Throws ReelmendError `invalid_credentials` if the password was changed meanwhile. */
+async function openSession(c: Context<AppEnv>, deps: WithConsole, user: { id: string; password: string }): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tokenHash = hashSessionToken(token, deps.keyPepper);
-  await deps.console.store.users.openSession({ userId, tokenHash, userAgent: c.req.header('User-Agent') ?? '' });
+  const userAgent = c.req.header('User-Agent') ?? '';
+  const session = await deps.console.store.users.openSession({ userId: user.id, tokenHash, userAgent, password: user.password });
+  if (session === null) throw invalidCredentials();
   return token;
+}
+
+function invalidCredentials(): ReelmendError {
+  return new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
 }
 
 function pricing(tier: Tier): ConsoleSession['pricing']['standard'] {
@@ -137,7 +149,7 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     id: sessionId,
     csrf_token: csrfToken,
     expires_at: expiresAt.toISOString(),
-    user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
+    user: { id: user.id, email: user.email, operator: user.operator, role: user.role, created_at: user.createdAt.toISOString() },
     account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
     limits: serializeLimits(deps, account),

@@ -1,0 +1,99 @@
+/** Accepts an invitation to an account. The link's token is in the fragment of the URL. */
+import { type FormEvent, useEffect, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useLocation } from 'wouter';
+import type { ConsoleInvitationDetail } from '../../contract/types.gen.ts';
+import { ApiError, problemOf } from '../api/client.ts';
+import { acceptInvitation, readInvitation } from '../api/people.ts';
+import { useSignIn } from '../api/session.ts';
+import { Button } from '../ui/button.tsx';
+import { useAction } from '../ui/dialog.tsx';
+import { ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Moment } from '../ui/time.tsx';
+import { GateFrame } from './gate.tsx';
+import { useLinkToken } from './new-password.tsx';
+import { roleNames } from './people.tsx';
+
+const passwordLength = 12;
+
+export function InvitationPage() {
+  const token = useLinkToken();
+  useEffect(() => {
+    document.title = 'Invitation · Reelmend';
+  }, []);
+  return (
+    <GateFrame>
+      <div className="stack">
+        <h1>Invitation</h1>
+        {token === '' ? <p>Open the whole link that you were given.</p> : <Invitation token={token} />}
+      </div>
+    </GateFrame>
+  );
+}
+
+function Invitation({ token }: { token: string }) {
+  const query = useQuery({ queryKey: ['invitation', token], queryFn: () => readInvitation(token), gcTime: 0, staleTime: Infinity });
+  if (query.error !== null) return <ErrorNotice error={query.error} />;
+  return <Load query={query}>{(invitation) => <Join token={token} invitation={invitation} />}</Load>;
+}
+
+/** What sign-in says when the email has a user already, with another password or a second factor. */
+const notTheNewUser: ReadonlySet<string> = new Set(['invalid_credentials', 'second_factor_required']);
+
+function Join({ token, invitation }: { token: string; invitation: ConsoleInvitationDetail }) {
+  const { account_name, email, role, expires_at } = invitation;
+  const signIn = useSignIn();
+  const [, navigate] = useLocation();
+  const [password, setPassword] = useState('');
+  const [known, setKnown] = useState(false);
+  const { run, busy, error } = useAction(async () => {
+    setKnown(false);
+    await acceptInvitation({ token, password });
+    try {
+      await signIn({ email, password });
+    } catch (cause) {
+      // The acceptance never reveals whether an email is known; see the sign-up.
+      if (cause instanceof ApiError && notTheNewUser.has(cause.code)) return setKnown(true);
+      throw cause;
+    }
+    navigate('/', { replace: true });
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (password.length >= passwordLength) run();
+  };
+  const weak = problemOf(error, 'password');
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p>
+        You are invited to <strong className="wrap-anywhere">{account_name}</strong> as {roleNames[role].toLowerCase()}, until <Moment at={expires_at} />.
+      </p>
+      <TextField label="Email" type="email" autoComplete="username" readOnly value={email} />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="new-password"
+        required
+        autoFocus
+        minLength={passwordLength}
+        maxLength={200}
+        value={password}
+        problem={weak}
+        hint={`At least ${passwordLength} characters.`}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      {known && (
+        <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
+          <span>
+            If you already have an account, <Link href="/sign-in">sign in</Link> with its password. It cannot join a second one: ask for an invitation to another email.
+          </span>
+        </Notice>
+      )}
+      {error !== null && weak === undefined && <ErrorNotice error={error} />}
+      <Button type="submit" tone="primary" busy={busy} wide>
+        Join
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,110 @@
+/** What operators do with one account beside approving it and granting credits. */
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { OperatorAccount } from '../../contract/types.gen.ts';
+import { problemOf } from '../api/client.ts';
+import { closeAccount, setPlan, withdraw } from '../api/operator.ts';
+import { creditsInDollars, formatCount } from '../app/format.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, useAction } from '../ui/dialog.tsx';
+import { ErrorNotice, Notice } from '../ui/feedback.tsx';
+import { TextField } from '../ui/field.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+interface Props {
+  account: OperatorAccount;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+export function WithdrawDialog({ account, onClose, onDone }: Props) {
+  const [credits, setCredits] = useState('');
+  const [note, setNote] = useState('');
+  const amount = Number(credits);
+  const left = account.credits - amount;
+  const form = useAction(async () => {
+    await withdraw(account.id, { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) });
+    toast(`Withdrew ${formatCount(amount)} credits from ${account.name}.`);
+    onDone();
+  }, onClose);
+  return (
+    <FormDialog title={`Withdraw credits from ${account.name}`} action="Withdraw" onClose={onClose} {...form}>
+      <TextField
+        label="Credits"
+        type="number"
+        inputMode="numeric"
+        min={1}
+        max={Math.max(1, account.credits)}
+        required
+        autoFocus
+        value={credits}
+        hint={Number.isInteger(amount) && amount > 0 && left >= 0 ? `${creditsInDollars(amount)}. The new balance is ${formatCount(left)}.` : `The account has ${formatCount(account.credits)}.`}
+        onChange={(event) => setCredits(event.target.value)}
+      />
+      <TextField label="Note (optional)" maxLength={200} value={note} hint="Recorded in the ledger, where the customer can read it." onChange={(event) => setNote(event.target.value)} />
+    </FormDialog>
+  );
+}
+
+export function PlanDialog({ account, onClose, onDone }: Props) {
+  const [plan, choosePlan] = useState(account.plan);
+  const form = useAction(async () => {
+    await setPlan(account.id, plan);
+    toast(`${account.name} has the plan ${plan}.`);
+    onDone();
+  }, onClose);
+  return (
+    <FormDialog title={`Plan of ${account.name}`} action="Save" onClose={onClose} {...form}>
+      <TextField label="Plan" required autoFocus maxLength={50} pattern="[0-9A-Za-z_\-]+" value={plan} hint="A name that the account shows: letters, digits, - and _. It changes no price." onChange={(event) => choosePlan(event.target.value)} />
+    </FormDialog>
+  );
+}
+
+export function CloseDialog({ account, onClose, onDone }: Props) {
+  const [name, setName] = useState('');
+  const form = useAction(async () => {
+    await closeAccount(account.id, name);
+    toast(`${account.name} is closed.`);
+    onDone();
+  }, onClose);
+  const problem = problemOf(form.error, 'name');
+  return (
+    <FormDialog title={`Close ${account.name}?`} action="Close the account" danger onClose={onClose} {...form} error={problem === undefined ? form.error : null}>
+      <Notice tone="bad" title="This cannot be undone.">
+        Its keys and users go at once, its jobs and videos within minutes. The ledger and the audit log stay.
+      </Notice>
+      <TextField label="Name of the account" required autoFocus autoComplete="off" value={name} problem={problem} hint={`Type ${account.name} to confirm.`} onChange={(event) => setName(event.target.value)} />
+    </FormDialog>
+  );
+}
+
+interface FormProps {
+  title: string;
+  action: string;
+  danger?: boolean;
+  run: () => void;
+  busy: boolean;
+  error: unknown;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+function FormDialog({ title, action, danger = false, run, busy, error, onClose, children }: FormProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        {children}
+        {error !== null && <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone={danger ? 'danger' : 'primary'} busy={busy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,247 @@
+/** People and how they sign in: a forgotten password, a second factor, an invitation. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { totp } from '../helpers/totp.ts';
+import { axeViolations, openTab, openWorld, password, screenshot, signUp, type Tab, type World } from './world.ts';
+
+const newPassword = 'a better horse battery';
+let world: World;
+/** the operator's */
+let desk: Tab;
+/** of somebody else */
+let home: Tab;
+beforeAll(async () => {
+  world = await openWorld();
+  desk = await openTab(world);
+  await signUp(desk, world, 'grace@example.com', 'Operations');
+  await world.site.reelmend('operators', 'add', 'grace@example.com', '--existing');
+  await desk.page.reload();
+  home = await openTab(world, { width: 390, height: 844 });
+  await signUp(home, world, 'ada@example.com', 'Analytical Engines');
+});
+afterAll(() => world?.close());
+
+async function openPeople({ page }: Tab, account: string) {
+  await page.goto(`${world.url}/operator/accounts`);
+  await page.getByRole('radio', { name: 'All' }).first().click();
+  await page.getByRole('button', { name: `Actions for ${account}` }).click();
+  await page.getByRole('menuitem', { name: 'People' }).click();
+  await page.getByRole('dialog', { name: `People of ${account}` }).waitFor();
+}
+
+async function signIn({ page }: Tab, email: string, secret: string) {
+  await page.goto(`${world.url}/sign-in`);
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+describe('a forgotten password', () => {
+  it('is replaced with a link that an operator makes, once', async () => {
+    await openPeople(desk, 'Analytical Engines');
+    expect(await axeViolations(desk.page)).toEqual([]);
+    await desk.page.getByRole('button', { name: 'Create a password link for ada@example.com' }).click();
+    const shown = desk.page.getByRole('dialog', { name: 'Link for a new password' });
+    await shown.waitFor();
+    expect(await axeViolations(desk.page)).toEqual([]);
+    await screenshot(desk.page, 'password-link');
+    const link = (await shown.locator('[data-secret]').textContent())!;
+
+    const { page } = home;
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'New password' }).waitFor();
+    expect(page.url()).toBe(`${world.url}/new-password`);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByLabel('New password').fill(newPassword);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: 'Your password is changed' }).waitFor();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+
+    await signIn(home, 'ada@example.com', password);
+    await page.getByText('The email or the password is wrong.').waitFor();
+    await signIn(home, 'ada@example.com', newPassword);
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+
+    await page.goto(link);
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('The link is not valid.').waitFor();
+    await page.goto(`${world.url}/`);
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect([...desk.complaints, ...home.complaints]).toEqual([]);
+  });
+
+  it('is not offered for operators, and a page without a token says what is missing', async () => {
+    await openPeople(desk, 'Operations');
+    await desk.page.getByRole('dialog').getByText('Operator', { exact: true }).waitFor();
+    expect(await desk.page.getByRole('button', { name: /password link/ }).count()).toBe(0);
+    await home.page.goto(`${world.url}/new-password`);
+    await home.page.getByText('Open the whole link').waitFor();
+    expect(await axeViolations(home.page)).toEqual([]);
+  });
+});
+
+describe('a second factor', () => {
+  let codes: string[];
+
+  it('is enabled with a QR code that this page draws, and a first code', async () => {
+    const { page, complaints } = home;
+    await page.goto(`${world.url}/settings`);
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('textbox', { name: 'Password', exact: true }).fill(newPassword);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'two-factor');
+    const secret = (await page.locator('[data-secret]').textContent())!;
+    await page.getByRole('textbox', { name: 'Code' }).fill(totp(secret, 9));
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click();
+    await page.getByText('The code is wrong').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill(totp(secret));
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click();
+    const shown = page.getByRole('dialog', { name: 'Your recovery codes' });
+    await shown.waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'recovery-codes');
+    codes = (await shown.locator('[data-secret]').textContent())!.split('\n');
+    expect(codes).toHaveLength(10);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('10 recovery codes left.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is asked for at sign-in, and a recovery code replaces it', async () => {
+    const { page, complaints } = home;
+    await page.context().clearCookies();
+    await signIn(home, 'ada@example.com', newPassword);
+    await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'sign-in-code');
+    await page.getByRole('textbox', { name: 'Code' }).fill('000 000');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The code is wrong').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill(codes[0]!);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('is reset by an operator', async () => {
+    await openPeople(desk, 'Analytical Engines');
+    await desk.page.getByRole('button', { name: 'Reset the second factor of ada@example.com' }).click();
+    expect(await axeViolations(desk.page)).toEqual([]);
+    await desk.page.getByRole('button', { name: 'Reset', exact: true }).click();
+    await desk.page.getByText('The second factor of ada@example.com is reset.').first().waitFor();
+    await signIn(home, 'ada@example.com', newPassword);
+    await home.page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect([...desk.complaints, ...home.complaints]).toEqual([]);
+  });
+});
+
+describe('an invitation', () => {
+  it('brings a member into the account, who sees what there is and changes nothing of it', async () => {
+    const { page } = home;
+    await page.goto(`${world.url}/people`);
+    await page.getByRole('button', { name: 'Invite a person' }).click();
+    await page.getByRole('textbox', { name: 'Email' }).fill('joan@example.com');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    const shown = page.getByRole('dialog', { name: 'Link of the invitation' });
+    await shown.waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    const link = (await shown.locator('[data-secret]').textContent())!;
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation of joan@example.com' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'people');
+
+    const guest = await openTab(world);
+    await guest.page.goto(link);
+    await guest.page.getByText('Analytical Engines').waitFor();
+    expect(guest.page.url()).toBe(`${world.url}/invitation`);
+    expect(await axeViolations(guest.page)).toEqual([]);
+    await screenshot(guest.page, 'invitation');
+    await guest.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByRole('heading', { name: 'Home' }).waitFor();
+    const empty = [
+      ['keys', 'An admin of the account creates keys.'],
+      ['webhooks', 'No endpoints'],
+      ['people', 'joan@example.com'],
+    ] as const;
+    for (const [path, sign] of empty) {
+      await guest.page.goto(`${world.url}/${path}`);
+      await guest.page.getByText(sign).first().waitFor();
+      expect(await axeViolations(guest.page)).toEqual([]);
+      expect(await guest.page.getByRole('button', { name: /^(Create a key|Add an endpoint|Invite a person|Rotate|Actions for)/ }).count()).toBe(0);
+    }
+    expect([...home.complaints, ...guest.complaints]).toEqual([]);
+
+    await page.goto(`${world.url}/people`);
+    await page.getByRole('button', { name: 'Actions for joan@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('joan@example.com is removed.').first().waitFor();
+    await guest.page.goto(`${world.url}/`);
+    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await guest.page.goto(link);
+    await guest.page.getByText('The link is not valid.').waitFor();
+    expect(home.complaints).toEqual([]);
+  });
+});
+
+describe('an operator', () => {
+  it('withdraws credits, sets a plan, and closes an account by its name', async () => {
+    const { page, complaints } = desk;
+    const open = async (item: string) => {
+      await page.goto(`${world.url}/operator/accounts`);
+      await page.getByRole('radio', { name: 'All' }).first().click();
+      await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await open('Grant credits');
+    await page.getByRole('spinbutton', { name: 'Credits' }).fill('700');
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    await page.getByText('Granted 700 credits').first().waitFor();
+    await open('Withdraw credits');
+    await page.getByRole('spinbutton', { name: 'Credits' }).fill('200');
+    await page.getByText('The new balance is 500.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Withdraw', exact: true }).click();
+    await page.getByText('Withdrew 200 credits').first().waitFor();
+    await open('Set the plan');
+    await page.getByRole('textbox', { name: 'Plan' }).fill('studio');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('has the plan studio').first().waitFor();
+    await open('Close');
+    await page.getByRole('textbox', { name: 'Name of the account' }).fill('Analytical');
+    await page.getByRole('button', { name: 'Close the account' }).click();
+    await page.getByText('must be the name of the account').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Name of the account' }).fill('Analytical Engines');
+    await page.getByRole('button', { name: 'Close the account' }).click();
+    await page.getByText('Analytical Engines is closed.').first().waitFor();
+    await home.page.goto(`${world.url}/`);
+    await home.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect([...complaints, ...home.complaints]).toEqual([]);
+  });
+
+  it('sees the last hours and days as charts, each with its table', async () => {
+    const { page, complaints } = desk;
+    await page.goto(`${world.url}/operator`);
+    for (const title of ['Waiting jobs', 'Finished jobs', 'Failed jobs']) {
+      const chart = page.getByRole('region', { name: title });
+      await chart.getByRole('img').waitFor();
+      await chart.getByText(`${title} as a table`).click();
+      await chart.locator('details[open]').waitFor();
+    }
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('radio', { name: '7 days' }).click();
+    await page.getByRole('region', { name: 'Failed jobs' }).waitFor();
+    await screenshot(page, 'operator-history');
+    expect(complaints).toEqual([]);
+  });
+});
