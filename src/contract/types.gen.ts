@@ -475,10 +475,10 @@ export type Job = {
     file_name: FileName | null;
     /**
      * The earliest segment that is already enhanced, to look at before the job ends; null while there is none. Only in the
-     * response of Get a job, while the job runs. A video that is enhanced in one piece has no preview.
+     * response of Get a job, while the job runs. A video that is enhanced in one piece has none.
      *
      */
-    preview?: JobPreview | null;
+    partial_output?: PartialOutput | null;
     /**
      * The parts of the video that are enhanced on their own, in order; empty when it is enhanced in one piece. Only in the
      * response of Get a job, while the job runs.
@@ -487,7 +487,7 @@ export type Job = {
     segments?: Array<JobSegment>;
 };
 
-export type JobPreview = {
+export type PartialOutput = {
     /**
      * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
      * log records the first one of each segment as an access to the result.

@@ -241,7 +241,7 @@ export const zJobInput = z.strictObject({
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
 
-export const zJobPreview = z.object({
+export const zPartialOutput = z.object({
     url: z.url(),
     expires_in: z.int().gte(1),
     start_seconds: z.number().gte(0),
@@ -410,7 +410,7 @@ export const zJob = z.object({
     metadata: zMetadata,
     upload_id: zUploadId.nullable(),
     file_name: zFileName.nullable(),
-    preview: zJobPreview.nullish(),
+    partial_output: zPartialOutput.nullish(),
     segments: z.array(zJobSegment).optional()
 });
 

@@ -101,7 +101,7 @@ export const deleteJob = <ThrowOnError extends boolean = false>(options: Options
  * Get a job
  *
  * Returns the current state of the job. Stop polling when `status` is `done` or `error`. The limits allow 300
- * polls per minute. While the job runs, the response also has `preview` and `segments`.
+ * polls per minute. While the job runs, the response also has `partial_output` and `segments`.
  *
  */
 export const getJob = <ThrowOnError extends boolean = false>(options: Options<GetJobData, ThrowOnError>): RequestResult<GetJobResponses, GetJobErrors, ThrowOnError> => (options.client ?? client).get<GetJobResponses, GetJobErrors, ThrowOnError>({

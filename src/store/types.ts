@@ -228,7 +228,7 @@ export interface CertificateStore {
 }
 
 /** A link to the piece of a segment, for whom it is handed out. */
-export interface PreviewAccess {
+export interface PartialOutputAccess {
   accountId: string;
   jobId: string;
   number: number;
@@ -269,7 +269,7 @@ export interface JobStore {
   /** The segments of a job in order; empty when it has none. */
   segments(jobId: string): Promise<JobSegment[]>;
   /** Records in the audit log the first time that a link to the piece of a segment is handed out. */
-  recordPreview(access: PreviewAccess): Promise<void>;
+  recordPartialOutput(access: PartialOutputAccess): Promise<void>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**

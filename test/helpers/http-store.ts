@@ -210,7 +210,7 @@ export class ApiStore implements HttpStore {
     list: async (query) => (await this.#query()).jobs.list(query),
     resultFiles: async (id) => (await this.#query()).jobs.resultFiles(id),
     segments: async (id) => (await this.#query()).jobs.segments(id),
-    recordPreview: async (access) => (await this.#query()).jobs.recordPreview(access),
+    recordPartialOutput: async (access) => (await this.#query()).jobs.recordPartialOutput(access),
     delete: async (accountId, mode, id, actor) => (await this.#query()).jobs.delete(accountId, mode, id, actor),
   };
 
