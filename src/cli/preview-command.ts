@@ -34,6 +34,8 @@ const strengths: Readonly<Record<string, keyof EnhancementsInput>> = {
   contrast: 'adaptive_contrast',
 };
 
+const named = ['model', 'quality', 'max-bitrate', ...Object.keys(strengths)];
+
 /** Reads `4k,model=none,sharpen=0.6`. The service checks the values. */
 function parseSetting(text: string): PreviewSetting {
   const setting: PreviewSetting = { resolution: '1080p' };
@@ -46,7 +48,7 @@ function parseSetting(text: string): PreviewSetting {
     else if (name === 'quality') setting.output = { ...setting.output, quality: numberOr(value) as NonNullable<OutputInput['quality']> };
     else if (name === 'max-bitrate') setting.output = { ...setting.output, max_bitrate: Number(value) };
     else if (stage !== undefined) setting.enhancements = { ...setting.enhancements, [stage]: numberOr(value) };
-    else throw new InvalidArgumentError(`There is no "${name}"; there are model, quality, max-bitrate, ${Object.keys(strengths).join(', ')}.`);
+    else throw new InvalidArgumentError(`There is no "${name}"; use 1080p or 4k, and ${named.join(', ')} with "=".`);
   }
   return setting;
 }

@@ -89,10 +89,14 @@ describe('reelmend preview', () => {
     expect(streams[0]).toMatchObject({ width: 3840, height: 2160 });
   });
 
-  it.each(['8k', 'colour=1', 'sharpen'])('refuses the setting %s and says why', async (setting) => {
+  it.each([
+    ['8k', 'Expected name=value, 1080p or 4k instead of "8k".'],
+    ['sharpen', 'Expected name=value, 1080p or 4k instead of "sharpen".'],
+    ['resolution=4k', 'There is no "resolution"; use 1080p or 4k, and model, quality, max-bitrate, denoise, sharpen, faces, contrast with "=".'],
+  ])('refuses the setting %s and says what there is', async (setting, reason) => {
     const { status, stderr } = await reelmend('preview', 'https://media.example.com/a.mp4', '--setting', setting);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^error: option '--setting <list>' argument '\S+' is invalid\. .+\n/);
+    expect(stderr).toContain(`error: option '--setting <list>' argument '${setting}' is invalid. ${reason}\n`);
   });
 });
 
