@@ -910,11 +910,12 @@ export type Quote = {
      */
     sandbox: boolean;
     /**
-     * Estimated seconds of processing, without the time in the queue. Based on the account's latest jobs with the
-     * same resolution, or on a typical rate if there are none.
+     * Estimated seconds of processing, without the time in the queue: the likeliest figure. `estimated_time` has the
+     * range.
      *
      */
     estimated_seconds: number;
+    estimated_time: TimeEstimate;
     /**
      * The predicted size of the result; null in test mode, whose results are samples.
      */
@@ -923,6 +924,23 @@ export type Quote = {
      * The measured properties of the video; null in test mode.
      */
     source: Source | null;
+};
+
+/**
+ * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
+ * differ, and videos differ in how much of them is restored.
+ *
+ */
+export type TimeEstimate = {
+    min_seconds: number;
+    max_seconds: number;
+    /**
+     * Where the range comes from. `recent_jobs`: the latest jobs of this installation, converted to this video's
+     * frames and size. `typical_rate`: a machine with two cores, because there are no such jobs. `test_mode`: the
+     * fixed time of a test job. More may be added.
+     *
+     */
+    basis: 'recent_jobs' | 'typical_rate' | 'test_mode';
 };
 
 /**

@@ -463,6 +463,21 @@ export const zDeletedJob = z.object({
 });
 
 /**
+ * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
+ * differ, and videos differ in how much of them is restored.
+ *
+ */
+export const zTimeEstimate = z.object({
+    min_seconds: z.int().gte(1),
+    max_seconds: z.int().gte(1),
+    basis: z.enum([
+        'recent_jobs',
+        'typical_rate',
+        'test_mode'
+    ])
+});
+
+/**
  * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
  * and clean picture.
  *
@@ -483,6 +498,7 @@ export const zQuote = z.object({
     tier: zTier,
     sandbox: z.boolean(),
     estimated_seconds: z.int().gte(1),
+    estimated_time: zTimeEstimate,
     estimated_size: zSizeEstimate.nullable(),
     source: zSource.nullable()
 });

@@ -5,6 +5,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
+import type { TimeSample } from '../domain/processing-time.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
@@ -36,6 +37,7 @@ export function jobQueries(
     watch: (accountId, mode, jobId, signal) =>
       watchJob({ feed, jobId, signal, read: () => get(accountId, mode, jobId) }),
     list: (query) => listJobs(db, query),
+    latestTimes: (limit) => latestTimes(db, limit),
     async resultFiles(jobId) {
       const [row] = await db
         .select({ key: jobs.outputKey, pictures: jobs.pictures })
@@ -171,6 +173,21 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
     .orderBy(desc(jobs.id))
     .limit(query.limit + 1);
   return { jobs: rows.slice(0, query.limit).map(toJobRecord), hasMore: rows.length > query.limit };
+}
+
+/** of the latest jobs in any state, so that a long queue costs no quote its time */
+const newestJobs = 2000;
+
+async function latestTimes(db: Db, limit: number): Promise<TimeSample[]> {
+  const { id, mode, status, resolution, source, startedAt, finishedAt } = jobs;
+  // Ids sort by time, and those of previews after those of jobs.
+  const newest = db.select({ id, mode, status, resolution, source, startedAt, finishedAt }).from(jobs).where(lt(id, 'prv_')).orderBy(desc(id)).limit(newestJobs).as('newest');
+  return db
+    .select({ resolution: newest.resolution, source: newest.source, startedAt: newest.startedAt, finishedAt: newest.finishedAt })
+    .from(newest)
+    .where(and(eq(newest.status, 'done'), eq(newest.mode, 'live')))
+    .orderBy(desc(newest.id))
+    .limit(limit);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
+import type { TimeSample } from '../domain/processing-time.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -264,6 +265,8 @@ export interface JobStore {
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
   /** Without previews. */
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
+  /** When the installation's latest live jobs began and ended, whosever they are; at most `limit`. */
+  latestTimes(limit: number): Promise<TimeSample[]>;
   /** Storage keys of the finished output and its pictures; null when there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** The segments of a job in order; empty when it has none. */

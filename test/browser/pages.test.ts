@@ -76,6 +76,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'sign-up', path: () => '/sign-up', sign: 'Already have an account?', signedOut: true },
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
+  { name: 'example', path: () => '/example', sign: 'Difference' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
   { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'Difference' },
   { name: 'job-segments', path: () => `/jobs/${segmentedJob}`, sign: '1 of 3 segments done, 2 running' },
@@ -117,7 +118,7 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
       const { page, complaints } = signedOut ? visitor : tab;
       await page.goto(`${world.url}${path()}`);
       await page.getByText(sign).filter({ visible: true }).first().waitFor();
-      if (pageName === 'job-done') await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
+      if (['job-done', 'example'].includes(pageName)) await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
       await screenshot(page, `${pageName}-${name}`);
       if (axeLooks.has(name)) expect(await axeViolations(page)).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

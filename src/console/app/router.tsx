@@ -4,6 +4,7 @@ import { Redirect, Route, Switch } from 'wouter';
 import { useSession } from '../api/session.ts';
 import { CreditsPage } from '../pages/credits.tsx';
 import { EnhancePage } from '../pages/enhance.tsx';
+import { ExamplePage } from '../pages/example.tsx';
 import { HomePage } from '../pages/home.tsx';
 import { JobPage } from '../pages/job.tsx';
 import { JobsPage } from '../pages/jobs.tsx';
@@ -24,6 +25,7 @@ export function Pages() {
     <Switch>
       <Route path="/" component={HomePage} />
       <Route path="/enhance" component={EnhancePage} />
+      <Route path="/example" component={ExamplePage} />
       <Route path="/jobs" component={JobsPage} />
       <Route path="/jobs/:id">{({ id }) => <JobPage key={id} id={id} />}</Route>
       <Route path="/keys" component={KeysPage} />

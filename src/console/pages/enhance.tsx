@@ -133,7 +133,7 @@ function bodiesOf(draft: Draft, sample: { live: string | null; test: string }): 
   const { mode, kind } = draft;
   if (kind === 'file') return (draft.uploads ?? []).map((upload_id) => ({ mode, request: requestOf(draft, { upload_id }) }));
   const url = kind === 'sample' ? sample[mode] : draft.url.trim();
-  if (url === null || !/^https?:\/\/[^/]/.test(url)) return [];
+  if (url === null || !isVideoUrl(url)) return [];
   return [{ mode, request: requestOf(draft, { video_url: url }) }];
 }
 
@@ -207,15 +207,11 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           ]}
         />
         {kind === 'url' && (
-          <TextField
-            label="Video URL"
-            type="url"
-            inputMode="url"
-            placeholder="https://media.example.com/holiday.mp4"
-            value={draft.url}
+          <UrlField
+            url={draft.url}
             problem={problem}
             hint={mode === 'test' ? 'In test mode the file name selects the outcome, such as slow.mp4 or processing_failed.mp4.' : most}
-            onChange={(event) => patch({ url: event.target.value })}
+            onChange={(url) => patch({ url })}
           />
         )}
         {/* An upload belongs to its mode. */}
@@ -224,6 +220,39 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
     </Panel>
   );
 }
+
+interface UrlFieldProps {
+  url: string;
+  /** what the service says about it */
+  problem: string | undefined;
+  hint: string;
+  onChange: (url: string) => void;
+}
+
+function UrlField({ url, problem, hint, onChange }: UrlFieldProps) {
+  const [isLeft, setLeft] = useState(false);
+  const typed = url.trim();
+  // Nobody is interrupted while typing `https://`.
+  const isBegun = !isLeft && ['https://', 'http://'].some((scheme) => scheme.startsWith(typed.toLowerCase()));
+  const isWrong = typed !== '' && !isBegun && !isVideoUrl(typed);
+  return (
+    <TextField
+      label="Video URL"
+      type="url"
+      inputMode="url"
+      placeholder="https://media.example.com/holiday.mp4"
+      value={url}
+      problem={isWrong ? 'Enter a whole URL, such as https://media.example.com/holiday.mp4.' : problem}
+      hint={hint}
+      onBlur={() => setLeft(true)}
+      onFocus={() => setLeft(false)}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+/** The service checks the rest. */
+const isVideoUrl = (text: string): boolean => /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
 
 function TargetPanel({ draft, patch }: PartProps) {
   const { pricing } = useSession();

@@ -164,7 +164,13 @@ function PreviewPanel({ made, onMake, onDeleted }: { made: Made; onMake: Preview
 
 function PreviewBody({ preview, previewed, onMake }: { preview: Preview; previewed: Previewed; onMake: PreviewPartProps['onMake'] }) {
   const { status, stretches, settings, error, progress } = preview;
-  if (status === 'error') return <Notice tone="bad" role="alert" title="The preview failed, and was refunded.">{error?.message}</Notice>;
+  if (status === 'error') {
+    return (
+      <Notice tone="bad" role="alert" title={preview.sandbox ? 'The preview failed.' : 'The preview failed, and was refunded.'}>
+        {error?.message}
+      </Notice>
+    );
+  }
   if (stretches === null) return <ProgressBar value={progress} label="Progress of the preview" />;
   return (
     <>
