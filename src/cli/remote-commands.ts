@@ -1,5 +1,5 @@
 /**
- * `reelmend upload`, `preview`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
+ * `reelmend upload`, `preview`, `previews …`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
  * need neither database nor storage.
  */
 import { basename, resolve } from 'node:path';
@@ -8,12 +8,12 @@ import type { DownloadedFile, DownloadProgress, Job, JobInput, OutputQuality, Re
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { listenCommand } from './listen-command.ts';
 import { bitrate } from './options.ts';
-import { previewCommand } from './preview-command.ts';
+import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, print, say } from './terminal.ts';
 import { isUpload, isUrl, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
 
 export function remoteCommands(): Command[] {
-  return [...loginCommands(), uploadCommand(), previewCommand(), jobCommands(), listenCommand()];
+  return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), listenCommand()];
 }
 
 interface UploadOptions extends RemoteOptions {

@@ -618,7 +618,7 @@ export type Preview = {
      */
     settings: Array<PreviewSetting>;
     /**
-     * In order of time; null until the preview is done, and in the response of Create a preview.
+     * In order of time; null until the preview is done, in lists, and in the response of Create a preview.
      */
     stretches: Array<PreviewStretch> | null;
     /**
@@ -667,6 +667,21 @@ export type PreviewClip = {
     width: number;
     height: number;
     size_bytes: number;
+};
+
+export type PreviewList = {
+    /**
+     * Newest first, without links.
+     */
+    data: Array<Preview>;
+    /**
+     * Whether there are older previews.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: PreviewId | null;
 };
 
 export type PreviewDeletion = {
@@ -1679,6 +1694,37 @@ export type ConsoleJobList = {
      * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
+};
+
+export type ConsolePreviewList = {
+    /**
+     * Newest first, without links.
+     */
+    data: Array<ConsolePreview>;
+    /**
+     * Whether there are more items.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * A preview with its mode and its request.
+ */
+export type ConsolePreview = {
+    preview: Preview;
+    mode: Mode;
+    /**
+     * Last path segment of the source URL, or name of the uploaded file.
+     */
+    source_name: string;
+    /**
+     * The value from the request; null for a preview of an upload.
+     */
+    video_url: string | null;
 };
 
 /**
@@ -2964,6 +3010,68 @@ export type GetDeletionCertificateResponses = {
 
 export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
 
+export type ListPreviewsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of previews per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last preview of the previous page.
+         */
+        starting_after?: PreviewId;
+        /**
+         * Only previews with this status.
+         */
+        status?: JobStatus;
+    };
+    url: '/v1/previews';
+};
+
+export type ListPreviewsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListPreviewsError = ListPreviewsErrors[keyof ListPreviewsErrors];
+
+export type ListPreviewsResponses = {
+    /**
+     * One page of previews.
+     */
+    200: PreviewList;
+};
+
+export type ListPreviewsResponse = ListPreviewsResponses[keyof ListPreviewsResponses];
+
 export type CreatePreviewData = {
     /**
      * The video and the settings. At most 64 KB.
@@ -4204,7 +4312,7 @@ export type ListRequestLogData = {
          */
         request_id?: string;
         /**
-         * Only requests about this job, upload or webhook endpoint.
+         * Only requests about this job, preview, upload or webhook endpoint.
          */
         resource_id?: string;
         /**
@@ -5763,6 +5871,58 @@ export type ConsoleStreamJobsResponses = {
 
 export type ConsoleStreamJobsResponse = ConsoleStreamJobsResponses[keyof ConsoleStreamJobsResponses];
 
+export type ConsoleListPreviewsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last preview of the previous page.
+         */
+        starting_after?: PreviewId;
+    };
+    url: '/console/api/previews';
+};
+
+export type ConsoleListPreviewsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListPreviewsError = ConsoleListPreviewsErrors[keyof ConsoleListPreviewsErrors];
+
+export type ConsoleListPreviewsResponses = {
+    /**
+     * One page of previews.
+     */
+    200: ConsolePreviewList;
+};
+
+export type ConsoleListPreviewsResponse = ConsoleListPreviewsResponses[keyof ConsoleListPreviewsResponses];
+
 export type ConsoleCreatePreviewData = {
     /**
      * At most 64 KB.
@@ -5950,7 +6110,7 @@ export type ConsoleGetPreviewResponses = {
     /**
      * The preview.
      */
-    200: Preview;
+    200: ConsolePreview;
 };
 
 export type ConsoleGetPreviewResponse = ConsoleGetPreviewResponses[keyof ConsoleGetPreviewResponses];
@@ -6992,7 +7152,7 @@ export type ConsoleListRequestLogData = {
          */
         request_id?: string;
         /**
-         * Only requests about this job, upload or webhook endpoint.
+         * Only requests about this job, preview, upload or webhook endpoint.
          */
         resource_id?: string;
         /**

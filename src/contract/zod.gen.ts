@@ -366,6 +366,12 @@ export const zPreview = z.object({
     error: zJobError.nullable()
 });
 
+export const zPreviewList = z.object({
+    data: z.array(zPreview).max(100),
+    has_more: z.boolean(),
+    next_cursor: zPreviewId.nullable()
+});
+
 /**
  * From 0 (not applied) to 1.
  */
@@ -1020,6 +1026,22 @@ export const zConsoleJobList = z.object({
 });
 
 /**
+ * A preview with its mode and its request.
+ */
+export const zConsolePreview = z.object({
+    preview: zPreview,
+    mode: zMode,
+    source_name: z.string(),
+    video_url: z.string().nullable()
+});
+
+export const zConsolePreviewList = z.object({
+    data: z.array(zConsolePreview).max(100),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable()
+});
+
+/**
  * An event of the job: an entry of the audit log.
  */
 export const zConsoleTimelineEvent = z.object({
@@ -1531,6 +1553,12 @@ export const zGetDeletionCertificatePath = z.object({
     id: zJobOrPreviewId
 });
 
+export const zListPreviewsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zPreviewId.optional(),
+    status: zJobStatus.optional()
+});
+
 /**
  * The video and the settings. At most 64 KB.
  */
@@ -1641,7 +1669,7 @@ export const zListRequestLogQuery = z.object({
     starting_after: zLogId.optional(),
     key_id: zKeyId.optional(),
     request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
-    resource_id: z.string().regex(/^(job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
     status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional()
 });
 
@@ -1757,6 +1785,11 @@ export const zConsoleGetJobLinksPath = z.object({
     id: zJobId
 });
 
+export const zConsoleListPreviewsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zPreviewId.optional()
+});
+
 /**
  * At most 64 KB.
  */
@@ -1861,7 +1894,7 @@ export const zConsoleListRequestLogQuery = z.object({
     starting_after: zLogId.optional(),
     key_id: zKeyId.optional(),
     request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
-    resource_id: z.string().regex(/^(job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
     status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional(),
     mode: zMode.optional()
 });

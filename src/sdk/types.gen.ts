@@ -613,7 +613,7 @@ export type Preview = {
      */
     settings: Array<PreviewSetting>;
     /**
-     * In order of time; null until the preview is done, and in the response of Create a preview.
+     * In order of time; null until the preview is done, in lists, and in the response of Create a preview.
      */
     stretches: Array<PreviewStretch> | null;
     /**
@@ -662,6 +662,21 @@ export type PreviewClip = {
     width: number;
     height: number;
     size_bytes: number;
+};
+
+export type PreviewList = {
+    /**
+     * Newest first, without links.
+     */
+    data: Array<Preview>;
+    /**
+     * Whether there are older previews.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: PreviewId | null;
 };
 
 export type PreviewDeletion = {
@@ -1963,6 +1978,68 @@ export type GetDeletionCertificateResponses = {
 
 export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
 
+export type ListPreviewsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of previews per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last preview of the previous page.
+         */
+        starting_after?: PreviewId;
+        /**
+         * Only previews with this status.
+         */
+        status?: JobStatus;
+    };
+    url: '/v1/previews';
+};
+
+export type ListPreviewsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListPreviewsError = ListPreviewsErrors[keyof ListPreviewsErrors];
+
+export type ListPreviewsResponses = {
+    /**
+     * One page of previews.
+     */
+    200: PreviewList;
+};
+
+export type ListPreviewsResponse = ListPreviewsResponses[keyof ListPreviewsResponses];
+
 export type CreatePreviewData = {
     /**
      * The video and the settings. At most 64 KB.
@@ -3203,7 +3280,7 @@ export type ListRequestLogData = {
          */
         request_id?: string;
         /**
-         * Only requests about this job, upload or webhook endpoint.
+         * Only requests about this job, preview, upload or webhook endpoint.
          */
         resource_id?: string;
         /**

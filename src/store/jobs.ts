@@ -165,7 +165,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
         eq(jobs.accountId, query.accountId),
         eq(jobs.mode, query.mode),
         isNull(jobs.deletedAt),
-        isNull(jobs.preview),
+        (query.previews === true ? isNotNull : isNull)(jobs.preview),
         query.startingAfter === undefined ? undefined : lt(jobs.id, query.startingAfter),
         query.status === undefined ? undefined : eq(jobs.status, query.status),
       ),

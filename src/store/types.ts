@@ -90,6 +90,8 @@ export interface ListJobs {
   limit: number;
   startingAfter?: string;
   status?: JobStatus;
+  /** previews in place of jobs; absent: jobs */
+  previews?: boolean;
 }
 
 export interface DeletedJob {
@@ -263,7 +265,7 @@ export interface JobStore {
   create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
   /** A job or a preview. null for unknown, deleted, another account's or the other mode's one. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
-  /** Without previews. */
+  /** Newest first. */
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
   /** When the installation's latest live jobs began and ended, whosever they are; at most `limit`. */
   latestTimes(limit: number): Promise<TimeSample[]>;

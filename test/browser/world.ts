@@ -127,6 +127,18 @@ export async function signUp({ page }: Tab, world: World, email: string, name: s
   await page.getByRole('heading', { name: 'Home' }).waitFor();
 }
 
+/** A preview of whoever is signed in, in test mode; returns its id. */
+export async function createTestPreview(page: Page, { url }: Pick<World, 'url'>, settings: object[]): Promise<string> {
+  const csrf = await page.evaluate(async () => {
+    const session = (await (await fetch('/console/api/session')).json()) as { csrf_token: string };
+    return session.csrf_token;
+  });
+  const data = { mode: 'test', request: { video_url: 'https://media.example.com/holiday.mp4', settings } };
+  const response = await page.request.post(`${url}/api/previews`, { data, headers: { 'X-CSRF-Token': csrf, Origin: new URL(url).origin } });
+  if (response.status() !== 201) throw new Error(`The preview was refused: ${await response.text()}`);
+  return ((await response.json()) as { id: string }).id;
+}
+
 export interface Pixels {
   width: number;
   height: number;

@@ -11,6 +11,7 @@ import { JobsPage } from '../pages/jobs.tsx';
 import { KeysPage } from '../pages/keys.tsx';
 import { OperatorAccountsPage } from '../pages/operator-accounts.tsx';
 import { OperatorFailuresPage, OperatorOverviewPage, OperatorWorkersPage } from '../pages/operator.tsx';
+import { PreviewPage, PreviewsPage } from '../pages/previews.tsx';
 import { RequestLogPage } from '../pages/request-log.tsx';
 import { SecurePage } from '../pages/secure.tsx';
 import { SettingsPage } from '../pages/settings.tsx';
@@ -28,6 +29,8 @@ export function Pages() {
       <Route path="/example" component={ExamplePage} />
       <Route path="/jobs" component={JobsPage} />
       <Route path="/jobs/:id">{({ id }) => <JobPage key={id} id={id} />}</Route>
+      <Route path="/previews" component={PreviewsPage} />
+      <Route path="/previews/:id">{({ id }) => <PreviewPage key={id} id={id} />}</Route>
       <Route path="/keys" component={KeysPage} />
       <Route path="/webhooks" component={WebhooksPage} />
       <Route path="/request-log" component={RequestLogPage} />

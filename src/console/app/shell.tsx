@@ -4,6 +4,7 @@ import {
   BookOpen,
   ChevronsUpDown,
   Coins,
+  Columns2,
   Film,
   Gauge,
   House,
@@ -48,6 +49,7 @@ const work: readonly Item[] = [
   { href: '/', label: 'Home', icon: House },
   { href: '/enhance', label: 'Enhance a video', icon: Sparkles },
   { href: '/jobs', label: 'Jobs', icon: Film },
+  { href: '/previews', label: 'Previews', icon: Columns2 },
 ];
 const build: readonly Item[] = [
   { href: '/keys', label: 'API keys', icon: KeyRound },

@@ -1,13 +1,11 @@
 /** The form for a new job. It can be submitted once its price is known. */
 import { Sparkles } from 'lucide-react';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
-import { useCreateJob } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { formatBytes, formatDuration } from '../app/format.ts';
-import { newIdempotencyKey } from '../app/random.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
@@ -15,8 +13,10 @@ import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
-import { type Previewed, PreviewPart } from './preview.tsx';
+import { PreviewPart } from './preview.tsx';
+import type { Previewed } from './preview-result.tsx';
 import { type Body, QuotePanel, type QuoteState, useQuote } from './quote.tsx';
+import { useSubmitJob } from './submit-job.ts';
 
 type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
@@ -53,17 +53,8 @@ export function EnhancePage() {
   const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const bodies = bodiesOf(draft, session.capabilities.sample_url);
   const quote = useQuote(bodies);
-  const createJob = useCreateJob();
+  const submitJob = useSubmitJob();
   const [, navigate] = useLocation();
-  const keys = useRef(new Map<string, string>());
-  const submitJob = async (each: Body, credits: number | undefined): Promise<string> => {
-    const body = withinQuote(each, credits);
-    // A retry of the same submission keeps its key, so that a lost response never causes a second job.
-    const text = JSON.stringify(body);
-    const key = keys.current.get(text) ?? newIdempotencyKey();
-    keys.current.set(text, key);
-    return (await createJob(body, key)).id;
-  };
   const { run, busy, error } = useAction(async () => {
     const ids: string[] = [];
     for (const [index, body] of bodies.entries()) ids.push(await submitJob(body, quote.data?.prices[index]));
@@ -120,12 +111,6 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
     pictures: false,
     strengths: { denoise: 'auto', sharpen: 'auto', face_restoration: 'auto', adaptive_contrast: 'auto' },
   };
-}
-
-/** The job never costs more than was shown, whatever the price is by now. Test mode costs nothing. */
-function withinQuote({ mode, request }: Body, credits: number | undefined): Body {
-  if (mode === 'test' || credits === undefined) return { mode, request };
-  return { mode, request: { ...request, max_credits: credits } };
 }
 
 /** The request bodies, one for each video; none while no source is chosen. */
