@@ -1,4 +1,6 @@
 /** What a new user meets before anything is approved: a real result, wrong input, a failed test job, a service that goes away. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../helpers/ports.ts';
 import { axeViolations, meanDifference, openTab, openWorld, pixelsOf, screenshot, signUp, type Tab, type World } from './world.ts';
@@ -57,6 +59,36 @@ it('says what is wrong with an address, and not before it is typed', async () =>
   await field.fill('https:');
   await field.blur();
   await problem.waitFor();
+});
+
+it('drops a folder, a folder in it and a file at once, and chooses a folder: the videos are sent, the rest is left out', async () => {
+  const { page } = tab;
+  const folder = join(world.site.dataDir, 'holiday');
+  await mkdir(join(folder, 'day 2'), { recursive: true });
+  const single = join(world.site.dataDir, 'single.mp4');
+  for (const path of ['10.mp4', '9.mkv', '.DS_Store', 'notes.txt', 'day 2/beach.MTS'].map((name) => join(folder, name))) await writeFile(path, 'test mode reads no video');
+  await writeFile(single, 'test mode reads no video');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  const area = (await page.locator('.drop').boundingBox())!;
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder, single], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) await devtools.send('Input.dispatchDragEvent', { type, x: area.x + area.width / 2, y: area.y + area.height / 2, data });
+  const sent = (name: string) => page.getByRole('button', { name: `Remove ${name}`, exact: true });
+  for (const name of ['single.mp4', 'beach.MTS', '10.mp4', '9.mkv']) await sent(name).waitFor();
+  await page.getByText('2 files of the folder left out: no video.').waitFor();
+  expect(await page.getByRole('button', { name: /^Remove / }).count()).toBe(4);
+  await page.getByRole('button', { name: 'Run in test mode (4 videos)' }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await screenshot(page, 'folder-dropped');
+
+  await page.reload();
+  await page.getByRole('radio', { name: 'Files' }).check();
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Choose a folder' }).press('Enter')]);
+  await chooser.setFiles(folder);
+  for (const name of ['beach.MTS', '10.mp4', '9.mkv']) await sent(name).waitFor();
+  expect(await page.getByRole('button', { name: /^Remove / }).count()).toBe(3);
+  await page.getByRole('radio', { name: 'URL' }).check();
 });
 
 it('hears nothing of money when a test job fails', async () => {

@@ -188,7 +188,7 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           choices={[
             { value: 'sample', title: 'Sample', text: noSample ? 'This service cannot fetch its own sample.' : 'A bundled clip of a few seconds.', disabled: noSample },
             { value: 'url', title: 'URL', text: 'A public https:// link to the file.' },
-            { value: 'file', title: 'Files', text: 'From this computer, one or several.' },
+            { value: 'file', title: 'Files', text: 'From this computer, or whole folders.' },
           ]}
         />
         {kind === 'url' && (
