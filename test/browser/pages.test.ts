@@ -1,8 +1,8 @@
-/** Every page in both themes and two widths: accessible, within its width, quiet; screenshots for people to look at. */
+/** Every page in both themes and two widths: accessible, by the keyboard too, within its width, quiet; screenshots for people to look at. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { axeViolations, createTestPreview, type Look, openTab, openWorld, screenshot, signUp, type Tab, type World } from './world.ts';
+import { axeViolations, createTestPreview, type Look, openTab, openWorld, screenshot, signUp, type Tab, unreachableByTab, type World } from './world.ts';
 
 let world: World;
 let signedIn: NonNullable<Look['state']>;
@@ -126,6 +126,8 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       expect(overflow, 'pixels that stick out to the side').toBe(0);
       expect(complaints).toEqual([]);
+      // What can be reached depends on the width alone.
+      if (theme === 'light') expect(await unreachableByTab(page)).toEqual([]);
     });
   }
 });
