@@ -120,7 +120,7 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
       const { page, complaints } = signedOut ? visitor : tab;
       await page.goto(`${world.url}${path()}`);
       await page.getByText(sign).filter({ visible: true }).first().waitFor();
-      if (['job-done', 'example'].includes(pageName)) await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
+      if (['job-done', 'example', 'preview'].includes(pageName)) await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
       await screenshot(page, `${pageName}-${name}`);
       expect(await axeViolations(page)).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
