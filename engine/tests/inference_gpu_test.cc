@@ -1,4 +1,4 @@
-// What of the GPU backends can be proven without a GPU: fp16 networks, engines for GPUs that are not here, their files.
+// What of the GPU backends can be proven without a GPU: engines for GPUs that are not here.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,285 +15,27 @@
 #include <random>
 #include <thread>
 
-#include "helpers/differences.h"
 #include "helpers/onnx_file.h"
-#include "helpers/test_paths.h"
 #include "inference/backend.h"
 #include "inference/engine_cache.h"
 #include "inference/gpu_model.h"
-#include "inference/half.h"
-#include "inference/onnx_half.h"
 #include "inference/sha256.h"
 #include "inference/tensorrt/messages.h"
 #include "reelmend/error.h"
+#include "shipped_files.h"
 
 namespace reelmend::inference {
 namespace {
 
-using reelmend::testing::Compare;
-using reelmend::testing::Differences;
 using reelmend::testing::OnnxFile;
+using reelmend::testing::Has;
+using reelmend::testing::LayoutOf;
+using reelmend::testing::ReadBytes;
+using reelmend::testing::Shipped;
+using reelmend::testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kOpen = OnnxFile::kOpen;
-
-std::string ReadBytes(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-std::string Shipped(const std::string& name) { return ReadBytes(fs::path(test_paths::SourceDir()) / "models" / name); }
-
-bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// Of a shipped ×2 or ×1 file.
-ModelFile::Layout LayoutOf(const std::string& shipped) {
-  return Has(shipped, "quality") ? ModelFile::Layout::kYcbcrStrength : ModelFile::Layout::kLumaStrength;
-}
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "reelmend-engines-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::unique_ptr<Backend> OpenVino() {
-  try {
-    return CreateBackend("openvino");
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
-/// Luma of the network of `onnx` for noise over a slope, with a strength of ½.
-std::vector<float> RunOnCpu(Backend& backend, const std::string& onnx, int width, int height) {
-  auto model = backend.Load(onnx, "", "");
-  auto network = model->Compile({{2, height, width}, 1, 1, false});
-  std::minstd_rand random(7);
-  for (int i = 0; i < width * height; ++i) {
-    network->Input(0)[i] = 0.2F + 0.5F * static_cast<float>(i % width) / static_cast<float>(width) + 0.1F * static_cast<float>(random() % 256) / 255;
-    network->Input(0)[width * height + i] = 0.5F;
-  }
-  network->Start(0);
-  network->Wait(0);
-  return {network->Output(0), network->Output(0) + network->output_shape().count()};
-}
-
-TEST(Half, EveryHalfSurvivesTheWayThereAndBack) {
-  for (int bits = 0; bits < 65536; ++bits) {
-    const auto half = static_cast<std::uint16_t>(bits);
-    const float value = HalfToFloat(half);
-    if (std::isnan(value)) continue;
-    EXPECT_EQ(FloatToHalf(value), half) << value;
-  }
-}
-
-TEST(Half, FloatsAreRoundedToTheNearestHalvesToEven) {
-  EXPECT_EQ(FloatToHalf(65519.0F), 0x7BFF);
-  EXPECT_EQ(FloatToHalf(65520.0F), 0x7C00);
-  EXPECT_EQ(FloatToHalf(1 + 1.0F / 2048), 0x3C00);
-  EXPECT_EQ(FloatToHalf(1 + 3.0F / 2048), 0x3C02);
-  EXPECT_EQ(FloatToHalf(0x1p-24F), 1);
-  EXPECT_EQ(FloatToHalf(0x1p-25F), 0);
-  EXPECT_EQ(FloatToHalf(-0x1.8p-25F), 0x8001);
-}
-
-TEST(OnnxHalf, TheShippedNetworkIsTheSameWithinAHalfCode) {
-  const auto backend = OpenVino();
-  ASSERT_TRUE(backend) << "needs OpenVINO (scripts/setup-openvino)";
-  const std::string onnx = Shipped("fast-x2.onnx");
-  const HalfNetwork half = ToHalf(onnx);
-  EXPECT_EQ(half.precision, "fp16");
-  EXPECT_LT(half.onnx.size(), onnx.size() * 6 / 10) << "weights were not converted";
-  const auto expected = RunOnCpu(*backend, onnx, 96, 64);
-  const auto actual = RunOnCpu(*backend, half.onnx, 96, 64);
-  ASSERT_EQ(actual.size(), expected.size());
-  const Differences change = Compare(actual, expected);
-  EXPECT_LT(change.largest, 0.5);
-  EXPECT_LT(change.rms, reelmend::testing::kHalfTolerance.rms);
-  EXPECT_GT(change.largest, 0) << "nothing was changed";
-}
-
-TEST(Differences, AFewSamplesDecideTheLargestOneOnly) {
-  std::vector<float> a(10'000, 0.5F);
-  std::vector<float> b = a;
-  b[17] = 1;
-  EXPECT_DOUBLE_EQ(Compare(a, b).percentile, 0);
-  EXPECT_NEAR(Compare(a, b).rms, 127.5 / 100, 1e-6);
-  EXPECT_NEAR(Compare(a, b).largest, 127.5, 1e-6);
-  for (int i = 0; i < 20; ++i) b[static_cast<std::size_t>(i)] = 0.5F + 10.0F / 255;
-  EXPECT_NEAR(Compare(a, b).percentile, 10, 1e-3) << "twice as many as may";
-}
-
-TEST(OnnxHalf, QuantisedNetworksKeepTheirScales) {
-  const auto backend = OpenVino();
-  ASSERT_TRUE(backend);
-  const std::string onnx = Shipped("fast-x2-int8.onnx");
-  const HalfNetwork half = ToHalf(onnx);
-  EXPECT_EQ(half.precision, "int8");
-  EXPECT_TRUE(Has(onnx, "x_d")) << "its input is quantised around 16";
-  EXPECT_FALSE(Has(half.onnx, "x_d")) << "TensorRT takes no other zero point than 0";
-  EXPECT_TRUE(Has(half.onnx, "relu0_d"));
-  // Its input is no longer rounded: nearer to float32 than the file is, and hardly another picture. Large enough a picture
-  // that the roundings of all the other layers, which are chance, do not decide.
-  const auto exact = RunOnCpu(*backend, Shipped("fast-x2.onnx"), 256, 256);
-  const auto as_written = RunOnCpu(*backend, onnx, 256, 256);
-  const auto changed = RunOnCpu(*backend, half.onnx, 256, 256);
-  EXPECT_LT(Compare(changed, exact).rms, Compare(as_written, exact).rms);
-  const Differences change = Compare(changed, as_written);
-  EXPECT_LT(change.rms, reelmend::testing::kInt8Tolerance.rms);
-  EXPECT_LT(change.percentile, reelmend::testing::kInt8Tolerance.percentile);
-}
-
-OnnxFile Between(const std::string& type, const std::vector<testing::Attribute>& attributes = {}) {
-  OnnxFile file;
-  file.Input("x", {1, 2, kOpen, kOpen}).Node(type, {"x"}, "y", attributes).Output("y", {1, 2, kOpen, kOpen});
-  return file;
-}
-
-TEST(OnnxHalf, WhatLosesInFp16StaysFloatBetweenCasts) {
-  const HalfNetwork soft = ToHalf(Between("Softmax").Bytes());
-  EXPECT_EQ(soft.precision, "fp32");
-  EXPECT_TRUE(Has(soft.why_fp32, "Softmax")) << soft.why_fp32;
-  EXPECT_TRUE(Has(soft.onnx, "Cast"));
-  OnnxFile large;
-  large.Input("x", {1, 2, kOpen, kOpen}).Conv("x", "y", 2, 2, 1, {70000.0F, 0, 0, 1}).Output("y", {1, 2, kOpen, kOpen});
-  EXPECT_EQ(ToHalf(large.Bytes()).precision, "fp32");
-}
-
-TEST(OnnxHalf, ScalesOfAResizeStayFloat) {
-  OnnxFile file;
-  file.Input("x", {1, 2, kOpen, kOpen}).Tensor("scales", {4}, {1, 1, 2, 2}).Node("Resize", {"x", "", "scales"}, "y").Output("y", {1, 2, kOpen, kOpen});
-  const HalfNetwork half = ToHalf(file.Bytes());
-  EXPECT_EQ(half.precision, "fp16");
-  const float two = 2;
-  EXPECT_TRUE(Has(half.onnx, std::string(reinterpret_cast<const char*>(&two), 4)));
-  const auto backend = OpenVino();
-  ASSERT_TRUE(backend);
-  EXPECT_EQ(backend->Load(half.onnx, "", "")->OutputShape({2, 8, 8}).width, 16);
-}
-
-TEST(OnnxHalf, ANetworkForOnePictureTakesSeveral) {
-  const auto backend = OpenVino();
-  ASSERT_TRUE(backend);
-  const std::string onnx = Shipped("fast-x2.onnx");
-  EXPECT_EQ(WithBatch(onnx, 1), onnx);
-  const std::string two = WithBatch(onnx, 2);
-  EXPECT_EQ(two.size(), onnx.size());
-  EXPECT_EQ(std::inner_product(two.begin(), two.end(), onnx.begin(), 0, std::plus<>(), std::not_equal_to<>()), 2) << "one number at each end";
-  EXPECT_EQ(WithBatch(two, 1), onnx);
-}
-
-TEST(OnnxHalf, FaultyFilesAreRefusedInOneSentence) {
-  for (const std::string& bytes : {std::string(), std::string("\x3A\xFF\xFF", 3), std::string("no network at all"),
-                                   OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes()}) {
-    try {
-      ToHalf(bytes);
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-      EXPECT_EQ(std::count(error.what(), error.what() + strlen(error.what()), '.'), 1) << error.what();
-    }
-  }
-}
-
-// ---- files of engines -----------------------------------------------------------------------------------
-
-EngineKey SomeKey() { return {std::string(64, 'a'), "tensorrt-rtx", "1.7.1.116", {8, 9}, "", {2, 540, 960}, "fp16"}; }
-
-TEST(EngineCache, AnEngineIsFoundUnderItsKeyAndNoOther) {
-  const TemporaryFolder folder;
-  const EngineCache cache(folder.path());
-  const std::string engine("engine\0bytes\n", 13);
-  EXPECT_FALSE(cache.Find(SomeKey()));
-  cache.Keep(SomeKey(), engine);
-  EXPECT_EQ(cache.Find(SomeKey()), engine);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "something was left behind";
-  std::vector<EngineKey> others(8, SomeKey());
-  others[0].model_sha256[63] = 'b';
-  others[1].backend_version = "1.7.2.0";
-  others[2].target = {12, 0};
-  others[3].device = "NVIDIA L4";
-  others[4].input.width = 962;
-  others[5].precision = "int8";
-  others[6].backend = "tensorrt";
-  others[7].batch = 2;
-  for (const EngineKey& other : others) {
-    EXPECT_FALSE(cache.Find(other)) << other.text();
-    EXPECT_NE(other.file_name(), SomeKey().file_name());
-  }
-}
-
-TEST(EngineCache, DamagedForeignAndStaleFilesAreToldInOneSentenceAndReplaced) {
-  const TemporaryFolder folder;
-  std::vector<std::string> said;
-  const EngineCache cache(folder.path(), true, [&](const std::string& sentence) { said.push_back(sentence); });
-  const fs::path file = folder.path() / SomeKey().file_name();
-  cache.Keep(SomeKey(), "the engine");
-  const std::string good = ReadBytes(file);
-  EngineKey other = SomeKey();
-  other.input.height = 542;
-  cache.Keep(other, "the other engine");
-  const struct {
-    std::string bytes;
-    const char* says;
-  } cases[] = {
-      {good.substr(0, good.size() - 1), "damaged"},
-      {good.substr(0, 20), "something else"},
-      {good + "x", "damaged"},
-      {"", "no file of this engine"},
-      {"\x7F""ELF foreign", "no file of this engine"},
-      {"reelmend engine 0\n" + good.substr(19), "another version"},
-      {ReadBytes(folder.path() / other.file_name()), "something else"},
-  };
-  for (const auto& [bytes, says] : cases) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-    said.clear();
-    EXPECT_FALSE(cache.Find(SomeKey()));
-    ASSERT_EQ(said.size(), 1U);
-    EXPECT_TRUE(Has(said[0], says)) << said[0];
-    EXPECT_TRUE(said[0].ends_with(".")) << said[0];
-    cache.Keep(SomeKey(), "the engine");
-    EXPECT_EQ(cache.Find(SomeKey()), "the engine");
-  }
-}
-
-TEST(EngineCache, ReadersFindAWholeFileOrNoneWhileManyWrite) {
-  const TemporaryFolder folder;
-  const EngineCache cache(folder.path(), true, [](const std::string& sentence) { ADD_FAILURE() << sentence; });
-  const std::string engine(300'000, 'e');
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) {
-        cache.Keep(SomeKey(), engine);
-        EXPECT_EQ(cache.Find(SomeKey()), engine);
-      }
-    });
-  }
-  threads.clear();
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
-}
-
-TEST(EngineCache, WithoutAFolderOrLeaveToWriteNothingIsKept) {
-  const TemporaryFolder folder;
-  EngineCache().Keep(SomeKey(), "engine");
-  const EngineCache reader(folder.path(), false);
-  reader.Keep(SomeKey(), "engine");
-  EXPECT_TRUE(fs::is_empty(folder.path()));
-  EngineCache(folder.path()).Keep(SomeKey(), "engine");
-  EXPECT_EQ(reader.Find(SomeKey()), "engine");
-  std::string said;
-  EngineCache("/proc/no/folder", true, [&](const std::string& sentence) { said = sentence; }).Keep(SomeKey(), "engine");
-  EXPECT_TRUE(Has(said, "cannot be written")) << said;
-}
 
 TEST(BuilderLevel, IsTheBestUnlessTheEnvironmentNamesAnother) {
   EXPECT_EQ(BuilderLevel(nullptr), 5);
@@ -468,20 +210,6 @@ TEST_F(TensorRtRtx, BuildsForTwoPicturesAtOnce) {
     EXPECT_FALSE(Has(one, "-640x360x2-")) << one;
     EXPECT_EQ(model.built(), 2);
   }
-}
-
-TEST(EngineCache, ConcurrenciesAreKeptForEachGpuAndOnesThatMakeNoSenseAreNotUsed) {
-  const TemporaryFolder folder;
-  const EngineCache cache(folder.path());
-  EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA L4"));
-  cache.KeepConcurrency(SomeKey(), "NVIDIA L4", {3, 2});
-  EXPECT_EQ(cache.FindConcurrency(SomeKey(), "NVIDIA L4"), (Concurrency{3, 2}));
-  EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA T4"));
-  EngineKey other = SomeKey();
-  other.backend_version = "1.7.2.0";
-  EXPECT_FALSE(cache.FindConcurrency(other, "NVIDIA L4"));
-  cache.KeepConcurrency(SomeKey(), "NVIDIA L4", {0, 1});
-  EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA L4"));
 }
 
 TEST_F(TensorRtRtx, RefusesGpusThatItDoesNotKnow) {

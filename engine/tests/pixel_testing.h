@@ -143,4 +143,14 @@ inline double Psnr(ConstPlane a, ConstPlane b) {
   return mse == 0 ? 100 : 10 * std::log10(255 * 255 / mse);
 }
 
+/// Standard deviation of a plane, in 8-bit codes.
+inline double Spread(ConstPlane plane) {
+  const double mean = MeanCode(plane);
+  double sum = 0;
+  for (int y = 0; y < plane.height; ++y) {
+    for (int x = 0; x < plane.width; ++x) sum += std::pow(plane.Row(y)[x] / 256.0 - mean, 2);
+  }
+  return std::sqrt(sum / plane.width / plane.height);
+}
+
 }  // namespace reelmend::pixel::testing

@@ -1,0 +1,50 @@
+// Which devices there are, and which one a job gets.
+#include <gtest/gtest.h>
+
+#include "cuda_standin.h"
+#include "cuda_processor.h"
+#include "reelmend/device.h"
+#include "reelmend/error.h"
+#include "run/open_processor.h"
+
+namespace reelmend::cuda {
+namespace {
+
+using testing::ProcessorOn;
+using testing::StandInDevice;
+
+TEST(CudaDevices, AMachineWithoutAGpuSaysWhy) {
+  const CudaState state = FindCudaDevices();
+  const std::vector<DeviceInfo> devices = Devices();
+  ASSERT_GE(devices.size(), 2U);
+  EXPECT_EQ(devices[0].id, "cpu");
+  if (!state.devices.empty()) {
+    EXPECT_EQ(devices[1].id, "cuda:0");
+    return;
+  }
+  EXPECT_FALSE(state.reason.empty());
+  EXPECT_EQ(state.reason.back(), devices[1].reason.back());
+  EXPECT_EQ(devices[1].id, "cuda");
+  EXPECT_FALSE(devices[1].usable);
+  EXPECT_EQ(devices[1].reason, state.reason);
+  try {
+    run::OpenProcessor("cuda:0", "auto");
+    FAIL() << "opened what is not there";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(error.what(), state.reason);
+  }
+  EXPECT_EQ(run::OpenProcessor("auto", "auto")->name(), "cpu");
+  EXPECT_EQ(run::OpenProcessor("auto", "none")->name(), "cpu");
+}
+
+TEST(CudaDevices, ANamedNetworkGoesWhereItCanRun) {
+  if (FindCudaDevices().devices.empty()) {
+    EXPECT_EQ(run::OpenProcessor("auto", "fast")->name(), "cpu");
+  }
+  const auto device = std::make_shared<StandInDevice>();
+  EXPECT_FALSE(ProcessorOn(device)->runs_networks()) << "no backend was given";
+}
+
+}  // namespace
+}  // namespace reelmend::cuda

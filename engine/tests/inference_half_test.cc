@@ -1,0 +1,171 @@
+// Networks in fp16: halves, the conversion of ONNX files, and what it may change.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "helpers/differences.h"
+#include "helpers/onnx_file.h"
+#include "inference/backend.h"
+#include "inference/half.h"
+#include "inference/onnx_half.h"
+#include "reelmend/error.h"
+#include "shipped_files.h"
+
+namespace reelmend::inference {
+namespace {
+
+using reelmend::testing::Compare;
+using reelmend::testing::Differences;
+using reelmend::testing::OnnxFile;
+using reelmend::testing::Has;
+using reelmend::testing::LayoutOf;
+using reelmend::testing::Shipped;
+
+constexpr std::int64_t kOpen = OnnxFile::kOpen;
+
+std::unique_ptr<Backend> OpenVino() {
+  try {
+    return CreateBackend("openvino");
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+/// Luma of the network of `onnx` for noise over a slope, with a strength of ½.
+std::vector<float> RunOnCpu(Backend& backend, const std::string& onnx, int width, int height) {
+  auto model = backend.Load(onnx, "", "");
+  auto network = model->Compile({{2, height, width}, 1, 1, false});
+  std::minstd_rand random(7);
+  for (int i = 0; i < width * height; ++i) {
+    network->Input(0)[i] = 0.2F + 0.5F * static_cast<float>(i % width) / static_cast<float>(width) + 0.1F * static_cast<float>(random() % 256) / 255;
+    network->Input(0)[width * height + i] = 0.5F;
+  }
+  network->Start(0);
+  network->Wait(0);
+  return {network->Output(0), network->Output(0) + network->output_shape().count()};
+}
+
+TEST(Half, EveryHalfSurvivesTheWayThereAndBack) {
+  for (int bits = 0; bits < 65536; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float value = HalfToFloat(half);
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(FloatToHalf(value), half) << value;
+  }
+}
+
+TEST(Half, FloatsAreRoundedToTheNearestHalvesToEven) {
+  EXPECT_EQ(FloatToHalf(65519.0F), 0x7BFF);
+  EXPECT_EQ(FloatToHalf(65520.0F), 0x7C00);
+  EXPECT_EQ(FloatToHalf(1 + 1.0F / 2048), 0x3C00);
+  EXPECT_EQ(FloatToHalf(1 + 3.0F / 2048), 0x3C02);
+  EXPECT_EQ(FloatToHalf(0x1p-24F), 1);
+  EXPECT_EQ(FloatToHalf(0x1p-25F), 0);
+  EXPECT_EQ(FloatToHalf(-0x1.8p-25F), 0x8001);
+}
+
+TEST(OnnxHalf, TheShippedNetworkIsTheSameWithinAHalfCode) {
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend) << "needs OpenVINO (scripts/setup-openvino)";
+  const std::string onnx = Shipped("fast-x2.onnx");
+  const HalfNetwork half = ToHalf(onnx);
+  EXPECT_EQ(half.precision, "fp16");
+  EXPECT_LT(half.onnx.size(), onnx.size() * 6 / 10) << "weights were not converted";
+  const auto expected = RunOnCpu(*backend, onnx, 96, 64);
+  const auto actual = RunOnCpu(*backend, half.onnx, 96, 64);
+  ASSERT_EQ(actual.size(), expected.size());
+  const Differences change = Compare(actual, expected);
+  EXPECT_LT(change.largest, 0.5);
+  EXPECT_LT(change.rms, reelmend::testing::kHalfTolerance.rms);
+  EXPECT_GT(change.largest, 0) << "nothing was changed";
+}
+
+TEST(Differences, AFewSamplesDecideTheLargestOneOnly) {
+  std::vector<float> a(10'000, 0.5F);
+  std::vector<float> b = a;
+  b[17] = 1;
+  EXPECT_DOUBLE_EQ(Compare(a, b).percentile, 0);
+  EXPECT_NEAR(Compare(a, b).rms, 127.5 / 100, 1e-6);
+  EXPECT_NEAR(Compare(a, b).largest, 127.5, 1e-6);
+  for (int i = 0; i < 20; ++i) b[static_cast<std::size_t>(i)] = 0.5F + 10.0F / 255;
+  EXPECT_NEAR(Compare(a, b).percentile, 10, 1e-3) << "twice as many as may";
+}
+
+TEST(OnnxHalf, QuantisedNetworksKeepTheirScales) {
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  const std::string onnx = Shipped("fast-x2-int8.onnx");
+  const HalfNetwork half = ToHalf(onnx);
+  EXPECT_EQ(half.precision, "int8");
+  EXPECT_TRUE(Has(onnx, "x_d")) << "its input is quantised around 16";
+  EXPECT_FALSE(Has(half.onnx, "x_d")) << "TensorRT takes no other zero point than 0";
+  EXPECT_TRUE(Has(half.onnx, "relu0_d"));
+  // Its input is no longer rounded: nearer to float32 than the file is, and hardly another picture. Large enough a picture
+  // that the roundings of all the other layers, which are chance, do not decide.
+  const auto exact = RunOnCpu(*backend, Shipped("fast-x2.onnx"), 256, 256);
+  const auto as_written = RunOnCpu(*backend, onnx, 256, 256);
+  const auto changed = RunOnCpu(*backend, half.onnx, 256, 256);
+  EXPECT_LT(Compare(changed, exact).rms, Compare(as_written, exact).rms);
+  const Differences change = Compare(changed, as_written);
+  EXPECT_LT(change.rms, reelmend::testing::kInt8Tolerance.rms);
+  EXPECT_LT(change.percentile, reelmend::testing::kInt8Tolerance.percentile);
+}
+
+OnnxFile Between(const std::string& type, const std::vector<testing::Attribute>& attributes = {}) {
+  OnnxFile file;
+  file.Input("x", {1, 2, kOpen, kOpen}).Node(type, {"x"}, "y", attributes).Output("y", {1, 2, kOpen, kOpen});
+  return file;
+}
+
+TEST(OnnxHalf, WhatLosesInFp16StaysFloatBetweenCasts) {
+  const HalfNetwork soft = ToHalf(Between("Softmax").Bytes());
+  EXPECT_EQ(soft.precision, "fp32");
+  EXPECT_TRUE(Has(soft.why_fp32, "Softmax")) << soft.why_fp32;
+  EXPECT_TRUE(Has(soft.onnx, "Cast"));
+  OnnxFile large;
+  large.Input("x", {1, 2, kOpen, kOpen}).Conv("x", "y", 2, 2, 1, {70000.0F, 0, 0, 1}).Output("y", {1, 2, kOpen, kOpen});
+  EXPECT_EQ(ToHalf(large.Bytes()).precision, "fp32");
+}
+
+TEST(OnnxHalf, ScalesOfAResizeStayFloat) {
+  OnnxFile file;
+  file.Input("x", {1, 2, kOpen, kOpen}).Tensor("scales", {4}, {1, 1, 2, 2}).Node("Resize", {"x", "", "scales"}, "y").Output("y", {1, 2, kOpen, kOpen});
+  const HalfNetwork half = ToHalf(file.Bytes());
+  EXPECT_EQ(half.precision, "fp16");
+  const float two = 2;
+  EXPECT_TRUE(Has(half.onnx, std::string(reinterpret_cast<const char*>(&two), 4)));
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  EXPECT_EQ(backend->Load(half.onnx, "", "")->OutputShape({2, 8, 8}).width, 16);
+}
+
+TEST(OnnxHalf, ANetworkForOnePictureTakesSeveral) {
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  const std::string onnx = Shipped("fast-x2.onnx");
+  EXPECT_EQ(WithBatch(onnx, 1), onnx);
+  const std::string two = WithBatch(onnx, 2);
+  EXPECT_EQ(two.size(), onnx.size());
+  EXPECT_EQ(std::inner_product(two.begin(), two.end(), onnx.begin(), 0, std::plus<>(), std::not_equal_to<>()), 2) << "one number at each end";
+  EXPECT_EQ(WithBatch(two, 1), onnx);
+}
+
+TEST(OnnxHalf, FaultyFilesAreRefusedInOneSentence) {
+  for (const std::string& bytes : {std::string(), std::string("\x3A\xFF\xFF", 3), std::string("no network at all"),
+                                   OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes()}) {
+    try {
+      ToHalf(bytes);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(std::count(error.what(), error.what() + strlen(error.what()), '.'), 1) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reelmend::inference
