@@ -252,6 +252,7 @@ CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (le
 CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NULL));
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
 CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = ANY (ARRAY['enhance'::text, 'segments'::text, 'join'::text])) AND (status = 'running'::text) AND (deleted_at IS NULL));
+CREATE INDEX jobs_previews ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NOT NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();

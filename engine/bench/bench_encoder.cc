@@ -13,6 +13,7 @@
 
 #include "cpu/pixel_chain.h"
 #include "device/cores.h"
+#include "media/byte_io.h"
 #include "media/muxer.h"
 #include "media/video_encoder.h"
 #include "plan/plan.h"
@@ -43,7 +44,8 @@ class EncoderBench {
     options.target = target == "4k" ? Target::k4k : target == "source" ? Target::kSource : Target::k1080p;
     plan_ = plan::MakePlan(clip, options, threads_, {});
     device::StageClocks clocks;
-    run::FrameSource source(clip, plan_, options, threads_, {}, clocks);
+    media::FileSource file(clip);
+    run::FrameSource source(file, plan_, options, threads_, {}, clocks);
     cpu::PixelChain chain(plan_, source.codec(), threads_, clocks);
     pool_ = std::make_unique<media::VideoEncoder>(Settings({}));
     source.Run([&](run::TimedFrame timed) {

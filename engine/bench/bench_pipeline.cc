@@ -21,6 +21,7 @@
 #include "cpu/pixel_chain.h"
 #include "device/cores.h"
 #include "layout_names.h"
+#include "media/byte_io.h"
 #include "media/video_encoder.h"
 #include "plan/plan.h"
 #include "reelmend/enhance.h"
@@ -112,9 +113,10 @@ struct Bench {
       : path(path_in),
         options(Options(target, networks)),
         threads(device::AvailableCores()),
-        plan(plan::MakePlan(path, options, threads, {})) {}
+        plan(plan::MakePlan(path, options, threads, {})),
+        file(path) {}
 
-  run::FrameSource Source() { return run::FrameSource(path, plan, options, threads, {}, clocks); }
+  run::FrameSource Source() { return run::FrameSource(file, plan, options, threads, {}, clocks); }
 
   media::VideoEncoderOptions EncoderSettings() const {
     media::VideoEncoderOptions settings;
@@ -145,6 +147,7 @@ struct Bench {
   int threads;
   device::StageClocks clocks;
   plan::Plan plan;
+  media::FileSource file;
   AVCodecID codec = AV_CODEC_ID_NONE;
 };
 

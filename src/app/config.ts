@@ -77,6 +77,7 @@ const environment = z.object({
   REELMEND_CONSOLE: flag.default(true),
   REELMEND_SIGN_UP: z.enum(['open', 'closed'], { error: 'must be open or closed' }).default('open'),
   REELMEND_PROXY_HOPS: integer(0, 0, 10),
+  REELMEND_HSTS_SUBDOMAINS: flag.default(false),
   REELMEND_LEASE_SECONDS: integer(20, 2, 3600),
   REELMEND_DRAIN_SECONDS: integer(0, 0, 86_400),
   REELMEND_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
@@ -147,6 +148,8 @@ export interface Config {
   signUp: 'open' | 'closed';
   /** number of reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is ignored */
   proxyHops: number;
+  /** whether the header Strict-Transport-Security covers subdomains */
+  hstsSubdomains: boolean;
   leaseSeconds: number;
   /** grace period for running jobs at shutdown; 0 = they go back to the queue at once */
   drainSeconds: number;
@@ -231,6 +234,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     console: e.REELMEND_CONSOLE,
     signUp: e.REELMEND_SIGN_UP,
     proxyHops: e.REELMEND_PROXY_HOPS,
+    hstsSubdomains: e.REELMEND_HSTS_SUBDOMAINS,
     leaseSeconds: e.REELMEND_LEASE_SECONDS,
     drainSeconds: e.REELMEND_DRAIN_SECONDS,
     metricsHost: e.REELMEND_METRICS_HOST,

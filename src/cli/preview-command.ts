@@ -1,4 +1,4 @@
-/** `reelmend preview`: compares settings on a few seconds of a video. */
+/** `reelmend preview`: compares settings on a few seconds of a video. `reelmend previews`: those that were made. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -27,12 +27,38 @@ export function previewCommand(): Command {
     .action(preview);
 }
 
+export function previewsCommand(): Command {
+  const previews = new Command('previews').description('list, get and delete previews of a service, with an API key');
+  withService(previews.command('list'))
+    .description('list the newest previews')
+    .option('--json', 'print JSON')
+    .action(async (options: RemoteOptions & { json?: boolean }) => {
+      const { data } = await (await connect(options)).previews.list({ limit: 20 });
+      if (options.json === true) return print(data);
+      for (const each of data) say(line(each));
+    });
+  withService(previews.command('get'))
+    .description('print a preview as JSON, with links to its clips')
+    .argument('<preview>', 'id, prv_…')
+    .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).previews.get(id)));
+  withService(previews.command('delete'))
+    .description('delete a preview and its clips; its upload stays')
+    .argument('<preview>', 'id, prv_…')
+    .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).previews.delete(id)));
+  return previews;
+}
+
+const line = ({ id, status, progress, settings, file_name }: Preview): string =>
+  [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), settings.length === 1 ? '1 setting' : `${settings.length} settings`, file_name ?? ''].join('  ').trimEnd();
+
 const strengths: Readonly<Record<string, keyof EnhancementsInput>> = {
   denoise: 'denoise',
   sharpen: 'sharpen',
   faces: 'face_restoration',
   contrast: 'adaptive_contrast',
 };
+
+const named = ['model', 'quality', 'max-bitrate', ...Object.keys(strengths)];
 
 /** Reads `4k,model=none,sharpen=0.6`. The service checks the values. */
 function parseSetting(text: string): PreviewSetting {
@@ -46,7 +72,7 @@ function parseSetting(text: string): PreviewSetting {
     else if (name === 'quality') setting.output = { ...setting.output, quality: numberOr(value) as NonNullable<OutputInput['quality']> };
     else if (name === 'max-bitrate') setting.output = { ...setting.output, max_bitrate: Number(value) };
     else if (stage !== undefined) setting.enhancements = { ...setting.enhancements, [stage]: numberOr(value) };
-    else throw new InvalidArgumentError(`There is no "${name}"; there are model, quality, max-bitrate, ${Object.keys(strengths).join(', ')}.`);
+    else throw new InvalidArgumentError(`There is no "${name}"; use 1080p or 4k, and ${named.join(', ')} with "=".`);
   }
   return setting;
 }

@@ -1,19 +1,19 @@
 /**
- * `reelmend upload`, `preview`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
+ * `reelmend upload`, `preview`, `previews …`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
  * need neither database nor storage.
  */
 import { basename, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { DownloadedFile, DownloadProgress, Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
+import type { DownloadedFile, DownloadProgress, Job, JobInput, OutputQuality, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { listenCommand } from './listen-command.ts';
 import { bitrate } from './options.ts';
-import { previewCommand } from './preview-command.ts';
+import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, print, say } from './terminal.ts';
 import { isUpload, isUrl, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
 
 export function remoteCommands(): Command[] {
-  return [...loginCommands(), uploadCommand(), previewCommand(), jobCommands(), listenCommand()];
+  return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), listenCommand()];
 }
 
 interface UploadOptions extends RemoteOptions {
@@ -150,10 +150,13 @@ async function quoteJob(source: string, options: SettingOptions & { json?: boole
   if (!isUrl(source) && !isUpload(source)) throw new Error('Expected a URL or an upload. Send a file with `reelmend upload` first.');
   const quote = await (await connect(options)).quotes.create({ ...settingsOf(options), ...videoOf(source) });
   if (options.json === true) return print(quote);
-  const { credits, duration_seconds, estimated_seconds, estimated_size } = quote;
+  const { credits, duration_seconds, estimated_time, estimated_size } = quote;
   const size = estimated_size === null ? '' : `, a result of ${bytes(estimated_size.min_bytes)} to ${bytes(estimated_size.max_bytes)}`;
-  say(`${credits} credits for ${duration_seconds} s of video, about ${estimated_seconds} s of work${size}`);
+  say(`${credits} credits for ${duration_seconds} s of video, ${secondsOf(estimated_time)} of work${size}`);
 }
+
+const secondsOf = ({ min_seconds, max_seconds }: TimeEstimate): string =>
+  min_seconds === max_seconds ? `${min_seconds} s` : `${min_seconds} to ${max_seconds} s`;
 
 async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {
   const bar = progressBar(id);

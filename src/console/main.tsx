@@ -9,6 +9,7 @@ import { App } from './app/app.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/layout.css';
+import './styles/button.css';
 import './styles/components.css';
 import './styles/pages.css';
 import './styles/viewer.css';

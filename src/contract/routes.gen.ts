@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountClosed, zOperatorAccountList, zOperatorCloseAccountBody, zOperatorCloseAccountPath, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGetHistoryQuery, zOperatorGrantBody, zOperatorGrantPath, zOperatorHistory, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorSetPlanBody, zOperatorSetPlanPath, zOperatorTwoFactorReset, zOperatorWithdrawBody, zOperatorWithdrawPath, zOperatorWorkerList, zPreview, zPreviewDeletion, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListPreviewsQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsolePreview, zConsolePreviewList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListPreviewsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountClosed, zOperatorAccountList, zOperatorCloseAccountBody, zOperatorCloseAccountPath, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGetHistoryQuery, zOperatorGrantBody, zOperatorGrantPath, zOperatorHistory, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorSetPlanBody, zOperatorSetPlanPath, zOperatorTwoFactorReset, zOperatorWithdrawBody, zOperatorWithdrawPath, zOperatorWorkerList, zPreview, zPreviewDeletion, zPreviewList, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -372,6 +372,46 @@ export const getDeletionCertificateRoute = createRoute({
         },
         503: {
             description: 'getDeletionCertificate 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listPreviewsRoute = createRoute({
+    operationId: 'listPreviews',
+    method: 'get',
+    path: '/v1/previews',
+    security: [{ apiKey: [] }],
+    request: {
+        query: coercedQuery(zListPreviewsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'listPreviews 200',
+            content: { 'application/json': { schema: zPreviewList } }
+        },
+        400: {
+            description: 'listPreviews 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'listPreviews 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listPreviews 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listPreviews 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listPreviews 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listPreviews 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -3092,6 +3132,42 @@ export const consoleStreamJobsRoute = createRoute({
     }
 });
 
+export const consoleListPreviewsRoute = createRoute({
+    operationId: 'consoleListPreviews',
+    method: 'get',
+    path: '/console/api/previews',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListPreviewsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListPreviews 200',
+            content: { 'application/json': { schema: zConsolePreviewList } }
+        },
+        400: {
+            description: 'consoleListPreviews 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListPreviews 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListPreviews 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListPreviews 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListPreviews 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const consoleCreatePreviewRoute = createRoute({
     operationId: 'consoleCreatePreview',
     method: 'post',
@@ -3207,7 +3283,7 @@ export const consoleGetPreviewRoute = createRoute({
     responses: {
         200: {
             description: 'consoleGetPreview 200',
-            content: { 'application/json': { schema: zPreview } }
+            content: { 'application/json': { schema: zConsolePreview } }
         },
         401: {
             description: 'consoleGetPreview 401',
@@ -4784,6 +4860,7 @@ export const routes = {
     getJobResult: getJobResultRoute,
     streamJobEvents: streamJobEventsRoute,
     getDeletionCertificate: getDeletionCertificateRoute,
+    listPreviews: listPreviewsRoute,
     createPreview: createPreviewRoute,
     deletePreview: deletePreviewRoute,
     getPreview: getPreviewRoute,
@@ -4848,6 +4925,7 @@ export const routes = {
     consoleGetJob: consoleGetJobRoute,
     consoleGetJobLinks: consoleGetJobLinksRoute,
     consoleStreamJobs: consoleStreamJobsRoute,
+    consoleListPreviews: consoleListPreviewsRoute,
     consoleCreatePreview: consoleCreatePreviewRoute,
     consoleDeletePreview: consoleDeletePreviewRoute,
     consoleGetPreview: consoleGetPreviewRoute,

@@ -475,10 +475,10 @@ export type Job = {
     file_name: FileName | null;
     /**
      * The earliest segment that is already enhanced, to look at before the job ends; null while there is none. Only in the
-     * response of Get a job, while the job runs. A video that is enhanced in one piece has no preview.
+     * response of Get a job, while the job runs. A video that is enhanced in one piece has none.
      *
      */
-    preview?: JobPreview | null;
+    partial_output?: PartialOutput | null;
     /**
      * The parts of the video that are enhanced on their own, in order; empty when it is enhanced in one piece. Only in the
      * response of Get a job, while the job runs.
@@ -487,7 +487,7 @@ export type Job = {
     segments?: Array<JobSegment>;
 };
 
-export type JobPreview = {
+export type PartialOutput = {
     /**
      * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
      * log records the first one of each segment as an access to the result.
@@ -618,7 +618,7 @@ export type Preview = {
      */
     settings: Array<PreviewSetting>;
     /**
-     * In order of time; null until the preview is done, and in the response of Create a preview.
+     * In order of time; null until the preview is done, in lists, and in the response of Create a preview.
      */
     stretches: Array<PreviewStretch> | null;
     /**
@@ -667,6 +667,21 @@ export type PreviewClip = {
     width: number;
     height: number;
     size_bytes: number;
+};
+
+export type PreviewList = {
+    /**
+     * Newest first, without links.
+     */
+    data: Array<Preview>;
+    /**
+     * Whether there are older previews.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: PreviewId | null;
 };
 
 export type PreviewDeletion = {
@@ -910,11 +925,12 @@ export type Quote = {
      */
     sandbox: boolean;
     /**
-     * Estimated seconds of processing, without the time in the queue. Based on the account's latest jobs with the
-     * same resolution, or on a typical rate if there are none.
+     * Estimated seconds of processing, without the time in the queue: the likeliest figure. `estimated_time` has the
+     * range.
      *
      */
     estimated_seconds: number;
+    estimated_time: TimeEstimate;
     /**
      * The predicted size of the result; null in test mode, whose results are samples.
      */
@@ -923,6 +939,23 @@ export type Quote = {
      * The measured properties of the video; null in test mode.
      */
     source: Source | null;
+};
+
+/**
+ * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
+ * differ, and videos differ in how much of them is restored.
+ *
+ */
+export type TimeEstimate = {
+    min_seconds: number;
+    max_seconds: number;
+    /**
+     * Where the range comes from. `recent_jobs`: the latest jobs of this installation, converted to this video's
+     * frames and size. `typical_rate`: a machine with two cores, because there are no such jobs. `test_mode`: the
+     * fixed time of a test job. More may be added.
+     *
+     */
+    basis: 'recent_jobs' | 'typical_rate' | 'test_mode';
 };
 
 /**
@@ -1835,6 +1868,37 @@ export type ConsoleJobList = {
      * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
+};
+
+export type ConsolePreviewList = {
+    /**
+     * Newest first, without links.
+     */
+    data: Array<ConsolePreview>;
+    /**
+     * Whether there are more items.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * A preview with its mode and its request.
+ */
+export type ConsolePreview = {
+    preview: Preview;
+    mode: Mode;
+    /**
+     * Last path segment of the source URL, or name of the uploaded file.
+     */
+    source_name: string;
+    /**
+     * The value from the request; null for a preview of an upload.
+     */
+    video_url: string | null;
 };
 
 /**
@@ -3225,6 +3289,68 @@ export type GetDeletionCertificateResponses = {
 
 export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
 
+export type ListPreviewsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of previews per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last preview of the previous page.
+         */
+        starting_after?: PreviewId;
+        /**
+         * Only previews with this status.
+         */
+        status?: JobStatus;
+    };
+    url: '/v1/previews';
+};
+
+export type ListPreviewsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListPreviewsError = ListPreviewsErrors[keyof ListPreviewsErrors];
+
+export type ListPreviewsResponses = {
+    /**
+     * One page of previews.
+     */
+    200: PreviewList;
+};
+
+export type ListPreviewsResponse = ListPreviewsResponses[keyof ListPreviewsResponses];
+
 export type CreatePreviewData = {
     /**
      * The video and the settings. At most 64 KB.
@@ -4465,7 +4591,7 @@ export type ListRequestLogData = {
          */
         request_id?: string;
         /**
-         * Only requests about this job, upload or webhook endpoint.
+         * Only requests about this job, preview, upload or webhook endpoint.
          */
         resource_id?: string;
         /**
@@ -6897,6 +7023,58 @@ export type ConsoleStreamJobsResponses = {
 
 export type ConsoleStreamJobsResponse = ConsoleStreamJobsResponses[keyof ConsoleStreamJobsResponses];
 
+export type ConsoleListPreviewsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last preview of the previous page.
+         */
+        starting_after?: PreviewId;
+    };
+    url: '/console/api/previews';
+};
+
+export type ConsoleListPreviewsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListPreviewsError = ConsoleListPreviewsErrors[keyof ConsoleListPreviewsErrors];
+
+export type ConsoleListPreviewsResponses = {
+    /**
+     * One page of previews.
+     */
+    200: ConsolePreviewList;
+};
+
+export type ConsoleListPreviewsResponse = ConsoleListPreviewsResponses[keyof ConsoleListPreviewsResponses];
+
 export type ConsoleCreatePreviewData = {
     /**
      * At most 64 KB.
@@ -7086,7 +7264,7 @@ export type ConsoleGetPreviewResponses = {
     /**
      * The preview.
      */
-    200: Preview;
+    200: ConsolePreview;
 };
 
 export type ConsoleGetPreviewResponse = ConsoleGetPreviewResponses[keyof ConsoleGetPreviewResponses];
@@ -8156,7 +8334,7 @@ export type ConsoleListRequestLogData = {
          */
         request_id?: string;
         /**
-         * Only requests about this job, upload or webhook endpoint.
+         * Only requests about this job, preview, upload or webhook endpoint.
          */
         resource_id?: string;
         /**

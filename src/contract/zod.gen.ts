@@ -241,7 +241,7 @@ export const zJobInput = z.strictObject({
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
 
-export const zJobPreview = z.object({
+export const zPartialOutput = z.object({
     url: z.url(),
     expires_in: z.int().gte(1),
     start_seconds: z.number().gte(0),
@@ -366,6 +366,12 @@ export const zPreview = z.object({
     error: zJobError.nullable()
 });
 
+export const zPreviewList = z.object({
+    data: z.array(zPreview).max(100),
+    has_more: z.boolean(),
+    next_cursor: zPreviewId.nullable()
+});
+
 /**
  * From 0 (not applied) to 1.
  */
@@ -410,7 +416,7 @@ export const zJob = z.object({
     metadata: zMetadata,
     upload_id: zUploadId.nullable(),
     file_name: zFileName.nullable(),
-    preview: zJobPreview.nullish(),
+    partial_output: zPartialOutput.nullish(),
     segments: z.array(zJobSegment).optional()
 });
 
@@ -463,6 +469,21 @@ export const zDeletedJob = z.object({
 });
 
 /**
+ * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
+ * differ, and videos differ in how much of them is restored.
+ *
+ */
+export const zTimeEstimate = z.object({
+    min_seconds: z.int().gte(1),
+    max_seconds: z.int().gte(1),
+    basis: z.enum([
+        'recent_jobs',
+        'typical_rate',
+        'test_mode'
+    ])
+});
+
+/**
  * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
  * and clean picture.
  *
@@ -483,6 +504,7 @@ export const zQuote = z.object({
     tier: zTier,
     sandbox: z.boolean(),
     estimated_seconds: z.int().gte(1),
+    estimated_time: zTimeEstimate,
     estimated_size: zSizeEstimate.nullable(),
     source: zSource.nullable()
 });
@@ -1121,6 +1143,22 @@ export const zConsoleJobList = z.object({
 });
 
 /**
+ * A preview with its mode and its request.
+ */
+export const zConsolePreview = z.object({
+    preview: zPreview,
+    mode: zMode,
+    source_name: z.string(),
+    video_url: z.string().nullable()
+});
+
+export const zConsolePreviewList = z.object({
+    data: z.array(zConsolePreview).max(100),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable()
+});
+
+/**
  * An event of the job: an entry of the audit log.
  */
 export const zConsoleTimelineEvent = z.object({
@@ -1695,6 +1733,12 @@ export const zGetDeletionCertificatePath = z.object({
     id: zJobOrPreviewId
 });
 
+export const zListPreviewsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zPreviewId.optional(),
+    status: zJobStatus.optional()
+});
+
 /**
  * The video and the settings. At most 64 KB.
  */
@@ -1805,7 +1849,7 @@ export const zListRequestLogQuery = z.object({
     starting_after: zLogId.optional(),
     key_id: zKeyId.optional(),
     request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
-    resource_id: z.string().regex(/^(job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
     status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional()
 });
 
@@ -1988,6 +2032,11 @@ export const zConsoleGetJobLinksPath = z.object({
     id: zJobId
 });
 
+export const zConsoleListPreviewsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zPreviewId.optional()
+});
+
 /**
  * At most 64 KB.
  */
@@ -2092,7 +2141,7 @@ export const zConsoleListRequestLogQuery = z.object({
     starting_after: zLogId.optional(),
     key_id: zKeyId.optional(),
     request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
-    resource_id: z.string().regex(/^(job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
     status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional(),
     mode: zMode.optional()
 });

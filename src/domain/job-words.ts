@@ -7,14 +7,15 @@ const timelineTexts: Readonly<Record<string, string>> = {
   'job.created': 'The job was accepted and queued.',
   'job.started': 'A worker started the job.',
   'job.completed': 'The enhanced video is ready.',
-  'job.failed': 'The job failed; its credits were refunded.',
+  'job.failed': 'The job failed.',
   'job.deleted': 'The job was deleted.',
   'result.accessed': 'A link to the result was handed out.',
   'certificate.issued': 'The deletion certificate was issued.',
 };
 
-/** The sentence for an entry of the audit log; the kind itself when it has no sentence. */
-export function timelineText(kind: string): string {
+/** The sentence for an entry of the audit log; the kind itself when it has no sentence. Test jobs are free: nothing is refunded. */
+export function timelineText(kind: string, mode: Mode): string {
+  if (kind === 'job.failed' && mode === 'live') return 'The job failed; its credits were refunded.';
   return timelineTexts[kind] ?? kind;
 }
 

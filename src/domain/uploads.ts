@@ -78,7 +78,7 @@ export function previewFileName({ id, fileName }: Pick<JobRecord, 'id' | 'fileNa
 }
 
 /** The name of a piece of a result that is not done yet. */
-export const segmentFileName = (job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string => resultFileName(job).replace(/\.mp4$/, '-preview.mp4');
+export const segmentFileName = (job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string => resultFileName(job).replace(/\.mp4$/, '-partial.mp4');
 
 /** The name of a picture of a result: `…-poster.jpg`, `…-thumbnail-1.jpg`. */
 export function pictureFileName(job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>, { key }: Pick<JobPicture, 'key'>): string {

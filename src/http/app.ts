@@ -54,7 +54,7 @@ export function buildApp(deps: HttpDeps): App {
   app.use(requestId());
   app.use(traceRequests());
   app.use(accessLog({ logger: deps.logger }));
-  app.use(secureHeaders());
+  app.use(secureHeaders({ hstsSubdomains: deps.options?.hstsSubdomains ?? false }));
   app.use(onlyErrors());
   const parts = { ...deps, streams: createStreams({ ...options.streams, usable: (credentials) => validCredentials(deps, credentials) }) };
   const consoleParts = deps.console === undefined ? undefined : { ...parts, console: deps.console };

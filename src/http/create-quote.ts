@@ -1,6 +1,7 @@
 /** POST /v1/quotes: the price and duration of a job with the same body. Changes nothing. */
 import type { Quote } from '../contract/types.gen.ts';
 import type { JobRecord, MeasuredSource, Resolution } from '../domain/job.ts';
+import { type ExpectedTime, estimateTime } from '../domain/processing-time.ts';
 import { crfOf, estimateSize, fittedSize, type SizeEstimate } from '../domain/output-size.ts';
 import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
@@ -8,12 +9,12 @@ import type { HttpDeps } from './deps.ts';
 import { serializeSource } from './serialize.ts';
 import { assertTierAllowed, findVideo, type JobInput, measureVideo, nameOf, parsePublicUrl, tierOf, type Video } from './measurement.ts';
 
-/** An estimate is based on so many of the account's latest jobs. */
+/** An estimate is based on so many of the latest jobs: those of the account for the size, all for the time. */
 const sampleSize = 50;
 const defaultTestJobMs = 2000;
 /** of REELMEND_ENCODER_CRF */
 const defaultCrf = 16;
-/** Seconds of processing per second of video on two cores, for accounts without a finished job. */
+/** Seconds of processing per second of video on two cores, for installations without a finished job. */
 const defaultRates: Readonly<Record<Resolution, number>> = { '1080p': 1.5, '4k': 6 };
 
 export interface QuoteRequest {
@@ -31,22 +32,29 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
   const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, video, signal });
   const sandbox = principal.mode === 'test';
   const latest = sandbox ? [] : await latestJobs(deps, principal);
-  const seconds = sandbox ? testJobSeconds(deps, video) : durationSeconds * processingRate(deps, latest, body.resolution);
+  const { seconds, ...range } = source === null ? testJobTime(deps, video) : await jobTime(deps, body, source);
   return {
     duration_seconds: durationSeconds,
     credits,
     resolution: body.resolution,
     tier: tierOf(body),
     sandbox,
-    estimated_seconds: Math.max(1, Math.ceil(seconds)),
+    estimated_seconds: seconds,
+    estimated_time: range,
     estimated_size: source === null ? null : sizeOf(deps, body, source, latest),
     source: serializeSource(source),
   };
 }
 
-function testJobSeconds({ options }: HttpDeps, video: Video): number {
-  if (testModeScenario(nameOf(video)) === 'slow') return slowScenarioS;
-  return (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
+function testJobTime({ options }: HttpDeps, video: Video): ExpectedTime {
+  const exact = testModeScenario(nameOf(video)) === 'slow' ? slowScenarioS : (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
+  const seconds = Math.max(1, Math.ceil(exact));
+  return { seconds, min_seconds: seconds, max_seconds: seconds, basis: 'test_mode' };
+}
+
+async function jobTime({ store, options }: HttpDeps, { resolution }: JobInput, source: MeasuredSource): Promise<ExpectedTime> {
+  const samples = await store.jobs.latestTimes(sampleSize);
+  return estimateTime({ resolution, source, samples, typicalRate: (options?.processingRates ?? defaultRates)[resolution] });
 }
 
 async function latestJobs({ store }: HttpDeps, { account, mode }: Principal): Promise<JobRecord[]> {
@@ -57,16 +65,4 @@ function sizeOf({ options }: HttpDeps, body: JobInput, source: MeasuredSource, s
   const { quality, max_bitrate: maxBitrate } = body.output ?? {};
   const crf = crfOf(quality, options?.encoderCrf ?? defaultCrf);
   return estimateSize({ output: fittedSize(body.resolution, source), source, crf, maxBitrate, samples });
-}
-
-/** Seconds of processing per second of video: the median of the latest jobs with that resolution. */
-function processingRate({ options }: HttpDeps, latest: JobRecord[], resolution: Resolution): number {
-  const rates = latest.filter((job) => job.resolution === resolution).flatMap(rateOf);
-  const median = rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)];
-  return median ?? (options?.processingRates ?? defaultRates)[resolution];
-}
-
-function rateOf({ startedAt, finishedAt, durationSeconds }: JobRecord): number[] {
-  if (startedAt === null || finishedAt === null) return [];
-  return [Math.max(0, finishedAt.getTime() - startedAt.getTime()) / 1000 / durationSeconds];
 }

@@ -128,13 +128,15 @@ export interface HttpOptions {
   models?: readonly ModelDescription[];
   /** what a video may have at most; default: those of the specification */
   limits?: VideoLimits;
+  /** whether the header Strict-Transport-Security covers subdomains; default false */
+  hstsSubdomains?: boolean;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
   rateLimits?: Partial<Record<RateClass, number>>;
   /** bytes that the uploads of an approved account may have together, in each mode; default 20,000,000,000 */
   uploadQuotaBytes?: number;
   /** duration of a test job for quotes, ms; default 2000 */
   testModeDelayMs?: number;
-  /** seconds of processing per second of video, for quotes of accounts without finished jobs */
+  /** seconds of processing per second of video, for quotes of installations without finished jobs */
   processingRates?: Readonly<Record<Resolution, number>>;
   /** the encoder's CRF for jobs of standard quality, for the size in quotes; default 16 */
   encoderCrf?: number;

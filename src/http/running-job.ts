@@ -1,5 +1,5 @@
 /** What the record of a running job has beyond the others: its segments, and a link to the earliest finished one. */
-import type { JobPreview, JobSegment } from '../contract/types.gen.ts';
+import type { JobSegment, PartialOutput } from '../contract/types.gen.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { linkValidityS } from '../domain/limits.ts';
 import { segmentFileName } from '../domain/uploads.ts';
@@ -17,25 +17,25 @@ export function serializeSegment({ startSeconds, endSeconds, state, progress }: 
 export async function runningParts(
   deps: HttpDeps,
   { job, principal, isRead }: { job: JobRecord; principal: Principal; isRead: boolean },
-): Promise<{ preview?: JobPreview | null; segments?: JobSegment[] }> {
+): Promise<{ partial_output?: PartialOutput | null; segments?: JobSegment[] }> {
   if (job.status !== 'running') return {};
   const segments = job.mode === 'test' ? [] : await deps.store.jobs.segments(job.id);
   const first = segments.find(({ key }) => key !== null);
-  const preview = first === undefined || !isRead ? null : await linkPreview(deps, { job, principal, segment: first });
-  return { preview, segments: segments.map(serializeSegment) };
+  const partialOutput = first === undefined || !isRead ? null : await linkPartialOutput(deps, { job, principal, segment: first });
+  return { partial_output: partialOutput, segments: segments.map(serializeSegment) };
 }
 
-interface PreviewQuery {
+interface PartialOutputQuery {
   job: JobRecord;
   principal: Principal;
   segment: SegmentRecord;
 }
 
 /** Clients poll, so only the first link to a piece is an entry of the audit log. It is recorded before the response. */
-async function linkPreview(deps: HttpDeps, { job, principal, segment }: PreviewQuery): Promise<JobPreview> {
+async function linkPartialOutput(deps: HttpDeps, { job, principal, segment }: PartialOutputQuery): Promise<PartialOutput> {
   const { store, storage } = deps;
   const { number, key, startSeconds, endSeconds } = segment;
-  await store.jobs.recordPreview({ accountId: job.accountId, jobId: job.id, number, data: { ...actorOf(principal) } });
+  await store.jobs.recordPartialOutput({ accountId: job.accountId, jobId: job.id, number, data: { ...actorOf(principal) } });
   const expiresInS = linkValidityS(limitsOf(deps));
   const { url, expiresInS: validS } = await storage.link(key!, { fileName: segmentFileName(job), contentType: 'video/mp4', expiresInS });
   return { url, expires_in: validS, start_seconds: rounded(startSeconds), end_seconds: rounded(endSeconds) };

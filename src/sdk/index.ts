@@ -5,7 +5,7 @@
  */
 export { createReelmend } from './reelmend.ts';
 // Its JobInput and PreviewInput say that exactly one of `video_url` and `upload_id` is there, which the generated types cannot.
-export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, UploadsQuery } from './reelmend.ts';
+export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, UploadsQuery } from './reelmend.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';

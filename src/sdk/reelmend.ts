@@ -6,7 +6,7 @@ import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { listing } from './pages.ts';
 import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput as AnyJobInput, Preview, PreviewInput as AnyPreviewInput, ListAuditLogData, ListJobsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput as AnyJobInput, Preview, PreviewInput as AnyPreviewInput, ListAuditLogData, ListJobsData, ListPreviewsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, waitForPreview, type WaitOptions } from './wait.ts';
 
@@ -41,6 +41,7 @@ export interface CreateOptions extends CallOptions {
 
 export type ListQuery = NonNullable<ListJobsData['query']>;
 export type UploadsQuery = NonNullable<ListUploadsData['query']>;
+export type PreviewsQuery = NonNullable<ListPreviewsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
 export type RequestLogQuery = NonNullable<ListRequestLogData['query']>;
 
@@ -126,6 +127,8 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       get: getPreview,
       /** Polls until the preview is `done` and resolves with it. Rejects with PreviewFailedError if it ends in `error`. */
       wait: (id: string, options?: WaitOptions<Preview>): Promise<Preview> => waitForPreview(getPreview, id, options),
+      /** Without links: `get` has them. */
+      ...listing((query: PreviewsQuery, options) => call((base) => operations.listPreviews({ ...base, query }), options)),
       /** Deletes a preview and its clips. Its upload stays. */
       delete: (id: string, options?: CallOptions) =>
         call((base) => operations.deletePreview({ ...base, ...segment(id, 'a preview looks like prv_') }), options),

@@ -470,10 +470,10 @@ export type Job = {
     file_name: FileName | null;
     /**
      * The earliest segment that is already enhanced, to look at before the job ends; null while there is none. Only in the
-     * response of Get a job, while the job runs. A video that is enhanced in one piece has no preview.
+     * response of Get a job, while the job runs. A video that is enhanced in one piece has none.
      *
      */
-    preview?: JobPreview | null;
+    partial_output?: PartialOutput | null;
     /**
      * The parts of the video that are enhanced on their own, in order; empty when it is enhanced in one piece. Only in the
      * response of Get a job, while the job runs.
@@ -482,7 +482,7 @@ export type Job = {
     segments?: Array<JobSegment>;
 };
 
-export type JobPreview = {
+export type PartialOutput = {
     /**
      * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
      * log records the first one of each segment as an access to the result.
@@ -613,7 +613,7 @@ export type Preview = {
      */
     settings: Array<PreviewSetting>;
     /**
-     * In order of time; null until the preview is done, and in the response of Create a preview.
+     * In order of time; null until the preview is done, in lists, and in the response of Create a preview.
      */
     stretches: Array<PreviewStretch> | null;
     /**
@@ -662,6 +662,21 @@ export type PreviewClip = {
     width: number;
     height: number;
     size_bytes: number;
+};
+
+export type PreviewList = {
+    /**
+     * Newest first, without links.
+     */
+    data: Array<Preview>;
+    /**
+     * Whether there are older previews.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: PreviewId | null;
 };
 
 export type PreviewDeletion = {
@@ -905,11 +920,12 @@ export type Quote = {
      */
     sandbox: boolean;
     /**
-     * Estimated seconds of processing, without the time in the queue. Based on the account's latest jobs with the
-     * same resolution, or on a typical rate if there are none.
+     * Estimated seconds of processing, without the time in the queue: the likeliest figure. `estimated_time` has the
+     * range.
      *
      */
     estimated_seconds: number;
+    estimated_time: TimeEstimate;
     /**
      * The predicted size of the result; null in test mode, whose results are samples.
      */
@@ -918,6 +934,23 @@ export type Quote = {
      * The measured properties of the video; null in test mode.
      */
     source: Source | null;
+};
+
+/**
+ * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
+ * differ, and videos differ in how much of them is restored.
+ *
+ */
+export type TimeEstimate = {
+    min_seconds: number;
+    max_seconds: number;
+    /**
+     * Where the range comes from. `recent_jobs`: the latest jobs of this installation, converted to this video's
+     * frames and size. `typical_rate`: a machine with two cores, because there are no such jobs. `test_mode`: the
+     * fixed time of a test job. More may be added.
+     *
+     */
+    basis: 'recent_jobs' | 'typical_rate' | 'test_mode';
 };
 
 /**
@@ -1944,6 +1977,68 @@ export type GetDeletionCertificateResponses = {
 };
 
 export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
+
+export type ListPreviewsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of previews per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last preview of the previous page.
+         */
+        starting_after?: PreviewId;
+        /**
+         * Only previews with this status.
+         */
+        status?: JobStatus;
+    };
+    url: '/v1/previews';
+};
+
+export type ListPreviewsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListPreviewsError = ListPreviewsErrors[keyof ListPreviewsErrors];
+
+export type ListPreviewsResponses = {
+    /**
+     * One page of previews.
+     */
+    200: PreviewList;
+};
+
+export type ListPreviewsResponse = ListPreviewsResponses[keyof ListPreviewsResponses];
 
 export type CreatePreviewData = {
     /**
@@ -3185,7 +3280,7 @@ export type ListRequestLogData = {
          */
         request_id?: string;
         /**
-         * Only requests about this job, upload or webhook endpoint.
+         * Only requests about this job, preview, upload or webhook endpoint.
          */
         resource_id?: string;
         /**

@@ -1,5 +1,5 @@
 /** Jobs as the console shows them: both modes of an account, with their timelines. */
-import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from './orm.ts';
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, sql } from './orm.ts';
 import type { JobPicture, JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
 import type { Db } from './database.ts';
@@ -19,6 +19,8 @@ export interface ConsoleJobQuery {
   status?: JobStatus | undefined;
   /** part of the id */
   text?: string | undefined;
+  /** previews in place of jobs; absent: jobs */
+  previews?: boolean;
 }
 
 /** A stored file of a job. */
@@ -142,7 +144,7 @@ async function createdAfter(db: Db, accountId: string, after: number): Promise<{
 }
 
 async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<JobRow[]> {
-  const { accountId, startingAfter, status, text, limit } = query;
+  const { accountId, startingAfter, status, text, previews = false, limit } = query;
   return db
     .select()
     .from(jobs)
@@ -151,7 +153,7 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
         eq(jobs.accountId, accountId),
         eq(jobs.mode, mode),
         isNull(jobs.deletedAt),
-        isNull(jobs.preview),
+        (previews ? isNotNull : isNull)(jobs.preview),
         startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
         status === undefined ? undefined : eq(jobs.status, status),
         text === undefined ? undefined : sql`strpos(${jobs.id}, ${text}) > 0`,

@@ -5,6 +5,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
+import type { TimeSample } from '../domain/processing-time.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
@@ -16,7 +17,7 @@ import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep,
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
-import { recordPreview, segmentsOf } from './segments.ts';
+import { recordPartialOutput, segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -36,6 +37,7 @@ export function jobQueries(
     watch: (accountId, mode, jobId, signal) =>
       watchJob({ feed, jobId, signal, read: () => get(accountId, mode, jobId) }),
     list: (query) => listJobs(db, query),
+    latestTimes: (limit) => latestTimes(db, limit),
     async resultFiles(jobId) {
       const [row] = await db
         .select({ key: jobs.outputKey, pictures: jobs.pictures })
@@ -45,7 +47,7 @@ export function jobQueries(
       return key === null ? null : { outputKey: key, pictures: pictures ?? [] };
     },
     segments: (jobId) => segmentsOf(db, jobId),
-    recordPreview: (access) => recordPreview(db, access),
+    recordPartialOutput: (access) => recordPartialOutput(db, access),
     delete: (accountId, mode, jobId, actor?: Actor) =>
       transact(db, (tx) =>
         deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor),
@@ -163,7 +165,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
         eq(jobs.accountId, query.accountId),
         eq(jobs.mode, query.mode),
         isNull(jobs.deletedAt),
-        isNull(jobs.preview),
+        (query.previews === true ? isNotNull : isNull)(jobs.preview),
         query.startingAfter === undefined ? undefined : lt(jobs.id, query.startingAfter),
         query.status === undefined ? undefined : eq(jobs.status, query.status),
       ),
@@ -171,6 +173,21 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
     .orderBy(desc(jobs.id))
     .limit(query.limit + 1);
   return { jobs: rows.slice(0, query.limit).map(toJobRecord), hasMore: rows.length > query.limit };
+}
+
+/** of the latest jobs in any state, so that a long queue costs no quote its time */
+const newestJobs = 2000;
+
+async function latestTimes(db: Db, limit: number): Promise<TimeSample[]> {
+  const { id, mode, status, resolution, source, startedAt, finishedAt } = jobs;
+  // Ids sort by time, and those of previews after those of jobs.
+  const newest = db.select({ id, mode, status, resolution, source, startedAt, finishedAt }).from(jobs).where(lt(id, 'prv_')).orderBy(desc(id)).limit(newestJobs).as('newest');
+  return db
+    .select({ resolution: newest.resolution, source: newest.source, startedAt: newest.startedAt, finishedAt: newest.finishedAt })
+    .from(newest)
+    .where(and(eq(newest.status, 'done'), eq(newest.mode, 'live')))
+    .orderBy(desc(newest.id))
+    .limit(limit);
 }
 
 /**

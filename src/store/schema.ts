@@ -186,7 +186,8 @@ export const segments = pgTable(
     priority: smallint('priority').notNull().default(0),
     startedAt: timestamptz('started_at'),
     moved: boolean('moved').notNull().default(false),
-    previewed: boolean('previewed').notNull().default(false),
+    /** a link to its piece was handed out */
+    linked: boolean('previewed').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.number] })],
 );

@@ -9,7 +9,7 @@ import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
-import type { JobSegment, PreviewAccess } from './types.ts';
+import type { JobSegment, PartialOutputAccess } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noDiskWait, noLease, type RetryLater } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
@@ -196,11 +196,11 @@ export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
 }
 
 /** Records in the audit log that a link to this piece is handed out, unless that has been recorded before. */
-export async function recordPreview(db: Db, { accountId, jobId, number, data }: PreviewAccess): Promise<void> {
-  const first = and(isSegment({ jobId, number }), eq(segments.previewed, false));
+export async function recordPartialOutput(db: Db, { accountId, jobId, number, data }: PartialOutputAccess): Promise<void> {
+  const first = and(isSegment({ jobId, number }), eq(segments.linked, false));
   // In one transaction: a mark without an entry would hide all later links.
   await transact(db, async (tx) => {
-    const [marked] = await tx.update(segments).set({ previewed: true }).where(first).returning({ number: segments.number });
+    const [marked] = await tx.update(segments).set({ linked: true }).where(first).returning({ number: segments.number });
     if (marked) await appendEvent(tx, { accountId, kind: 'result.accessed', jobId, data: { segment: number, ...data } });
   });
 }

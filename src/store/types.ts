@@ -3,6 +3,7 @@ import type { KeyAccess } from '../domain/api-key.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
+import type { TimeSample } from '../domain/processing-time.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -89,6 +90,8 @@ export interface ListJobs {
   limit: number;
   startingAfter?: string;
   status?: JobStatus;
+  /** previews in place of jobs; absent: jobs */
+  previews?: boolean;
 }
 
 export interface DeletedJob {
@@ -228,7 +231,7 @@ export interface CertificateStore {
 }
 
 /** A link to the piece of a segment, for whom it is handed out. */
-export interface PreviewAccess {
+export interface PartialOutputAccess {
   accountId: string;
   jobId: string;
   number: number;
@@ -262,14 +265,16 @@ export interface JobStore {
   create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
   /** A job or a preview. null for unknown, deleted, another account's or the other mode's one. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
-  /** Without previews. */
+  /** Newest first. */
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
+  /** When the installation's latest live jobs began and ended, whosever they are; at most `limit`. */
+  latestTimes(limit: number): Promise<TimeSample[]>;
   /** Storage keys of the finished output and its pictures; null when there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** The segments of a job in order; empty when it has none. */
   segments(jobId: string): Promise<JobSegment[]>;
   /** Records in the audit log the first time that a link to the piece of a segment is handed out. */
-  recordPreview(access: PreviewAccess): Promise<void>;
+  recordPartialOutput(access: PartialOutputAccess): Promise<void>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**

@@ -99,6 +99,7 @@ describe('a job in full', () => {
     expect(detail.job.error).toEqual(error);
     expect((await ours.browser.call<ConsoleJobList>('/console/api/jobs')).data.find(({ id }) => id === job.id)?.error).toEqual(error);
     expect(detail.error_help).toMatch(/^Submit the job again/);
+    expect(detail.timeline.at(-1)?.text).toBe('The job failed; its credits were refunded.');
     expect(detail.charges.map(({ kind, amount }) => [kind, amount])).toEqual([
       ['charge', -30],
       ['refund', 30],
@@ -109,8 +110,10 @@ describe('a job in full', () => {
     const job = await makeJob(world, ours.accountId, { mode: 'test' });
     const { fence } = (await world.store.leases.acquire(job.id, 'test_mode', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The URL of this test job asks for a failure.' });
-    const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
+    const { error_help, timeline } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
     expect(error_help).toBe('The name of the video asks for this error; any other name succeeds.');
+    // It was free, so no money came back.
+    expect(timeline.at(-1)?.text).toBe('The job failed.');
   });
 
   it('of another account, or deleted, is not there', async () => {

@@ -1,6 +1,6 @@
 /** Previews in the console: those of the account in both modes, like those of its keys. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Preview, PreviewDeletion } from '../../src/contract/types.gen.ts';
+import type { ConsolePreview, ConsolePreviewList, Preview, PreviewDeletion } from '../../src/contract/types.gen.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { errorOf } from '../helpers/http.ts';
 
@@ -24,12 +24,30 @@ it.each(['test', 'live'] as const)('are made in %s mode, read and deleted by the
   const { id, sandbox, credits_charged } = (await created.json()) as Preview;
   expect([sandbox, credits_charged]).toEqual(mode === 'test' ? [true, 0] : [false, 18]);
   const path = `/console/api/previews/${id}`;
-  expect(await ours.browser.call<Preview>(path)).toMatchObject({ id, status: 'queued', settings: request.settings });
+  const shown = { preview: { id, status: 'queued', settings: request.settings, stretches: null }, mode, source_name: 'holiday.mp4', video_url: request.video_url };
+  expect(await ours.browser.call<ConsolePreview>(path)).toMatchObject(shown);
+  expect((await ours.browser.call<ConsolePreviewList>('/console/api/previews')).data).toMatchObject([shown]);
+  expect((await stranger.browser.call<ConsolePreviewList>('/console/api/previews')).data).toEqual([]);
   expect(await ours.browser.call('/console/api/jobs')).toMatchObject({ data: [] });
   for (const method of ['GET', 'DELETE']) expect((await stranger.browser.request(path, { method })).status).toBe(404);
   const deletion = await ours.browser.call<PreviewDeletion>(path, { method: 'DELETE' });
   expect(deletion).toMatchObject({ id, deleted: true, refunded_credits: credits_charged });
   expect((await ours.browser.request(path)).status).toBe(404);
+  expect((await ours.browser.call<ConsolePreviewList>('/console/api/previews')).data).toEqual([]);
+});
+
+it('are listed with both modes together, newest first, page by page', async () => {
+  const { browser } = await world.person({ credits: 100 });
+  const ids: string[] = [];
+  for (const mode of ['live', 'test', 'live'] as const) {
+    const made = await browser.request('/console/api/previews', { method: 'POST', json: { mode, request } });
+    ids.unshift(((await made.json()) as Preview).id);
+  }
+  const page = (query: string) => browser.call<ConsolePreviewList>(`/console/api/previews?limit=2${query}`);
+  const first = await page('');
+  expect([first.data.map(({ preview }) => preview.id), first.has_more]).toEqual([ids.slice(0, 2), true]);
+  const rest = await page(`&starting_after=${first.next_cursor}`);
+  expect([rest.data.map(({ preview }) => preview.id), rest.next_cursor]).toEqual([ids.slice(2), null]);
 });
 
 it('are refused as those of keys are, with the field inside of the request', async () => {

@@ -80,8 +80,8 @@ describe('GET /v1/jobs/{id}/events', () => {
       if (event === 'comment') continue;
       events.push(event);
       // Polling also tells of the segments of a running job.
-      const { preview, segments, ...polled } = (await (await api.request(`/v1/jobs/${id}`)).json()) as Record<string, unknown>;
-      expect(segments !== undefined && preview !== undefined).toBe(polled['status'] === 'running');
+      const { partial_output, segments, ...polled } = (await (await api.request(`/v1/jobs/${id}`)).json()) as Record<string, unknown>;
+      expect(segments !== undefined && partial_output !== undefined).toBe(polled['status'] === 'running');
       expect(event.data).toEqual(polled);
       const change = changes[events.length - 1];
       if (change !== undefined) await api.store.changeJob(id, change);

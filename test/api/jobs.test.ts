@@ -98,18 +98,18 @@ describe('GET /v1/jobs/{id} of a job that runs', () => {
     const api = makeApi();
     const job = await addJob(api, { status: 'running', progress: 0.3, startedAt: new Date() });
     await addSegments(api, job, ['running', 'done', 'done', 'pending']);
-    const { preview, segments } = await read(api, job);
+    const { partial_output, segments } = await read(api, job);
     expect(segments).toEqual([
       { start_seconds: 0, end_seconds: 10, status: 'running', progress: 0.4 },
       { start_seconds: 10, end_seconds: 20, status: 'done', progress: 1 },
       { start_seconds: 20, end_seconds: 30, status: 'done', progress: 1 },
       { start_seconds: 30, end_seconds: 40, status: 'waiting', progress: 0 },
     ]);
-    expect(preview).toMatchObject({ expires_in: 3600, start_seconds: 10, end_seconds: 20 });
-    const url = new URL(preview!.url);
+    expect(partial_output).toMatchObject({ expires_in: 3600, start_seconds: 10, end_seconds: 20 });
+    const url = new URL(partial_output!.url);
     const file = await api.request(`${url.pathname}${url.search}`, { key: null });
     expect([file.status, file.headers.get('content-type'), await file.text()]).toEqual([200, 'video/mp4', 'piece 1']);
-    expect(file.headers.get('content-disposition')).toContain(`${job.id}-1080p-preview.mp4`);
+    expect(file.headers.get('content-disposition')).toContain(`${job.id}-1080p-partial.mp4`);
   });
 
   it('records the access to a piece once, whoever polls, and none for a HEAD request', async () => {
@@ -128,12 +128,12 @@ describe('GET /v1/jobs/{id} of a job that runs', () => {
     expect(await entries()).toEqual([expect.objectContaining({ segment: 0 })]);
   });
 
-  it('has neither a preview nor segments where the video is enhanced in one piece', async () => {
+  it('has neither a partial output nor segments where the video is enhanced in one piece', async () => {
     const api = makeApi();
     const jobs = [await addJob(api, { status: 'running', startedAt: new Date() }), await addJob(api, { status: 'running', mode: 'test', startedAt: new Date() })];
-    expect(await read(api, jobs[0]!)).toMatchObject({ preview: null, segments: [] });
+    expect(await read(api, jobs[0]!)).toMatchObject({ partial_output: null, segments: [] });
     const test = await api.request(`/v1/jobs/${jobs[1]!.id}`, { key: api.keys.test });
-    expect(await test.json()).toMatchObject({ preview: null, segments: [] });
+    expect(await test.json()).toMatchObject({ partial_output: null, segments: [] });
   });
 
   it.each(['queued', 'done', 'error'] as const)('a job that is %s has no such fields', async (status) => {
@@ -141,7 +141,7 @@ describe('GET /v1/jobs/{id} of a job that runs', () => {
     const job = await addJob(api, status === 'queued' ? {} : { ...finished(), status, ...(status === 'error' ? { error: { code: 'processing_failed' as const, message: 'No.' } } : {}) });
     await addSegments(api, job, ['done']);
     const body = await read(api, job);
-    expect(['preview' in body, 'segments' in body]).toEqual([false, false]);
+    expect(['partial_output' in body, 'segments' in body]).toEqual([false, false]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditLog, Job, Preview } from '../../src/contract/types.gen.ts';
+import type { AuditLog, Job, Preview, PreviewList } from '../../src/contract/types.gen.ts';
 import { type Api, errorOf, makeApi, source } from '../helpers/http.ts';
 
 const video = { video_url: 'https://media.example.com/holiday.mp4' };
@@ -120,6 +120,44 @@ describe('a repeated POST /v1/previews', () => {
     const again = await api.request('/v1/previews', { ...post, json: input, headers });
     expect(again.status).toBe(409);
     expect(await errorOf(again)).toMatchObject({ code: 'idempotency_key_reused', message: 'The preview made with this Idempotency-Key was deleted.' });
+  });
+});
+
+describe('GET /v1/previews', () => {
+  const list = async (api: Api, query = '', options: object = {}) => (await (await api.request(`/v1/previews${query}`, options)).json()) as PreviewList;
+  const idsOf = ({ data }: PreviewList) => data.map(({ id }) => id);
+
+  it('200, newest first and page by page, without jobs, those of the other mode, and deleted ones', async () => {
+    const api = makeApi();
+    expect(await list(api)).toEqual({ data: [], has_more: false, next_cursor: null });
+    const made: string[] = [];
+    for (let count = 0; count < 3; count += 1) made.unshift((await createdBy(api)).id);
+    await api.request('/v1/jobs', { ...post, json: { ...video, resolution: '1080p' } });
+    await createdBy(api, input, { key: api.keys.test });
+    const deleted = await createdBy(api);
+    await api.request(`/v1/previews/${deleted.id}`, { method: 'DELETE' });
+    const first = await list(api, '?limit=2');
+    expect([idsOf(first), first.has_more, first.next_cursor]).toEqual([made.slice(0, 2), true, made[1]]);
+    const rest = await list(api, `?limit=2&starting_after=${made[1]}`);
+    expect([idsOf(rest), rest.has_more, rest.next_cursor]).toEqual([made.slice(2), false, null]);
+    expect((await list(api, '', { key: api.keys.test })).data).toMatchObject([{ sandbox: true }]);
+  });
+
+  it('has no links, so that it hands out none, and filters by status', async () => {
+    const api = makeApi();
+    const preview = await createdBy(api);
+    await finish(api, preview);
+    await createdBy(api);
+    const { data } = await list(api, '?status=done');
+    expect(data).toMatchObject([{ id: preview.id, settings: input.settings, stretches: null, links_expire_in: null }]);
+    const log = (await (await api.request('/v1/audit-log', { key: api.keys.liveSecure })).json()) as AuditLog;
+    expect(log.data.map(({ kind }) => kind)).not.toContain('result.accessed');
+  });
+
+  it.each(['limit=101', 'status=lost', 'starting_after=job_01jdq4s9xkf5v8t2m6w0c3rhbz', 'colour=red'])('400 for ?%s', async (query) => {
+    const response = await makeApi().request(`/v1/previews?${query}`);
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).code).toBe('invalid_request');
   });
 });
 

@@ -53,6 +53,16 @@ describe.each(paths)('%s', (path) => {
   });
 });
 
+describe('Strict-Transport-Security', () => {
+  it.each([
+    [{}, 'max-age=15552000'],
+    [{ hstsSubdomains: true }, 'max-age=15552000; includeSubDomains'],
+  ])('with %j is %s', async (options, header) => {
+    const response = await makeApi({ options }).request('/v1/openapi.json', { key: null });
+    expect(response.headers.get('Strict-Transport-Security')).toBe(header);
+  });
+});
+
 describe('everything else', () => {
   it('404 not_found', async () => {
     const api = makeApi();

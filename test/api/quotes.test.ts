@@ -40,20 +40,27 @@ describe('POST /v1/quotes', () => {
     expect(await response.json()).toMatchObject({ credits: 126 });
   });
 
-  it('estimates the time from the account’s latest jobs of the same target, else from the configured rate', async () => {
+  it('estimates the time as a range from the latest jobs of the installation, else from the configured rate', async () => {
     const api = makeApi({ options: { processingRates: { '1080p': 2, '4k': 10 } } });
     const estimate = async (resolution: string) => {
       const response = await api.request('/v1/quotes', { ...post, json: { ...input, resolution } });
-      return ((await response.json()) as { estimated_seconds: number }).estimated_seconds;
+      const { estimated_seconds: seconds, estimated_time } = (await response.json()) as Quote;
+      return { seconds, ...estimated_time };
     };
-    expect([await estimate('1080p'), await estimate('4k')]).toEqual([84, 420]);
+    // 41.375 s of video.
+    expect(await estimate('1080p')).toEqual({ seconds: 83, min_seconds: 28, max_seconds: 248, basis: 'typical_rate' });
+    expect(await estimate('4k')).toMatchObject({ seconds: 414, basis: 'typical_rate' });
     const startedAt = new Date();
-    for (const seconds of [10, 40, 400]) {
-      const finishedAt = new Date(startedAt.getTime() + seconds * 1000);
-      await api.store.addJob({ ...finished(), durationSeconds: 10, startedAt, finishedAt });
-    }
-    // The median: 4 seconds for one of video.
-    expect([await estimate('1080p'), await estimate('4k')]).toEqual([168, 420]);
+    const ended = (seconds: number) => ({ ...finished(), startedAt, finishedAt: new Date(startedAt.getTime() + seconds * 1000) });
+    for (const seconds of [150, 166, 180]) await api.store.addJob(ended(seconds));
+    // Test jobs take what they take, and failed ones end early.
+    await api.store.addJob({ ...ended(1), mode: 'test' });
+    await api.store.addJob({ ...ended(1), status: 'error', error: { code: 'processing_failed', message: 'No.' } });
+    const { seconds, min_seconds, max_seconds, basis } = await estimate('1080p');
+    expect([seconds, basis]).toEqual([166, 'recent_jobs']);
+    expect(min_seconds).toBeLessThan(150);
+    expect(max_seconds).toBeGreaterThan(180);
+    expect((await estimate('4k')).seconds).toBeGreaterThan(4 * 160);
   });
 
   it('predicts the size of the result by the source’s bitrate, the quality and the limit', async () => {
@@ -129,6 +136,7 @@ describe('POST /v1/quotes', () => {
         tier: 'standard',
         sandbox: true,
         estimated_seconds: seconds,
+        estimated_time: { min_seconds: seconds, max_seconds: seconds, basis: 'test_mode' },
         estimated_size: null,
         source: null,
       });

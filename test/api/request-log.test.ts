@@ -81,7 +81,10 @@ describe('the request log', () => {
     const [missing] = await find('?status=404');
     expect(missing).toMatchObject({ resource_id: id, status: 404 });
     expect((await find(`?resource_id=${id}`)).map((entry) => entry.id)).toEqual([missing!.id]);
-    expect((await find(`?key_id=${missing!.key_id}`)).map((entry) => entry.id)).toEqual([missing!.id]);
+    const preview = newId('prv');
+    await api.request(`/v1/previews/${preview}`, { key });
+    expect(await find(`?resource_id=${preview}`)).toMatchObject([{ resource_id: preview, status: 404 }]);
+    expect((await find(`?key_id=${missing!.key_id}`)).map((entry) => entry.resource_id)).toEqual([preview, id]);
     expect((await find('?request_id=call-2')).map(({ path }) => path)).toEqual(['/v1/account']);
     expect((await find('?status=4xx')).every(({ status }) => status === 404)).toBe(true);
     const first = await logged(api, '?limit=2&status=2xx');

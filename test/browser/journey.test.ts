@@ -170,6 +170,8 @@ describe('a live job of the Secure tier', () => {
     // What was applied stands with its reason.
     await page.getByText(/^the picture is enlarged [\d.]+ times/).first().waitFor();
     await page.getByText('MP4 or MOV').waitFor();
+    // Faces were planned, and there are none.
+    await page.getByText('no face found').waitFor();
     expect(customer.complaints).toEqual([]);
   });
 

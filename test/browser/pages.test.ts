@@ -1,16 +1,17 @@
-/** Every page in both themes and two widths: accessible, within its width, quiet; screenshots for people to look at. */
+/** Every page in both themes and two widths: accessible, by the keyboard too, within its width, quiet; screenshots for people to look at. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { axeViolations, type Look, openTab, openWorld, screenshot, signUp, type Tab, type World } from './world.ts';
+import { axeViolations, createTestPreview, type Look, openTab, openWorld, screenshot, signUp, type Tab, unreachableByTab, type World } from './world.ts';
 
 let world: World;
 let signedIn: NonNullable<Look['state']>;
 let doneJob: string;
 let failedJob: string;
 let segmentedJob: string;
+let preview: string;
 
-const looks = (['light', 'dark'] as const).flatMap((theme) => [1280, 360].map((width) => ({ theme, width, name: `${theme}-${width}` })));
+const looks = (['light', 'dark'] as const).flatMap((theme) => [1440, 390].map((width) => ({ theme, width, name: `${theme}-${width}` })));
 
 beforeAll(async () => {
   world = await openWorld({ REELMEND_DEMO: '1' }, { quickDemo: true });
@@ -44,6 +45,7 @@ beforeAll(async () => {
   await page.locator('.badge', { hasText: 'Failed' }).waitFor();
   failedJob = jobOf();
   segmentedJob = await addSegmentedJob(doneJob);
+  preview = await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k', model: 'none', enhancements: { sharpen: 0.5 } }]);
   signedIn = await page.context().storageState();
   await page.context().close();
 });
@@ -77,11 +79,15 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'new-password', path: () => '/new-password#none', sign: 'The link works once', signedOut: true },
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
+  { name: 'example', path: () => '/example', sign: 'Difference' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
   { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'Difference' },
   { name: 'job-segments', path: () => `/jobs/${segmentedJob}`, sign: '1 of 3 segments done, 2 running' },
   { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'Test jobs are free' },
   { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
+  { name: 'previews', path: () => '/previews', sign: '4k, model none, sharpen 0.5' },
+  { name: 'preview', path: () => `/previews/${preview}`, sign: 'elsewhere in the video' },
+  { name: 'preview-unknown', path: () => '/previews/prv_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such preview' },
   { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },
   { name: 'webhooks', path: () => '/webhooks', sign: 'hooks.example.invalid' },
   { name: 'request-log', path: () => '/request-log', sign: 'job_not_found' },
@@ -97,9 +103,6 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },
   { name: 'nothing', path: () => '/no/such/page', sign: 'This page does not exist' },
 ];
-
-// Accessibility depends on the theme (contrast) and on the width (visible parts). Checking each of them once is enough.
-const axeLooks = new Set(['light-1280', 'dark-360']);
 
 describe.each(looks)('in $name', ({ theme, width, name }) => {
   let tab: Tab;
@@ -119,12 +122,14 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
       const { page, complaints } = signedOut ? visitor : tab;
       await page.goto(`${world.url}${path()}`);
       await page.getByText(sign).filter({ visible: true }).first().waitFor();
-      if (pageName === 'job-done') await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
+      if (['job-done', 'example', 'preview'].includes(pageName)) await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
       await screenshot(page, `${pageName}-${name}`);
-      if (axeLooks.has(name)) expect(await axeViolations(page)).toEqual([]);
+      expect(await axeViolations(page)).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       expect(overflow, 'pixels that stick out to the side').toBe(0);
       expect(complaints).toEqual([]);
+      // What can be reached depends on the width alone.
+      if (theme === 'light') expect(await unreachableByTab(page)).toEqual([]);
     });
   }
 });

@@ -1,6 +1,6 @@
 /** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
 import { describe, expect, it } from 'vitest';
-import { formatAgo, formatBytes, formatDuration, formatPosition, formatSigned, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
+import { formatAgo, formatBytes, formatDuration, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
 import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-stream.ts';
 import { clampLens, pan, wholePicture, zoomAt } from '../../src/console/viewer/lens.ts';
 import type { ConsoleJob, JobSegment } from '../../src/contract/types.gen.ts';
@@ -24,6 +24,12 @@ describe('figures as text', () => {
     [shortId('job_01jdq4s9xkf5v8t2m6w0c3rhbz'), 'job_01jd…c3rhbz'],
   ];
   for (const [text, wanted] of cases) it(`says ${wanted}`, () => expect(text).toBe(wanted));
+
+  it('says the time left once the start of the engine no longer makes it too long', () => {
+    expect(formatTimeLeft({ progress: 0.03, eta_seconds: 420 })).toBeNull();
+    expect(formatTimeLeft({ progress: 0.5, eta_seconds: null })).toBeNull();
+    expect(formatTimeLeft({ progress: 0.05, eta_seconds: 166 })).toBe('2 min 46 s left');
+  });
 
   it('formats elapsed time in the largest unit that fits', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');

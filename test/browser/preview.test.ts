@@ -1,8 +1,8 @@
-/** Settings compared on a few seconds, and the whole video made with one of them, in a real browser. */
+/** Settings compared on a few seconds, the whole video made with one of them, and the previews that were made, in a real browser. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../helpers/wait.ts';
-import { axeViolations, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
+import { axeViolations, createTestPreview, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -52,5 +52,37 @@ it('shows the original and two settings side by side and in step; the job has th
     [null, true],
     ['none', false],
   ]);
+  expect(complaints).toEqual([]);
+});
+
+it('lists what was made, shows it again, makes the video with another setting, and deletes it', async () => {
+  const tab = await openTab(world);
+  const { page, complaints } = tab;
+  await signUp(tab, world, 'grace@example.com', 'Operations');
+  await page.getByRole('link', { name: 'Previews' }).click();
+  await page.getByText('No previews yet').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k', model: 'none' }]);
+  await page.reload();
+  const row = page.getByRole('row').filter({ hasText: 'holiday.mp4' });
+  await row.getByText('4k, model none').waitFor();
+  await row.filter({ hasText: 'Done' }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await screenshot(page, 'previews-light-1280');
+
+  await row.getByRole('link', { name: 'holiday.mp4' }).press('Enter');
+  await page.waitForURL(/\/previews\/prv_/);
+  await page.locator('video').first().waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  const address = page.url();
+  await page.getByRole('button', { name: 'Make the whole video with this', description: '4k, model none' }).click();
+  await page.waitForURL(/\/jobs\/job_/);
+  await page.getByRole('heading', { name: 'holiday.mp4' }).waitFor();
+
+  await page.goto(address);
+  await page.getByRole('button', { name: 'Delete the preview' }).click();
+  await page.getByText('No previews yet').waitFor();
+  await page.goto(address);
+  await page.getByText('There is no such preview.').waitFor();
   expect(complaints).toEqual([]);
 });

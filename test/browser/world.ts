@@ -110,6 +110,28 @@ export async function axeViolations(page: Page): Promise<string[]> {
   });
 }
 
+/** Controls that are seen and can be used, and that the Tab key never reaches, as HTML. */
+export async function unreachableByTab(page: Page): Promise<string[]> {
+  const count = await page.evaluate(() => {
+    const controls = [...document.querySelectorAll<HTMLElement>('a[href], button, input, select, textarea, summary, [tabindex]')];
+    // Tab stops once in a group of radio buttons, at the checked one; arrow keys reach the others.
+    const isOther = (element: HTMLElement) =>
+      element instanceof HTMLInputElement && element.type === 'radio' && !element.checked && document.querySelector(`input[name="${element.name}"]:checked`) !== null;
+    const left = new Set(controls.filter((each) => each.tabIndex >= 0 && !each.matches(':disabled') && each.checkVisibility({ visibilityProperty: true }) && !isOther(each)));
+    for (const seen of [document.activeElement]) left.delete(seen as HTMLElement);
+    document.addEventListener('focusin', ({ target }) => left.delete(target as HTMLElement));
+    Object.assign(window, { leftByTab: left });
+    return left.size;
+  });
+  const left = () => page.evaluate(() => [...(window as unknown as { leftByTab: Set<HTMLElement> }).leftByTab].filter((each) => each.isConnected).map(({ outerHTML }) => outerHTML.slice(0, 200)));
+  // Twice around, should the page begin in its middle.
+  for (let press = 1; press <= 2 * count + 10; press++) {
+    await page.keyboard.press('Tab');
+    if (press % 20 === 0 && (await left()).length === 0) return [];
+  }
+  return left();
+}
+
 /** Written to build/screenshots, for people to look at. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   mkdirSync(shotDir, { recursive: true });
@@ -125,6 +147,18 @@ export async function signUp({ page }: Tab, world: World, email: string, name: s
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Create the account' }).click();
   await page.getByRole('heading', { name: 'Home' }).waitFor();
+}
+
+/** A preview of whoever is signed in, in test mode; returns its id. */
+export async function createTestPreview(page: Page, { url }: Pick<World, 'url'>, settings: object[]): Promise<string> {
+  const csrf = await page.evaluate(async () => {
+    const session = (await (await fetch('/console/api/session')).json()) as { csrf_token: string };
+    return session.csrf_token;
+  });
+  const data = { mode: 'test', request: { video_url: 'https://media.example.com/holiday.mp4', settings } };
+  const response = await page.request.post(`${url}/api/previews`, { data, headers: { 'X-CSRF-Token': csrf, Origin: new URL(url).origin } });
+  if (response.status() !== 201) throw new Error(`The preview was refused: ${await response.text()}`);
+  return ((await response.json()) as { id: string }).id;
 }
 
 export interface Pixels {

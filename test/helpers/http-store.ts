@@ -208,9 +208,10 @@ export class ApiStore implements HttpStore {
     get: async (accountId, mode, id) => (await this.#query()).jobs.get(accountId, mode, id),
     watch: (accountId, mode, id, signal) => this.#watch(accountId, mode, id, signal),
     list: async (query) => (await this.#query()).jobs.list(query),
+    latestTimes: async (limit) => (await this.#query()).jobs.latestTimes(limit),
     resultFiles: async (id) => (await this.#query()).jobs.resultFiles(id),
     segments: async (id) => (await this.#query()).jobs.segments(id),
-    recordPreview: async (access) => (await this.#query()).jobs.recordPreview(access),
+    recordPartialOutput: async (access) => (await this.#query()).jobs.recordPartialOutput(access),
     delete: async (accountId, mode, id, actor) => (await this.#query()).jobs.delete(accountId, mode, id, actor),
   };
 

@@ -250,9 +250,9 @@ it('the first link to a piece is recorded once, and again if that failed', async
   await planned(job);
   const access = { accountId: account.id, jobId: job.id, number: 0, data: { key: 'a' } };
   const recorded = async () => (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 })).filter(({ kind }) => kind === 'result.accessed');
-  await expect(world.store.jobs.recordPreview({ ...access, accountId: 'acct_unknown' })).rejects.toThrow();
+  await expect(world.store.jobs.recordPartialOutput({ ...access, accountId: 'acct_unknown' })).rejects.toThrow();
   expect(await recorded()).toEqual([]);
-  await Promise.all([1, 2, 3].map(() => world.store.jobs.recordPreview(access)));
+  await Promise.all([1, 2, 3].map(() => world.store.jobs.recordPartialOutput(access)));
   expect((await recorded()).map(({ data }) => data)).toEqual([{ segment: 0, key: 'a' }]);
 });
 

@@ -1,31 +1,28 @@
 /** Workers that end by themselves: `work --once` and `work --idle-exit`. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Lifetime } from '../../src/jobs/index.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorkshop, enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { setUpWorkers } from '../helpers/worker-suite.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
 let account: Account;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  shop = await createWorkshop(world, { scheduled: false });
-  account = await fundedAccount(world.store, 100);
-});
-afterEach(async () => {
-  await shop.close();
-  // A worker of the next test would take up what is left.
-  for (const { id } of await world.sql`SELECT id FROM jobs WHERE account_id = ${account.id} AND deleted_at IS NULL`) {
-    await world.store.jobs.delete(account.id, 'live', id as string);
-  }
-  await world.sql`DELETE FROM graphile_worker._private_jobs`;
+setUpWorkers({
+  credits: 100,
+  scheduled: false,
+  use: (suite) => ({ world, shop, account } = suite),
+  afterWork: async () => {
+    // A worker of the next test would take up what is left.
+    for (const { id } of await world.sql`SELECT id FROM jobs WHERE account_id = ${account.id} AND deleted_at IS NULL`) {
+      await world.store.jobs.delete(account.id, 'live', id as string);
+    }
+    await world.sql`DELETE FROM graphile_worker._private_jobs`;
+  },
 });
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;

@@ -1,29 +1,25 @@
 /** Uploads in the worker: verified, read by jobs, destroyed, certified, never lost and never too early. */
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobRecord, Mode } from '../../src/domain/job.ts';
 import { partSizeBytes, partsOf, type UploadRecord } from '../../src/domain/uploads.ts';
 import { createEvidence, verifyCertificate } from '../../src/evidence/index.ts';
 import type { Account, CreateJob, UploadChecksum } from '../../src/store/types.ts';
-import { createWorkshop, pause, type Workshop } from '../helpers/worker-fakes.ts';
+import { pause, type Workshop } from '../helpers/worker-fakes.ts';
+import { setUpWorkers } from '../helpers/worker-suite.ts';
 import { eventually } from '../helpers/wait.ts';
-import { auditEntries, createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+import { auditEntries, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
 let account: Account;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  shop = await createWorkshop(world);
-  account = await fundedAccount(world.store, 600);
-});
-afterEach(async () => {
-  await shop.close();
-  expect(await world.store.ledgerCheck()).toEqual([]);
+setUpWorkers({
+  credits: 600,
+  use: (suite) => ({ world, shop, account } = suite),
+  afterWork: async () => {
+    expect(await world.store.ledgerCheck()).toEqual([]);
+  },
 });
 
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

@@ -3,29 +3,26 @@
  * objects and tasks that this version does not know.
  */
 import pino from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorkshop, enhanceResult, FakeStorage, pause, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { enhanceResult, FakeStorage, pause, type Workshop } from '../helpers/worker-fakes.ts';
+import { setUpWorkers } from '../helpers/worker-suite.ts';
+import { jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
 let account: Account;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  shop = await createWorkshop(world, { scheduled: false });
-  account = await fundedAccount(world.store, 10_000);
-});
-afterEach(async () => {
-  await shop.close();
-  expect(await world.store.ledgerCheck()).toEqual([]);
+setUpWorkers({
+  credits: 10_000,
+  scheduled: false,
+  use: (suite) => ({ world, shop, account } = suite),
+  afterWork: async () => {
+    expect(await world.store.ledgerCheck()).toEqual([]);
+  },
 });
 
 /** What a newer version could add: a step, a role, columns with defaults, a table, an index, a function. */

@@ -1,26 +1,23 @@
 /** worker_demand(), the query from which an autoscaler learns how many workers to run. */
 import postgres from 'postgres';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TaskName } from '../../src/store/queue.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorkshop, enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { setUpWorkers } from '../helpers/worker-suite.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
 let account: Account;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  shop = await createWorkshop(world, { scheduled: false });
-  account = await fundedAccount(world.store, 100);
-});
-afterEach(async () => {
-  await shop.close();
-  await world.sql`DELETE FROM graphile_worker._private_jobs`;
+setUpWorkers({
+  credits: 100,
+  scheduled: false,
+  use: (suite) => ({ world, shop, account } = suite),
+  afterWork: async () => {
+    await world.sql`DELETE FROM graphile_worker._private_jobs`;
+  },
 });
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;

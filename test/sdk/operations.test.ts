@@ -30,6 +30,7 @@ const calls: Record<string, { call: (reelmend: Reelmend) => Promise<unknown>; an
   completeUpload: { call: ({ uploads }) => uploads.complete(jobId, {}) },
   deleteUpload: { call: ({ uploads }) => uploads.delete(jobId) },
   createPreview: { call: ({ previews }) => previews.create({ video_url: input.video_url!, settings: [{ resolution: '1080p' }] }) },
+  listPreviews: { call: ({ previews }) => previews.list(), answer: () => json(page) },
   getPreview: { call: ({ previews }) => previews.get(jobId) },
   deletePreview: { call: ({ previews }) => previews.delete(jobId) },
   createQuote: { call: ({ quotes }) => quotes.create(input) },

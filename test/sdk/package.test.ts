@@ -147,13 +147,13 @@ describe('on Node', () => {
     const expected = [
       /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
       /^0 %\n(\d+ %\n)*100 %\nready holiday\.mov\n$/,
-      /^([\d.]+ \w+ http\S+ http\S+\n)+queued\n$/,
+      /^([\d.]+ \w+ http\S+ http\S+\n)+queued\n(prv_\w+ \w+\n)+$/,
       /^top up: /,
       /^true\n$/,
       /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
       /^true 200 "read";r=\d+;t=\d+ req_\w+\n$/,
       /^$/,
-      /^\d+ true\n\d+ \d+\nstatus 0\n{ status: 'ok' }\n$/,
+      /^\d+ true\n\d+ \d+ \d+\nstatus 0\n{ status: 'ok' }\n$/,
     ];
     expect(examples).toHaveLength(expected.length);
     for (const [i, pattern] of expected.entries()) {

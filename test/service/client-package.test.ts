@@ -16,12 +16,14 @@ let dir: string;
 let site: Site;
 let api: Running;
 let key: string;
+let packed: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-client-'));
   const { stdout } = await exec(join(root, 'scripts/build-cli'), [join(dir, 'packed')], { timeout: hangMs });
   await mkdir(join(dir, 'project'));
   await writeFile(join(dir, 'project/package.json'), '{ "private": true }');
-  await exec('npm', ['install', '--offline', '--no-audit', '--no-fund', stdout.trim()], { cwd: join(dir, 'project'), timeout: hangMs });
+  packed = stdout.trim();
+  await exec('npm', ['install', '--offline', '--no-audit', '--no-fund', packed], { cwd: join(dir, 'project'), timeout: hangMs });
   await writeFile(join(dir, 'film.mov'), 'test mode reads no video');
   site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '100' });
   ({ key } = await createCustomer(site, { mode: 'test' }));
@@ -51,6 +53,20 @@ describe('the package for customers', () => {
     expect((await readdir(join(dir, 'project/node_modules'))).filter((name) => !name.startsWith('.'))).toEqual(['reelmend']);
     const licences = await readFile(join(dir, 'project/node_modules/reelmend/dist/LICENSES.txt'), 'utf8');
     for (const library of ['commander', 'cli-progress', 'zod', 'jose']) expect(licences).toMatch(new RegExp(`^${library}$`, 'm'));
+  });
+
+  it('runs with npx in an empty folder, with an empty cache and without a network', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+    const empty = join(dir, 'empty');
+    await mkdir(empty);
+    const env = { PATH: process.env['PATH']!, HOME: empty, npm_config_cache: join(dir, 'cache'), npm_config_update_notifier: 'false' };
+    const { stdout } = await exec('npx', ['--yes', '--offline', `--package=${packed}`, 'reelmend', '--version'], { cwd: empty, env, timeout: hangMs });
+    expect(stdout).toBe(`${version}\n`);
+  });
+
+  it('is not what npm pack makes of the checkout, which says so', async () => {
+    const refused = await exec('npm', ['pack', '--dry-run'], { cwd: root, timeout: hangMs }).catch((error: { code: number; stderr: string }) => error);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('npm run build:cli packs the commands for customers') as string });
   });
 
   it('logs in, enhances a file elsewhere and fetches the result, also on the oldest supported line', async () => {

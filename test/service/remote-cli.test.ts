@@ -89,10 +89,23 @@ describe('reelmend preview', () => {
     expect(streams[0]).toMatchObject({ width: 3840, height: 2160 });
   });
 
-  it.each(['8k', 'colour=1', 'sharpen'])('refuses the setting %s and says why', async (setting) => {
+  it('lists, gets and deletes them', async () => {
+    const { id } = await json<Preview>('preview', 'https://media.example.com/a.mp4', '--json');
+    expect((await json<Preview[]>('previews', 'list', '--json'))[0]).toMatchObject({ id, status: 'done', stretches: null });
+    expect((await reelmend('previews', 'list')).stdout).toContain(`${id}  done     100 %  1 setting\n`);
+    expect((await json<Preview>('previews', 'get', id)).stretches).toHaveLength(3);
+    expect(await json('previews', 'delete', id)).toMatchObject({ id, deleted: true });
+    expect((await reelmend('previews', 'list')).stdout).not.toContain(id);
+  });
+
+  it.each([
+    ['8k', 'Expected name=value, 1080p or 4k instead of "8k".'],
+    ['sharpen', 'Expected name=value, 1080p or 4k instead of "sharpen".'],
+    ['resolution=4k', 'There is no "resolution"; use 1080p or 4k, and model, quality, max-bitrate, denoise, sharpen, faces, contrast with "=".'],
+  ])('refuses the setting %s and says what there is', async (setting, reason) => {
     const { status, stderr } = await reelmend('preview', 'https://media.example.com/a.mp4', '--setting', setting);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^error: option '--setting <list>' argument '\S+' is invalid\. .+\n/);
+    expect(stderr).toContain(`error: option '--setting <list>' argument '${setting}' is invalid. ${reason}\n`);
   });
 });
 
@@ -125,7 +138,7 @@ describe('reelmend jobs', () => {
   it('quotes what a job would cost, with the settings of its encoder', async () => {
     const url = 'https://media.example.com/a.mp4';
     const text = await reelmend('jobs', 'quote', url, '--quality', '20', '--max-bitrate', '8000000');
-    expect(text).toEqual({ status: 0, stdout: '0 credits for 10 s of video, about 1 s of work\n', stderr: '' });
+    expect(text).toEqual({ status: 0, stdout: '0 credits for 10 s of video, 1 s of work\n', stderr: '' });
     expect(await json('jobs', 'quote', url, '--json')).toMatchObject({ credits: 0, estimated_size: null });
     const wrong = async (...args: string[]) => (await reelmend('jobs', 'quote', url, ...args)).stderr;
     expect(await wrong('--quality', 'best')).toContain('Expected standard, high, or a number from 10 to 40.');

@@ -1,6 +1,6 @@
 /** The event stream of the account's jobs. Updates the queries that the page has loaded. */
 import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
 import { type JobFilters, jobKey, listJobs, pageSize } from './jobs.ts';
 import { sessionKey } from './session.ts';
@@ -10,40 +10,97 @@ export type Changes = ReadonlyMap<string, ConsoleJob | null>;
 export type Pages = InfiniteData<ConsoleJobList, string | undefined>;
 
 const flushMs = 120;
+/** The stream ends and opens again now and then. A longer gap means that the service cannot be reached. */
+const longestGapMs = 4000;
+const reopenMs = 3000;
 
-/** Keeps the stream open while a user is signed in. Batches changes, so that a burst renders once. */
-export function useJobStream(): void {
+/** Keeps the stream open while a user is signed in. Returns false once the service has been away for a few seconds. */
+export function useJobStream(): boolean {
   const client = useQueryClient();
+  const [isReachable, setReachable] = useState(true);
   useEffect(() => {
-    const source = new EventSource('/console/api/job-events');
-    const pending = new Map<string, ConsoleJob | null>();
-    let timer = 0;
-    const note = (id: string, job: ConsoleJob | null) => {
-      pending.set(id, job);
-      timer ||= window.setTimeout(() => {
-        timer = 0;
-        const changes = new Map(pending);
-        pending.clear();
-        applyChanges(client, changes);
-      }, flushMs);
+    let close: () => void;
+    let lost = 0;
+    let reopening = 0;
+    const onOpen = () => {
+      clearTimeout(lost);
+      lost = 0;
+      setReachable(true);
+      void client.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
     };
-    source.addEventListener('job', ({ data }: MessageEvent<string>) => {
-      const job = JSON.parse(data) as ConsoleJob;
-      note(job.id, job);
-    });
-    source.addEventListener('deleted', ({ data }: MessageEvent<string>) => {
-      note((JSON.parse(data) as { id: string }).id, null);
-    });
-    // The stream misses changes from before it opened or reconnected, so the lists are loaded again.
-    source.onopen = () => {
-      void client.invalidateQueries({ queryKey: ['latest-jobs'] });
-      void refreshLists(client).catch(() => {});
+    const onGap = () => {
+      // The service may refuse the stream alone, for example to a user with too many pages.
+      lost ||= window.setTimeout(() => void answers().then(setReachable).finally(() => (lost = 0)), longestGapMs);
     };
+    const open = () => {
+      close = openStream(client, { onOpen, onGap, onRefused });
+    };
+    // The browser does not try again by itself. A session that has ended is noticed by its query.
+    const onRefused = () => {
+      void client.invalidateQueries({ queryKey: sessionKey });
+      reopening = window.setTimeout(open, reopenMs);
+    };
+    open();
     return () => {
-      source.close();
-      clearTimeout(timer);
+      close();
+      clearTimeout(lost);
+      clearTimeout(reopening);
     };
   }, [client]);
+  return isReachable;
+}
+
+/** Whether the service answers at all. A proxy before it answers with 502 or 503 where it does not. */
+async function answers(): Promise<boolean> {
+  return fetch('/console/api/session', { cache: 'no-store' }).then(
+    ({ status }) => status < 500,
+    () => false,
+  );
+}
+
+interface StreamListeners {
+  onOpen: () => void;
+  /** the connection is lost; the browser opens it again */
+  onGap: () => void;
+  /** the service, or a proxy before it, answered with an error */
+  onRefused: () => void;
+}
+
+/** Opens the stream and returns the function that closes it. Batches changes, so that a burst renders once. */
+function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamListeners): () => void {
+  const source = new EventSource('/console/api/job-events');
+  const pending = new Map<string, ConsoleJob | null>();
+  let timer = 0;
+  const note = (id: string, job: ConsoleJob | null) => {
+    pending.set(id, job);
+    timer ||= window.setTimeout(() => {
+      timer = 0;
+      const changes = new Map(pending);
+      pending.clear();
+      applyChanges(client, changes);
+    }, flushMs);
+  };
+  source.addEventListener('job', ({ data }: MessageEvent<string>) => {
+    const job = JSON.parse(data) as ConsoleJob;
+    note(job.id, job);
+  });
+  source.addEventListener('deleted', ({ data }: MessageEvent<string>) => {
+    note((JSON.parse(data) as { id: string }).id, null);
+  });
+  // The stream misses changes from before it opened or reconnected, so the lists are loaded again.
+  source.onopen = () => {
+    onOpen();
+    void client.invalidateQueries({ queryKey: ['latest-jobs'] });
+    void refreshLists(client).catch(() => {});
+  };
+  source.onerror = () => {
+    onGap();
+    if (source.readyState === EventSource.CLOSED) onRefused();
+  };
+  return () => {
+    source.close();
+    clearTimeout(timer);
+  };
 }
 
 /** Reloads the first page of every list and merges it. A list without overlap starts from that page. */

@@ -7,10 +7,14 @@ import type {
   ConsoleDeletePreviewResponse,
   ConsoleGetPreviewData,
   ConsoleGetPreviewResponse,
+  ConsoleListPreviewsData,
+  ConsoleListPreviewsResponse,
+  ConsolePreview,
   Preview,
 } from '../../contract/types.gen.ts';
 import { call } from './client.ts';
 import { isOpen } from './jobs.ts';
+import { useList } from './lists.ts';
 
 /** The page may have been opened under another host name of the service than the one in the links. */
 function onThisHost(url: string): string {
@@ -39,10 +43,24 @@ export function deletePreview(id: string): Promise<ConsoleDeletePreviewResponse>
 export function usePreview(id: string) {
   return useQuery({
     queryKey: ['preview', id],
-    queryFn: async ({ signal }) =>
-      withOwnLinks(await call<ConsoleGetPreviewData, ConsoleGetPreviewResponse>('GET', '/console/api/previews/{id}', { path: { id } }, { signal })),
-    refetchInterval: ({ state }) => (state.data === undefined || isOpen(state.data.status) ? 1000 : false),
+    queryFn: async ({ signal }) => {
+      const found = await call<ConsoleGetPreviewData, ConsoleGetPreviewResponse>('GET', '/console/api/previews/{id}', { path: { id } }, { signal });
+      return { ...found, preview: withOwnLinks(found.preview) };
+    },
+    // One that is gone, or never was, will not come.
+    refetchInterval: ({ state }) => (state.data === undefined ? state.status !== 'error' : isOpen(state.data.preview.status)) && 1000,
     staleTime: 50 * 60_000,
     refetchOnWindowFocus: false,
   });
+}
+
+export function usePreviews() {
+  return useList<ConsolePreview, string>(
+    ['previews'],
+    (cursor, signal) => {
+      const query = { limit: 50, ...(cursor === undefined ? {} : { starting_after: cursor }) };
+      return call<ConsoleListPreviewsData, ConsoleListPreviewsResponse>('GET', '/console/api/previews', { query }, { signal });
+    },
+    { intervalMs: 5000 },
+  );
 }

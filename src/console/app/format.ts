@@ -53,6 +53,14 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(rounded / 3600)} h ${String(Math.floor((rounded % 3600) / 60)).padStart(2, '0')} min`;
 }
 
+/** The first frames carry the start of the engine: the time left that follows from them is several times too long. */
+const earliestTimeLeft = 0.05;
+
+/** `40 s left`; null while it is unknown. */
+export function formatTimeLeft({ progress, eta_seconds: seconds }: { progress: number; eta_seconds: number | null }): string | null {
+  return seconds === null || progress < earliestTimeLeft ? null : `${formatDuration(seconds)} left`;
+}
+
 /** Position in a video: `0:04.20`. */
 export function formatPosition(seconds: number): string {
   const hundredths = Math.max(0, Math.round(seconds * 100));

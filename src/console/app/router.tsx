@@ -4,6 +4,7 @@ import { Redirect, Route, Switch } from 'wouter';
 import { useSession } from '../api/session.ts';
 import { CreditsPage } from '../pages/credits.tsx';
 import { EnhancePage } from '../pages/enhance.tsx';
+import { ExamplePage } from '../pages/example.tsx';
 import { HomePage } from '../pages/home.tsx';
 import { JobPage } from '../pages/job.tsx';
 import { JobsPage } from '../pages/jobs.tsx';
@@ -11,6 +12,7 @@ import { KeysPage } from '../pages/keys.tsx';
 import { OperatorAccountsPage } from '../pages/operator-accounts.tsx';
 import { OperatorFailuresPage, OperatorOverviewPage, OperatorWorkersPage } from '../pages/operator.tsx';
 import { PeoplePage } from '../pages/people.tsx';
+import { PreviewPage, PreviewsPage } from '../pages/previews.tsx';
 import { RequestLogPage } from '../pages/request-log.tsx';
 import { SecurePage } from '../pages/secure.tsx';
 import { SettingsPage } from '../pages/settings.tsx';
@@ -25,8 +27,11 @@ export function Pages() {
     <Switch>
       <Route path="/" component={HomePage} />
       <Route path="/enhance" component={EnhancePage} />
+      <Route path="/example" component={ExamplePage} />
       <Route path="/jobs" component={JobsPage} />
       <Route path="/jobs/:id">{({ id }) => <JobPage key={id} id={id} />}</Route>
+      <Route path="/previews" component={PreviewsPage} />
+      <Route path="/previews/:id">{({ id }) => <PreviewPage key={id} id={id} />}</Route>
       <Route path="/keys" component={KeysPage} />
       <Route path="/webhooks" component={WebhooksPage} />
       <Route path="/request-log" component={RequestLogPage} />

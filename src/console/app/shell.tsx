@@ -4,6 +4,7 @@ import {
   BookOpen,
   ChevronsUpDown,
   Coins,
+  Columns2,
   Contact,
   Film,
   Gauge,
@@ -30,7 +31,7 @@ import { useJobStream } from '../api/job-stream.ts';
 import { useOverview } from '../api/operator.ts';
 import { useSession, useSignOut } from '../api/session.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { Badge } from '../ui/feedback.tsx';
+import { Badge, Notice } from '../ui/feedback.tsx';
 import { Menu, MenuItem, MenuLine, MenuNote } from '../ui/menu.tsx';
 import { Segmented } from '../ui/segmented.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -49,6 +50,7 @@ const work: readonly Item[] = [
   { href: '/', label: 'Home', icon: House },
   { href: '/enhance', label: 'Enhance a video', icon: Sparkles },
   { href: '/jobs', label: 'Jobs', icon: Film },
+  { href: '/previews', label: 'Previews', icon: Columns2 },
 ];
 const build: readonly Item[] = [
   { href: '/keys', label: 'API keys', icon: KeyRound },
@@ -66,7 +68,7 @@ const operate: readonly Item[] = [
 ];
 
 export function Shell({ children }: { children: ReactNode }) {
-  useJobStream();
+  const isReachable = useJobStream();
   const [open, setOpen] = useState(false);
   const [location] = useLocation();
   useEffect(() => setOpen(false), [location]);
@@ -83,6 +85,14 @@ export function Shell({ children }: { children: ReactNode }) {
       </header>
       <Navigation open={open} location={location} />
       <main className="main" id="content" tabIndex={-1}>
+        {/* Empty while there is nothing to say: screen readers announce only changes of a region that is there. */}
+        <div className="connection" role="status">
+          {!isReachable && (
+            <Notice tone="warn" title="The service cannot be reached.">
+              What you see may be out of date. This page goes on trying.
+            </Notice>
+          )}
+        </div>
         {children}
       </main>
     </div>

@@ -98,12 +98,10 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
   );
 }
 
-/** A preview has no page of its own. */
 function Subject({ entry: { job_id: id, note } }: { entry: ConsoleLedgerEntry }) {
   if (id === null) return <span className="muted">{note || '–'}</span>;
-  if (id.startsWith('prv_')) return <code>{shortId(id)}</code>;
   return (
-    <Link href={`/jobs/${id}`}>
+    <Link href={`/${id.startsWith('prv_') ? 'previews' : 'jobs'}/${id}`}>
       <code>{shortId(id)}</code>
     </Link>
   );

@@ -1,13 +1,11 @@
 /** The form for a new job. It can be submitted once its price is known. */
 import { Sparkles } from 'lucide-react';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
-import { useCreateJob } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { formatBytes, formatDuration } from '../app/format.ts';
-import { newIdempotencyKey } from '../app/random.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
@@ -15,8 +13,10 @@ import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
-import { type Previewed, PreviewPart } from './preview.tsx';
+import { PreviewPart } from './preview.tsx';
+import type { Previewed } from './preview-result.tsx';
 import { type Body, QuotePanel, type QuoteState, useQuote } from './quote.tsx';
+import { useSubmitJob } from './submit-job.ts';
 
 type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
@@ -53,17 +53,8 @@ export function EnhancePage() {
   const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const bodies = bodiesOf(draft, session.capabilities.sample_url);
   const quote = useQuote(bodies);
-  const createJob = useCreateJob();
+  const submitJob = useSubmitJob();
   const [, navigate] = useLocation();
-  const keys = useRef(new Map<string, string>());
-  const submitJob = async (each: Body, credits: number | undefined): Promise<string> => {
-    const body = withinQuote(each, credits);
-    // A retry of the same submission keeps its key, so that a lost response never causes a second job.
-    const text = JSON.stringify(body);
-    const key = keys.current.get(text) ?? newIdempotencyKey();
-    keys.current.set(text, key);
-    return (await createJob(body, key)).id;
-  };
   const { run, busy, error } = useAction(async () => {
     const ids: string[] = [];
     for (const [index, body] of bodies.entries()) ids.push(await submitJob(body, quote.data?.prices[index]));
@@ -122,18 +113,12 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
   };
 }
 
-/** The job never costs more than was shown, whatever the price is by now. Test mode costs nothing. */
-function withinQuote({ mode, request }: Body, credits: number | undefined): Body {
-  if (mode === 'test' || credits === undefined) return { mode, request };
-  return { mode, request: { ...request, max_credits: credits } };
-}
-
 /** The request bodies, one for each video; none while no source is chosen. */
 function bodiesOf(draft: Draft, sample: { live: string | null; test: string }): Body[] {
   const { mode, kind } = draft;
   if (kind === 'file') return (draft.uploads ?? []).map((upload_id) => ({ mode, request: requestOf(draft, { upload_id }) }));
   const url = kind === 'sample' ? sample[mode] : draft.url.trim();
-  if (url === null || !/^https?:\/\/[^/]/.test(url)) return [];
+  if (url === null || !isVideoUrl(url)) return [];
   return [{ mode, request: requestOf(draft, { video_url: url }) }];
 }
 
@@ -203,19 +188,15 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           choices={[
             { value: 'sample', title: 'Sample', text: noSample ? 'This service cannot fetch its own sample.' : 'A bundled clip of a few seconds.', disabled: noSample },
             { value: 'url', title: 'URL', text: 'A public https:// link to the file.' },
-            { value: 'file', title: 'Files', text: 'From this computer, one or several.' },
+            { value: 'file', title: 'Files', text: 'From this computer, or whole folders.' },
           ]}
         />
         {kind === 'url' && (
-          <TextField
-            label="Video URL"
-            type="url"
-            inputMode="url"
-            placeholder="https://media.example.com/holiday.mp4"
-            value={draft.url}
+          <UrlField
+            url={draft.url}
             problem={problem}
             hint={mode === 'test' ? 'In test mode the file name selects the outcome, such as slow.mp4 or processing_failed.mp4.' : most}
-            onChange={(event) => patch({ url: event.target.value })}
+            onChange={(url) => patch({ url })}
           />
         )}
         {/* An upload belongs to its mode. */}
@@ -224,6 +205,39 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
     </Panel>
   );
 }
+
+interface UrlFieldProps {
+  url: string;
+  /** what the service says about it */
+  problem: string | undefined;
+  hint: string;
+  onChange: (url: string) => void;
+}
+
+function UrlField({ url, problem, hint, onChange }: UrlFieldProps) {
+  const [isLeft, setLeft] = useState(false);
+  const typed = url.trim();
+  // Nobody is interrupted while typing `https://`.
+  const isBegun = !isLeft && ['https://', 'http://'].some((scheme) => scheme.startsWith(typed.toLowerCase()));
+  const isWrong = typed !== '' && !isBegun && !isVideoUrl(typed);
+  return (
+    <TextField
+      label="Video URL"
+      type="url"
+      inputMode="url"
+      placeholder="https://media.example.com/holiday.mp4"
+      value={url}
+      problem={isWrong ? 'Enter a whole URL, such as https://media.example.com/holiday.mp4.' : problem}
+      hint={hint}
+      onBlur={() => setLeft(true)}
+      onFocus={() => setLeft(false)}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+/** The service checks the rest. */
+const isVideoUrl = (text: string): boolean => /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
 
 function TargetPanel({ draft, patch }: PartProps) {
   const { pricing } = useSession();

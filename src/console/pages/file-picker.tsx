@@ -1,12 +1,14 @@
-/** Sends files from this computer, one or several, by choosing or dropping them. */
-import { FileVideo } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+/** Sends files from this computer, one or several, or those of a folder, by choosing or dropping them. */
+import { FileVideo, FolderOpen } from 'lucide-react';
+import { type DragEvent, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
 import { deleteUpload, sendFile } from '../api/uploads.ts';
-import { formatBytes, formatPercent } from '../app/format.ts';
+import { formatBytes, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice, ProgressBar } from '../ui/feedback.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { type ChosenFiles, droppedFiles, filesOfFolder } from './chosen-files.ts';
 
 interface Sent {
   /** of the row in the list */
@@ -28,7 +30,7 @@ interface FilePickerProps {
 
 export function FilePicker({ mode, onUploads }: FilePickerProps) {
   const [files, setFiles] = useState<readonly Sent[]>([]);
-  const [over, setOver] = useState(false);
+  const [skipped, setSkipped] = useState<number | null>(null);
   const nextKey = useRef(0);
   const current = useRef(files);
   current.current = files;
@@ -50,8 +52,10 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
       if (!abort.signal.aborted) patch(key, { error });
     }
   };
-  const add = async (chosen: FileList | null) => {
-    const added = [...(chosen ?? [])].map((file): Sent => ({ key: nextKey.current++, file, part: 0, id: null, error: null, abort: new AbortController() }));
+  const add = async ({ files: chosen, skipped: others }: ChosenFiles) => {
+    // `0 files` is said where a folder had nothing at all.
+    setSkipped(others > 0 || chosen.length === 0 ? others : null);
+    const added = chosen.map((file): Sent => ({ key: nextKey.current++, file, part: 0, id: null, error: null, abort: new AbortController() }));
     if (added.length === 0) return;
     set((old) => [...old, ...added]);
     // One after the other: each is sent several parts at a time.
@@ -69,9 +73,34 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
       {files.map((each) => (
         <FileRow key={each.key} sent={each} onRemove={() => remove(each)} />
       ))}
-      <div className={over ? 'drop over' : 'drop'} onDragEnter={() => setOver(true)} onDragLeave={() => setOver(false)} onDrop={() => setOver(false)}>
+      <DropArea isFirst={files.length === 0} onChosen={(chosen) => void add(chosen)} />
+      <span className="small muted" role="status">
+        {skipped !== null && (skipped === 0 ? 'There was no file.' : `${plural(skipped, 'file')} of the folder left out: no video.`)}
+      </span>
+    </div>
+  );
+}
+
+function DropArea({ isFirst, onChosen }: { isFirst: boolean; onChosen: (chosen: ChosenFiles) => void }) {
+  const [over, setOver] = useState(false);
+  const folder = useRef<HTMLInputElement>(null);
+  const drop = (event: DragEvent) => {
+    // The input would take files, but no folders.
+    event.preventDefault();
+    setOver(false);
+    void droppedFiles(event.dataTransfer).then(onChosen, () => toast('The folder cannot be read.', 'bad'));
+  };
+  return (
+    <>
+      <div
+        className={over ? 'drop over' : 'drop'}
+        onDragEnter={() => setOver(true)}
+        onDragLeave={() => setOver(false)}
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={drop}
+      >
         <FileVideo size={26} strokeWidth={1.5} aria-hidden="true" />
-        <strong>{files.length === 0 ? 'Choose videos, or drop them here' : 'Add more videos'}</strong>
+        <strong>{isFirst ? 'Choose videos, or drop files and folders here' : 'Add more videos'}</strong>
         <span className="small muted">Up to 10 minutes and 2 GB each. They stay in the storage of this service, for 24 hours.</span>
         <input
           type="file"
@@ -79,13 +108,29 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
           accept="video/*,.mkv,.mts,.ts,.avi"
           aria-label="Video files"
           onChange={(event) => {
-            void add(event.target.files);
+            onChosen({ files: [...(event.target.files ?? [])], skipped: 0 });
             // The same file may be chosen again.
             event.target.value = '';
           }}
         />
       </div>
-    </div>
+      <div>
+        <Button size="small" onClick={() => folder.current?.click()}>
+          <FolderOpen size={14} aria-hidden="true" />
+          Choose a folder
+        </Button>
+        <input
+          ref={folder}
+          type="file"
+          {...{ webkitdirectory: '' }}
+          hidden
+          onChange={(event) => {
+            if (event.target.files !== null) onChosen(filesOfFolder(event.target.files));
+            event.target.value = '';
+          }}
+        />
+      </div>
+    </>
   );
 }
 

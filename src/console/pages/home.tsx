@@ -116,8 +116,13 @@ function SampleButton() {
   return (
     <>
       <p className="muted">{offer.text}</p>
-      <div>
-        <Button tone="primary" size="small" busy={busy} onClick={run}>
+      <div className="row">
+        {offer.mode === 'test' && (
+          <LinkButton href="/example" tone="primary" size="small">
+            Compare before and after
+          </LinkButton>
+        )}
+        <Button tone={offer.mode === 'test' ? undefined : 'primary'} size="small" busy={busy} onClick={run}>
           <Play size={14} aria-hidden="true" />
           Run the sample
         </Button>

@@ -1,7 +1,7 @@
 /** The source, output and settings of a job. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { AppliedEnhancements, ConsoleJobDetail, Output, Source } from '../../contract/types.gen.ts';
+import type { AppliedEnhancements, ConsoleJobDetail, Output, PlannedStage, Source } from '../../contract/types.gen.ts';
 import { formatBytes, formatDuration } from '../app/format.ts';
 import { CopyButton } from '../ui/button.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
@@ -81,14 +81,26 @@ const stageLabels = [
 
 /** The applied strengths, each with the reason from the job's plan if there is one. */
 function appliedFacts(applied: AppliedEnhancements): Fact[] {
-  const reasons = new Map((applied.plan ?? []).map(({ stage, reason }) => [stage, reason]));
-  const strength = (value: number) => (value === 0 ? 'not applied' : `${Math.round(value * 100)} %`);
+  const planned = new Map((applied.plan ?? []).map((stage) => [stage.stage, stage]));
   const facts: Fact[] = [
-    ...stageLabels.map(([label, stage]): Fact => [label, <Because key={stage} what={strength(applied[stage])} why={reasons.get(stage)} />]),
-    ['Model', <Because key="model" what={applied.model} why={reasons.get('model')} />],
+    ...stageLabels.map(([label, stage]): Fact => [label, <Strength key={stage} stage={stage} applied={applied[stage]} planned={planned.get(stage)} />]),
+    ['Model', <Because key="model" what={applied.model} why={planned.get('model')?.reason} />],
   ];
   if (applied.device !== undefined) facts.push(['Device', applied.device]);
   return facts;
+}
+
+interface StrengthProps {
+  stage: (typeof stageLabels)[number][1];
+  applied: number;
+  planned: PlannedStage | undefined;
+}
+
+function Strength({ stage, applied, planned }: StrengthProps) {
+  if (applied > 0) return <Because what={`${Math.round(applied * 100)} %`} why={planned?.reason} />;
+  // Planned, but there was nothing to restore: the reason of the plan would contradict that.
+  if (stage === 'face_restoration' && planned !== undefined && planned.strength > 0) return 'no face found';
+  return <Because what="not applied" why={planned?.reason} />;
 }
 
 function Because({ what, why }: { what: string; why: string | undefined }) {

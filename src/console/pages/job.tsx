@@ -1,10 +1,11 @@
 /** One job: progress, result, timeline and charges; also cancels or deletes it. */
 import { Download, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import type { ConsoleJobDetail, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
-import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, formatMoment, formatPercent, formatSigned } from '../app/format.ts';
+import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTimeLeft } from '../app/format.ts';
 import { Button, CopyButton } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
@@ -112,19 +113,20 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
 }
 
 function deletionText({ job }: ConsoleJobDetail): string {
-  if (job.status === 'queued') return 'It has not started. All its credits are refunded.';
-  if (job.status === 'running') return 'Processing stops. The unprocessed seconds are refunded.';
+  if (job.status === 'queued') return `It has not started. ${job.sandbox ? 'Test jobs are free.' : 'All its credits are refunded.'}`;
+  if (job.status === 'running') return `Processing stops. ${job.sandbox ? 'Test jobs are free.' : 'The unprocessed seconds are refunded.'}`;
   return 'The source and the enhanced video are deleted immediately. This cannot be undone.';
 }
 
 function RunningJob({ detail: { job, segments } }: { detail: ConsoleJobDetail }) {
+  const timeLeft = formatTimeLeft(job);
   return (
     <div className="panel panel-body stack-s" aria-live="off">
       <div className="row spread">
         <h2>{job.status === 'queued' ? 'Waiting for a free worker' : `Enhancing to ${job.resolution}`}</h2>
         <span className="num muted">
           {formatPercent(job.progress)}
-          {job.eta_seconds !== null && ` · about ${formatDuration(job.eta_seconds)} left`}
+          {timeLeft !== null && ` · about ${timeLeft}`}
         </span>
       </div>
       {segments.length === 0 ? <ProgressBar value={job.progress} label="Progress of the job" /> : <SegmentBar value={job.progress} segments={segments} />}
@@ -164,7 +166,13 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
       />
       {links.data?.source === null && (
         <p className="viewer-note">
-          {job.sandbox ? 'Test mode fetches no source, so only its test picture is shown.' : 'The source is not stored, so only the result is shown.'}
+          {job.sandbox ? (
+            <>
+              Test mode fetches no source, so only its test picture is shown. <Link href="/example">See a real result</Link>
+            </>
+          ) : (
+            'The source is not stored, so only the result is shown.'
+          )}
         </p>
       )}
     </div>

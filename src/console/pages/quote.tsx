@@ -36,9 +36,15 @@ async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<TotalQuot
     credits: sum('credits'),
     duration_seconds: sum('duration_seconds'),
     estimated_seconds: sum('estimated_seconds'),
+    estimated_time: totalTime(quotes),
     estimated_size: totalSize(quotes),
     source: quotes.length === 1 ? quotes[0]!.source : null,
   };
+}
+
+function totalTime(quotes: Quote[]): Quote['estimated_time'] {
+  const sum = (field: 'min_seconds' | 'max_seconds') => quotes.reduce((total, each) => total + each.estimated_time[field], 0);
+  return { min_seconds: sum('min_seconds'), max_seconds: sum('max_seconds'), basis: quotes[0]!.estimated_time.basis };
 }
 
 function totalSize(quotes: Quote[]): Quote['estimated_size'] {
@@ -108,7 +114,7 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
       <Facts
         facts={[
           ['Duration', formatDuration(quote.duration_seconds)],
-          ['Estimated time', formatDuration(quote.estimated_seconds)],
+          ['Estimated time', <Time key="time" time={quote.estimated_time} />],
           ...(size === null ? [] : ([
             ['Result', <Result key="size" size={size} />],
           ] as const)),
@@ -122,6 +128,23 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
       {mode === 'live' && credits < quote.credits && (
         <Notice tone="warn">The balance does not cover this job. Ask the operator of this service for credits.</Notice>
       )}
+    </>
+  );
+}
+
+const timeBases = {
+  recent_jobs: 'by the latest jobs of this service, without waiting',
+  typical_rate: 'for a machine with two cores: no job has run here yet',
+  test_mode: null,
+} as const;
+
+function Time({ time }: { time: Quote['estimated_time'] }) {
+  const [least, most] = [formatDuration(time.min_seconds), formatDuration(time.max_seconds)];
+  const basis = timeBases[time.basis];
+  return (
+    <>
+      {least === most ? least : `${least} to ${most}`}
+      {basis !== null && <span className="because small muted">{basis}</span>}
     </>
   );
 }

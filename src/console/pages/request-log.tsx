@@ -45,7 +45,7 @@ export function RequestLogPage() {
 /** Ids that the search field takes, by the form of the text. */
 function searchFor(text: string): Pick<RequestLogFilter, 'request_id' | 'resource_id'> {
   if (text === '') return {};
-  return /^(?:job|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/.test(text) ? { resource_id: text } : { request_id: text };
+  return /^(?:job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/.test(text) ? { resource_id: text } : { request_id: text };
 }
 
 function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (filter: RequestLogFilter) => void }) {

@@ -1,5 +1,5 @@
 import type { ConsoleJob, JobStatus, Mode, Tier } from '../../contract/types.gen.ts';
-import { formatDuration, formatPercent } from '../app/format.ts';
+import { formatPercent, formatTimeLeft } from '../app/format.ts';
 import { Badge, ProgressBar, type Tone } from './feedback.tsx';
 
 const looks: Record<JobStatus, { tone: Tone; text: string }> = {
@@ -21,12 +21,13 @@ export function StatusBadge({ status }: { status: JobStatus }) {
 /** The status; for a running job, its progress and remaining time. */
 export function JobState({ job }: { job: Pick<ConsoleJob, 'id' | 'status' | 'progress' | 'eta_seconds'> }) {
   if (job.status !== 'running') return <StatusBadge status={job.status} />;
+  const timeLeft = formatTimeLeft(job);
   return (
     <span className="job-progress">
       <ProgressBar value={job.progress} label={`Progress of ${job.id}`} />
       <span className="small num nowrap">
         {formatPercent(job.progress)}
-        {job.eta_seconds !== null && <span className="muted"> · {formatDuration(job.eta_seconds)} left</span>}
+        {timeLeft !== null && <span className="muted"> · {timeLeft}</span>}
       </span>
     </span>
   );

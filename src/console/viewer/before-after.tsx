@@ -6,7 +6,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Notice } from '../ui/feedback.tsx';
 import { Segmented } from '../ui/segmented.tsx';
 import { type Lens, maxZoom, pan, wholePicture, zoomAt } from './lens.ts';
-import { type Mode, Stage } from './stage.tsx';
+import { type Gain, gains, type Mode, Stage } from './stage.tsx';
 import { type Controls, type Playback, useSyncedVideos } from './sync.ts';
 
 export interface BeforeAfterProps {
@@ -32,6 +32,7 @@ export function BeforeAfter(props: BeforeAfterProps) {
   const [lens, setLens] = useState<Lens>(wholePicture);
   const [split, setSplit] = useState(50);
   const [mode, setMode] = useState<Mode>('slider');
+  const [gain, setGain] = useState<Gain>('4');
   const [muted, setMuted] = useState(true);
   const [peek, setPeek] = useState(false);
   const compare = before !== null && !playback.followerBroken;
@@ -53,6 +54,7 @@ export function BeforeAfter(props: BeforeAfterProps) {
       <Stage
         {...{ leader, follower, before, after, lens, setLens, split, setSplit, controls }}
         mode={compare ? mode : 'after'}
+        gain={gain}
         peek={peek && compare}
         size={{ width: props.width, height: props.height }}
         labels={{ before: props.beforeLabel, after: props.afterLabel }}
@@ -61,6 +63,9 @@ export function BeforeAfter(props: BeforeAfterProps) {
       <Transport {...{ playback, controls, frameRate, muted }} onMute={() => setMuted(!muted)} />
       <div className="viewer-tools">
         {compare && <ModeChoice mode={mode} onChange={setMode} />}
+        {compare && mode === 'difference' && (
+          <Segmented<Gain> label="Gain" value={gain} onChange={setGain} options={gains.map((value) => ({ value, label: `× ${value}`, name: `Gain ${value}` }))} />
+        )}
         <ZoomTools lens={lens} setLens={setLens} />
         <IconButton label="Full screen" tone="quiet" size="small" onClick={() => toggleFullScreen(section.current)}>
           <Maximize size={15} aria-hidden="true" />

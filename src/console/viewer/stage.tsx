@@ -6,12 +6,18 @@ import type { Controls } from './sync.ts';
 
 export type Mode = 'slider' | 'side' | 'difference';
 
+/** How many times the difference is shown. At 1, the differences of a good result are too dark to see. */
+export const gains = ['1', '4', '16'] as const;
+export type Gain = (typeof gains)[number];
+
 export interface StageProps {
   leader: RefObject<HTMLVideoElement | null>;
   follower: RefObject<HTMLVideoElement | null>;
   before: string | null;
   after: string;
   mode: Mode | 'after';
+  /** of the difference */
+  gain: Gain;
   /** shows only the source */
   peek: boolean;
   lens: Lens;
@@ -26,7 +32,7 @@ export interface StageProps {
 }
 
 export function Stage(props: StageProps) {
-  const { leader, follower, before, after, mode, peek, lens, split, size, labels } = props;
+  const { leader, follower, before, after, mode, gain, peek, lens, split, size, labels } = props;
   const stage = useRef<HTMLDivElement>(null);
   useWheelZoom(stage, props.setLens);
   const drag = useDrag(stage, props);
@@ -37,24 +43,27 @@ export function Stage(props: StageProps) {
   return (
     <div className="stage-box" style={{ '--ratio': String(size.width / size.height) } as React.CSSProperties}>
       <div ref={stage} className={`stage ${peek ? 'slider' : mode}`} data-zoomed={lens.zoom > 1 || undefined} {...drag}>
-        <div className="layer after" style={{ aspectRatio }}>
-          <video ref={leader} src={after} playsInline muted preload="auto" style={{ transform }} aria-label={`After, ${labels.after}`} />
-        </div>
-        {before !== null && (
-          <div className="layer before" style={{ aspectRatio, clipPath: cut }} hidden={mode === 'after'}>
-            <video ref={follower} src={before} playsInline muted preload="auto" style={{ transform }} aria-label={`Before, ${labels.before}`} />
+        {/* The filter applies to the blended layers, not to the labels above them. */}
+        <div className="layers" style={mode === 'difference' && !peek ? { filter: `brightness(${gain})` } : undefined}>
+          <div className="layer after" style={{ aspectRatio }}>
+            <video ref={leader} src={after} playsInline muted preload="auto" style={{ transform }} aria-label={`After, ${labels.after}`} />
           </div>
-        )}
+          {before !== null && (
+            <div className="layer before" style={{ aspectRatio, clipPath: cut }} hidden={mode === 'after'}>
+              <video ref={follower} src={before} playsInline muted preload="auto" style={{ transform }} aria-label={`Before, ${labels.before}`} />
+            </div>
+          )}
+        </div>
         {!props.ready && <div className="stage-wait"><span className="spinner" /></div>}
-        <Labels mode={mode} peek={peek} labels={labels} />
+        <Labels mode={mode} gain={gain} peek={peek} labels={labels} />
         {mode === 'slider' && !peek && <Divider split={split} setSplit={props.setSplit} />}
       </div>
     </div>
   );
 }
 
-function Labels({ mode, peek, labels }: Pick<StageProps, 'mode' | 'peek' | 'labels'>) {
-  if (mode === 'difference' && !peek) return <span className="stage-label left">Difference</span>;
+function Labels({ mode, gain, peek, labels }: Pick<StageProps, 'mode' | 'gain' | 'peek' | 'labels'>) {
+  if (mode === 'difference' && !peek) return <span className="stage-label left">Difference{gain !== '1' && ` × ${gain}`}</span>;
   return (
     <>
       {mode !== 'after' && <span className="stage-label left">Before<span className="dims"> · {labels.before}</span></span>}

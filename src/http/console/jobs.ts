@@ -134,7 +134,7 @@ function serializeDetail(deps: WithConsole, { job, timeline, charges }: DetailRe
     model: job.model,
     requested: job.enhancements,
     error_help: job.error === null ? null : errorHelp(job.mode, job.error.code),
-    timeline: timeline.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind), data })),
+    timeline: timeline.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind, job.mode), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
     segments: segments.map(serializeSegment),
   };

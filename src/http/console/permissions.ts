@@ -40,6 +40,7 @@ export const permissions: Readonly<Record<ConsoleOperationId, Permission>> = {
   consoleStreamJobs: 'member',
   consoleCreatePreview: 'member',
   consoleGetPreview: 'member',
+  consoleListPreviews: 'member',
   consoleDeletePreview: 'member',
   consoleCreateUpload: 'member',
   consoleGetUpload: 'member',

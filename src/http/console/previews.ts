@@ -1,6 +1,8 @@
 /** Previews of the session's account, in both modes. */
 import type { Context } from 'hono';
+import type { ConsolePreview, Preview } from '../../contract/types.gen.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import { sourceName } from '../../domain/job-words.ts';
 import { createPreview } from '../create-preview.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
@@ -9,8 +11,16 @@ import { deletePreview, describePreview, serializePreview } from '../previews.ts
 import type { ConsoleHandlers } from '../register.ts';
 import { previewNotFound } from '../validation.ts';
 import { insideRequest, principalOf } from './jobs.ts';
+import { pageOf } from './paging.ts';
 
-type PreviewHandlers = Pick<ConsoleHandlers, 'consoleCreatePreview' | 'consoleGetPreview' | 'consoleDeletePreview'>;
+type PreviewHandlers = Pick<ConsoleHandlers, 'consoleCreatePreview' | 'consoleListPreviews' | 'consoleGetPreview' | 'consoleDeletePreview'>;
+
+const withRequest = (record: JobRecord, preview: Preview): ConsolePreview => ({
+  preview,
+  mode: record.mode,
+  source_name: sourceName(record),
+  video_url: record.videoUrl,
+});
 
 export function previewHandlers(deps: WithConsole): PreviewHandlers {
   /** Throws ReelmendError `preview_not_found`. */
@@ -31,11 +41,19 @@ export function previewHandlers(deps: WithConsole): PreviewHandlers {
       return c.json(serializePreview(deps, preview, null), 201);
     },
 
+    consoleListPreviews: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const rows = await deps.console.store.consoleJobs.list({ accountId, limit, startingAfter: starting_after, previews: true });
+      const serialize = (record: JobRecord) => withRequest(record, serializePreview(deps, record, null));
+      return c.json(pageOf(rows, limit, { serialize, cursor: ({ id }) => id }), 200);
+    },
+
     consoleGetPreview: async (c) => {
       const preview = await ownPreview(c, c.req.valid('param').id);
       // A HEAD request gets no links.
-      if (c.req.method === 'HEAD') return c.json(serializePreview(deps, preview, null), 200);
-      return c.json(await describePreview(deps, principalOf(c, preview.mode), preview), 200);
+      const shown = c.req.method === 'HEAD' ? serializePreview(deps, preview, null) : await describePreview(deps, principalOf(c, preview.mode), preview);
+      return c.json(withRequest(preview, shown), 200);
     },
 
     consoleDeletePreview: async (c) => {

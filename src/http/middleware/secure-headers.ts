@@ -1,15 +1,15 @@
 import { createMiddleware } from 'hono/factory';
 
 export interface SecureHeadersOptions {
-  headers?: Readonly<Record<string, string>>;
+  /** Browsers then use https for the subdomains of the host too, which may be other people's services. Default: false. */
+  hstsSubdomains?: boolean;
 }
 
-const defaults: Readonly<Record<string, string>> = {
+const fixed: Readonly<Record<string, string>> = {
   // API responses are not pages: no scripts, no frames, no content sniffing.
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
-  'Strict-Transport-Security': 'max-age=15552000; includeSubDomains',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cache-Control': 'no-store',
 };
@@ -18,8 +18,9 @@ const defaults: Readonly<Record<string, string>> = {
  * Sets the headers before the handler runs, so that a handler can replace one. (Hono's `secureHeaders` sets them
  * afterwards.) Handlers must respond through the context (`c.json`, `c.body`), not with a new Response.
  */
-export function secureHeaders({ headers = defaults }: SecureHeadersOptions = {}) {
-  const entries = Object.entries(headers);
+export function secureHeaders({ hstsSubdomains = false }: SecureHeadersOptions = {}) {
+  const hsts = `max-age=15552000${hstsSubdomains ? '; includeSubDomains' : ''}`;
+  const entries = Object.entries({ ...fixed, 'Strict-Transport-Security': hsts });
   return createMiddleware(async (c, next) => {
     for (const [name, value] of entries) c.header(name, value);
     await next();

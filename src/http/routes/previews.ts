@@ -1,10 +1,10 @@
-/** Previews: create, get, delete. */
+/** Previews: create, list, get, delete. */
 import { createPreview } from '../create-preview.ts';
 import type { HttpDeps } from '../deps.ts';
 import { deletePreview, describePreview, findPreview, serializePreview } from '../previews.ts';
 import type { Handlers } from '../register.ts';
 
-export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' | 'getPreview' | 'deletePreview'> {
+export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' | 'listPreviews' | 'getPreview' | 'deletePreview'> {
   return {
     createPreview: async (c) => {
       const principal = c.get('principal');
@@ -16,6 +16,22 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
       if (replayed) c.header('Idempotent-Replayed', 'true');
       // A key that may only create gets no links by repeating its request.
       return c.json(serializePreview(deps, preview, null), 201);
+    },
+
+    listPreviews: async (c) => {
+      const { account, mode } = c.get('principal');
+      const { limit, starting_after, status } = c.req.valid('query');
+      const page = await deps.store.jobs.list({
+        accountId: account.id,
+        mode,
+        limit,
+        previews: true,
+        ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
+        ...(status === undefined ? {} : { status }),
+      });
+      const last = page.jobs.at(-1);
+      const cursor = page.hasMore && last !== undefined ? last.id : null;
+      return c.json({ data: page.jobs.map((preview) => serializePreview(deps, preview, null)), has_more: cursor !== null, next_cursor: cursor }, 200);
     },
 
     getPreview: async (c) => {

@@ -77,6 +77,7 @@ const sdkMethods: Readonly<Record<string, string>> = {
 };
 const sdkLists: Readonly<Record<string, string>> = {
   listJobs: 'jobs.list',
+  listPreviews: 'previews.list',
   listUploads: 'uploads.list',
   listRequestLog: 'requestLog.list',
   listAuditLog: 'auditLog.list',

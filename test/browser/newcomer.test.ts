@@ -1,0 +1,119 @@
+/** What a new user meets before anything is approved: a real result, wrong input, a failed test job, a service that goes away. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePorts } from '../helpers/ports.ts';
+import { axeViolations, meanDifference, openTab, openWorld, pixelsOf, screenshot, signUp, type Tab, type World } from './world.ts';
+
+let world: World;
+let tab: Tab;
+beforeAll(async () => {
+  world = await openWorld({ PORT: String(await freePorts()) });
+  tab = await openTab(world);
+  await signUp(tab, world, 'ada@example.com', 'Analytical Engines');
+});
+afterAll(() => world?.close());
+
+const videosReady = () => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2 && !video.seeking);
+
+it('compares a real video before and after; gain makes the difference visible', async () => {
+  const { page, complaints } = tab;
+  await page.getByRole('link', { name: 'Compare before and after' }).click();
+  await page.getByRole('region', { name: 'Before and after' }).waitFor();
+  await page.waitForFunction(videosReady);
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('radio', { name: 'Difference' }).click();
+  const brightness = async (gain: string) => {
+    await page.getByRole('radio', { name: `Gain ${gain}`, exact: true }).click();
+    const shown = await pixelsOf(await page.locator('.stage').screenshot());
+    return meanDifference(shown, { ...shown, data: Buffer.alloc(shown.data.length) }, 0.3, 0.7);
+  };
+  const plain = await brightness('1');
+  expect(plain).toBeGreaterThan(0.1);
+  // Bright pixels are clipped, so that it is a little less than the gain.
+  const fourfold = await brightness('4');
+  expect(fourfold / plain).toBeGreaterThan(2.5);
+  expect((await brightness('16')) / plain).toBeGreaterThan(6);
+  expect(await page.getByText('Difference × 16').isVisible()).toBe(true);
+  await screenshot(page, 'example-difference');
+  expect(await axeViolations(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+it('says what is wrong with an address, and not before it is typed', async () => {
+  const { page } = tab;
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'URL' }).check();
+  const field = page.getByLabel('Video URL');
+  const problem = page.getByText('Enter a whole URL');
+  await field.pressSequentially('https:/');
+  expect(await problem.count()).toBe(0);
+  await field.fill('hello');
+  await problem.waitFor();
+  await screenshot(page, 'wrong-url');
+  expect(await field.getAttribute('aria-invalid')).toBe('true');
+  expect(await axeViolations(page)).toEqual([]);
+  await field.fill('https://media.example.com/hello.mp4');
+  expect(await problem.count()).toBe(0);
+  // Left half typed, it is wrong.
+  await field.fill('https:');
+  await field.blur();
+  await problem.waitFor();
+});
+
+it('drops a folder, a folder in it and a file at once, and chooses a folder: the videos are sent, the rest is left out', async () => {
+  const { page } = tab;
+  const folder = join(world.site.dataDir, 'holiday');
+  await mkdir(join(folder, 'day 2'), { recursive: true });
+  const single = join(world.site.dataDir, 'single.mp4');
+  for (const path of ['10.mp4', '9.mkv', '.DS_Store', 'notes.txt', 'day 2/beach.MTS'].map((name) => join(folder, name))) await writeFile(path, 'test mode reads no video');
+  await writeFile(single, 'test mode reads no video');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  const area = (await page.locator('.drop').boundingBox())!;
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder, single], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) await devtools.send('Input.dispatchDragEvent', { type, x: area.x + area.width / 2, y: area.y + area.height / 2, data });
+  const sent = (name: string) => page.getByRole('button', { name: `Remove ${name}`, exact: true });
+  for (const name of ['single.mp4', 'beach.MTS', '10.mp4', '9.mkv']) await sent(name).waitFor();
+  await page.getByText('2 files of the folder left out: no video.').waitFor();
+  expect(await page.getByRole('button', { name: /^Remove / }).count()).toBe(4);
+  await page.getByRole('button', { name: 'Run in test mode (4 videos)' }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await screenshot(page, 'folder-dropped');
+
+  await page.reload();
+  await page.getByRole('radio', { name: 'Files' }).check();
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Choose a folder' }).press('Enter')]);
+  await chooser.setFiles(folder);
+  for (const name of ['beach.MTS', '10.mp4', '9.mkv']) await sent(name).waitFor();
+  expect(await page.getByRole('button', { name: /^Remove / }).count()).toBe(3);
+  await page.getByRole('radio', { name: 'URL' }).check();
+});
+
+it('hears nothing of money when a test job fails', async () => {
+  const { page } = tab;
+  await page.getByLabel('Video URL').fill('https://media.example.com/processing_failed.mp4');
+  await page.getByText('$0.00').waitFor();
+  await page.getByRole('button', { name: 'Run in test mode' }).click();
+  await page.waitForURL(/\/jobs\/job_/);
+  await page.locator('.badge', { hasText: 'Failed' }).waitFor();
+  await page.getByText('The job failed.', { exact: true }).waitFor();
+  expect(await page.locator('#content').textContent()).not.toMatch(/refund/i);
+});
+
+it('is told when the service is away, and when it is back', async () => {
+  const { page } = tab;
+  await page.goto(`${world.url}/jobs`);
+  await page.getByText('processing_failed.mp4').waitFor();
+  const away = page.getByText('The service cannot be reached.');
+  expect(await away.count()).toBe(0);
+  await world.service.kill();
+  await away.waitFor();
+  await screenshot(page, 'service-away');
+  expect(await axeViolations(page)).toEqual([]);
+  // What was there stays.
+  expect(await page.getByText('processing_failed.mp4').isVisible()).toBe(true);
+  await world.site.start('start');
+  await away.waitFor({ state: 'detached' });
+});
