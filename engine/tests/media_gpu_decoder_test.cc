@@ -9,6 +9,7 @@
 
 #include "helpers/clips.h"
 #include "media/av_error.h"
+#include "media/byte_io.h"
 #include "media/demuxer.h"
 #include "media/video_decoder.h"
 #include "run/frame_source.h"
@@ -124,7 +125,8 @@ TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
   options.segment = Segment{0, 0.4, 0};  // nothing to seek to: the demuxer is opened a second time
   const plan::Plan plan = plan::MakePlan(file, options, 1, {});
   device::StageClocks clocks;
-  run::FrameSource source(file, plan, options, 1, {}, clocks, device.get());
+  FileSource source_file(file);
+  run::FrameSource source(source_file, plan, options, 1, {}, clocks, device.get());
   int frames = 0;
   source.Run([&](const run::TimedFrame&) { return ++frames > 0; });
   EXPECT_EQ(frames, 10);
