@@ -5860,8 +5860,8 @@ export type ConsoleRemovePersonErrors = {
      */
     401: Error;
     /**
-     * The user is not an admin, the person is an operator, or the request does not come from the console. Codes:
-     * `admin_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     * The user is not an admin, the person is an operator, or the request does not come from the console.
+     * Codes: `admin_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
      *
      */
     403: Error;
@@ -9114,8 +9114,8 @@ export type OperatorCloseAccountErrors = {
      */
     401: Error;
     /**
-     * The user is not an operator, the account has one, or the request does not come from the console. Codes:
-     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     * The user is not an operator, the account has one, or the request does not come from the console.
+     * Codes: `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
      *
      */
     403: Error;
@@ -9176,8 +9176,8 @@ export type OperatorCreatePasswordLinkErrors = {
      */
     401: Error;
     /**
-     * The user is not an operator, the person is one, or the request does not come from the console. Codes:
-     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     * The user is not an operator, the person is one, or the request does not come from the console.
+     * Codes: `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
      *
      */
     403: Error;
@@ -9230,8 +9230,8 @@ export type OperatorResetTwoFactorErrors = {
      */
     401: Error;
     /**
-     * The user is not an operator, the person is one, or the request does not come from the console. Codes:
-     * `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     * The user is not an operator, the person is one, or the request does not come from the console.
+     * Codes: `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
      *
      */
     403: Error;

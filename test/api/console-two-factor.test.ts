@@ -257,7 +257,7 @@ describe('a reset by an operator', () => {
     const person = await enrolled();
     const { data } = await operator.browser.call<OperatorAccountList>('/console/api/operator/accounts?limit=100');
     const peopleOf = (accountId: string) => data.find(({ id }) => id === accountId)!.people;
-    expect(peopleOf(person.accountId)).toEqual([{ id: person.userId, email: person.email, operator: false, two_factor: true }]);
+    expect(peopleOf(person.accountId)).toEqual([{ id: person.userId, email: person.email, operator: false, role: 'admin', two_factor: true }]);
     expect(peopleOf(operator.accountId)).toMatchObject([{ operator: true, two_factor: false }]);
     expect(await (await reset(person.userId)).json()).toEqual({ reset: true });
     expect((await person.browser.request('/console/api/session')).status).toBe(401);
