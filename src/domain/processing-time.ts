@@ -38,9 +38,9 @@ const fewSpread = 2;
 
 /** Predicts the time from the start of a job to its end as a range that about eight of ten jobs are inside. */
 export function estimateTime({ resolution, source, samples, typicalRate }: TimeQuery): ExpectedTime {
-  const alike = samples.filter((sample) => sample.resolution === resolution);
+  const alike = samples.filter((sample) => sample.resolution === resolution).flatMap(secondsPerPixel);
   // Pixels count alike in both resolutions, so the other one is better than nothing.
-  const rates = (alike.length > 0 ? alike : samples).flatMap(secondsPerPixel).toSorted((a, b) => a - b);
+  const rates = (alike.length > 0 ? alike : samples.flatMap(secondsPerPixel)).toSorted((a, b) => a - b);
   const pixels = outputPixels(resolution, source);
   const known = rates.length > 0;
   const middle = known ? overheadS + at(rates, 0.5) * pixels : source.duration * typicalRate;

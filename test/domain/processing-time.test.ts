@@ -59,5 +59,8 @@ describe('the time of a job', () => {
   it('leaves out what has no times or no source', () => {
     const broken = [sample(10, { startedAt: null }), sample(10, { finishedAt: null }), sample(10, { source: null })];
     expect(estimate(broken).basis).toBe('typical_rate');
+    // They do not hide jobs of the other resolution that tell something.
+    const jobs = [102, 102, 102].map((each) => sample(each));
+    expect(estimate([...jobs, sample(10, { resolution: '4k', source: null })], { resolution: '4k' }).seconds).toBe(402);
   });
 });
