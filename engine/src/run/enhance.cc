@@ -7,14 +7,10 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,11 +26,14 @@
 #include "plan/plan_record.h"
 #include "reelmend/error.h"
 #include "run/bounded_queue.h"
+#include "run/deferred_destruction.h"
 #include "run/enhance.h"
 #include "run/frame_source.h"
 #include "run/open_processor.h"
 #include "run/progress_meter.h"
+#include "run/run_source.h"
 #include "run/side_streams.h"
+#include "run/thread_group.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -53,129 +52,10 @@ constexpr int kMaxEncoderThreads = 32;
 // x264's output depends on the number of its threads, so all pieces of a video are made with the same one.
 constexpr int kEncoderThreadsOfPieces = 8;
 
-/// The threads of one job. The first exception of any of them stops the others and is rethrown by Join.
-class ThreadGroup {
- public:
-  explicit ThreadGroup(std::stop_source& stop) : stop_(stop) {}
-  ~ThreadGroup() {
-    stop_.request_stop();
-    for (std::thread& thread : threads_) {
-      if (thread.joinable()) thread.join();
-    }
-  }
-
-  template <typename Work>
-  void Start(Work work) {
-    {
-      const std::lock_guard lock(mutex_);
-      ++running_;
-    }
-    threads_.emplace_back([this, work = std::move(work)] {
-      try {
-        work();
-      } catch (...) {
-        Fail(std::current_exception());
-      }
-      const std::lock_guard lock(mutex_);
-      --running_;
-      changed_.notify_all();
-    });
-  }
-
-  /// Keeps the first failure and stops everything.
-  void Fail(std::exception_ptr failure) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::move(failure);
-    }
-    stop_.request_stop();
-  }
-
-  /// Waits at most `time`. Returns true if all threads have ended.
-  bool WaitFor(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time, [this] { return running_ == 0; });
-  }
-
-  void Join() {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  std::stop_source& stop_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int running_ = 0;
-  std::exception_ptr failure_;
-  std::vector<std::thread> threads_;
-};
-
-/// Note [Cancelling]
-/// Libraries cannot be stopped within a frame: at 4K, x264 and a frame-threaded decoder take some tenths of a second to
-/// stop. A cancelled call does not wait for them. It removes the output and returns, and another thread destroys the
-/// run. The program waits for these threads before it exits.
-class DeferredDestruction {
- public:
-  static DeferredDestruction& Instance() {
-    static DeferredDestruction instance;
-    return instance;
-  }
-
-  /// Releases `work` on another thread.
-  void Release(std::shared_ptr<void> work) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(waiting_, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-    // The caller still holds a reference. The thread waits for it, so that the run is destroyed here.
-    waiting_.push_back(std::async(std::launch::async, [work = std::move(work)]() mutable {
-      while (work.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      work.reset();
-    }));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::future<void>> waiting_;  // the destructor of a std::async future waits for its thread
-};
-
 struct FinishedFrame {
   media::UniqueFrame frame;
   std::int64_t pts = 0;
   std::int64_t duration = 0;
-};
-
-/// The source of a run: a file, opened here, or the caller's. A cancelled run lives on for a while (Note [Cancelling]) and
-/// must not read from what is the caller's any more.
-class RunSource : public ByteSource {
- public:
-  explicit RunSource(const std::string& path) : path_(path) {}
-  explicit RunSource(ByteSource& source) : source_(&source) {}
-
-  /// Empty for a source of the caller.
-  const std::string& path() const { return path_; }
-  /// Throws Error{kIo}. The other functions are called after it.
-  void Open() {
-    if (source_ == nullptr) source_ = &file_.emplace(path_);
-  }
-  std::int64_t size() const override { return source_->size(); }
-  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
-    const std::lock_guard lock(mutex_);
-    if (is_closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
-    return source_->Read(offset, destination, length);
-  }
-  /// Waits for the read that is under way. All later ones fail.
-  void Close() {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-  }
-
- private:
-  std::string path_;
-  std::optional<media::FileSource> file_;
-  ByteSource* source_ = nullptr;
-  std::mutex mutex_;
-  bool is_closed_ = false;
 };
 
 /// One call of Enhance.

@@ -1,0 +1,48 @@
+// The bytes that one call of Enhance reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "media/byte_io.h"
+#include "reelmend/error.h"
+
+namespace reelmend::run {
+
+/// The source of a run: a file, opened here, or the caller's. A cancelled run lives on for a while (Note [Cancelling]
+/// in deferred_destruction.h) and must not read from what is the caller's any more.
+class RunSource : public ByteSource {
+ public:
+  explicit RunSource(const std::string& path) : path_(path) {}
+  explicit RunSource(ByteSource& source) : source_(&source) {}
+
+  /// Empty for a source of the caller.
+  const std::string& path() const { return path_; }
+  /// Throws Error{kIo}. The other functions are called after it.
+  void Open() {
+    if (source_ == nullptr) source_ = &file_.emplace(path_);
+  }
+  std::int64_t size() const override { return source_->size(); }
+  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    return source_->Read(offset, destination, length);
+  }
+  /// Waits for the read that is under way. All later ones fail.
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+
+ private:
+  std::string path_;
+  std::optional<media::FileSource> file_;
+  ByteSource* source_ = nullptr;
+  std::mutex mutex_;
+  bool is_closed_ = false;
+};
+
+}  // namespace reelmend::run
