@@ -1,7 +1,7 @@
 /** What most tests of workers begin with: one database for the file, and for each test a workshop and an account with credits. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from './wait.ts';
@@ -42,6 +42,14 @@ export function setUpWorkers({ credits, scheduled, use, afterWork }: SuiteOption
   });
 }
 
+const scratchFilesOf = ({ shop }: Suite) => readdir(join(shop.dataDir, 'scratch')).catch(() => []);
+
+/** An `afterWork`: no credit is missing, and no file of a worker is left. */
+export async function leavesNothing(suite: Suite): Promise<void> {
+  expect(await suite.world.store.ledgerCheck()).toEqual([]);
+  expect(await scratchFilesOf(suite)).toEqual([]);
+}
+
 /** What tests do with the jobs of their account. `suite` returns the parts of the current test. */
 export function jobsOf(suite: () => Suite) {
   const now = (job: JobRecord) => suite().world.store.jobs.get(suite().account.id, job.mode, job.id);
@@ -55,6 +63,6 @@ export function jobsOf(suite: () => Suite) {
       const entries = await auditEntries(suite().world.store, { accountId: suite().account.id, jobId: job.id, limit: 50 });
       return entries.map(({ kind }) => kind).reverse();
     },
-    scratchFiles: () => readdir(join(suite().shop.dataDir, 'scratch')).catch(() => []),
+    scratchFiles: () => scratchFilesOf(suite()),
   };
 }
