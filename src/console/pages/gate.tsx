@@ -8,9 +8,8 @@ import { ThemeChoice } from '../app/shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
-import { CodeField, TextField } from '../ui/field.tsx';
+import { CodeField, NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
 
-const passwordLength = 12;
 /** The service marks the document when sign-up is closed (src/http/console/page.ts). */
 const takesSignUps = document.documentElement.dataset['signUp'] !== 'closed';
 
@@ -175,7 +174,6 @@ function SignUp() {
     }
     navigate('/', { replace: true });
   });
-  const tooShort = password.length > 0 && password.length < passwordLength;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (password.length >= passwordLength) run();
@@ -204,18 +202,7 @@ function SignUp() {
         problem={problemOf(error, 'name')}
         onChange={(event) => setName(event.target.value)}
       />
-      <TextField
-        label="Password"
-        type="password"
-        autoComplete="new-password"
-        required
-        minLength={passwordLength}
-        maxLength={200}
-        value={password}
-        problem={problemOf(error, 'password')}
-        hint={tooShort ? `${passwordLength - password.length} more characters` : `At least ${passwordLength} characters.`}
-        onChange={(event) => setPassword(event.target.value)}
-      />
+      <NewPasswordField label="Password" value={password} onChange={setPassword} problem={problemOf(error, 'password')} />
       {known && (
         <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
           <span>

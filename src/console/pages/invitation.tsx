@@ -9,13 +9,11 @@ import { useSignIn } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
-import { TextField } from '../ui/field.tsx';
+import { NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
 import { Moment } from '../ui/time.tsx';
 import { GateFrame } from './gate.tsx';
 import { useLinkToken } from './new-password.tsx';
 import { roleNames } from './people.tsx';
-
-const passwordLength = 12;
 
 export function InvitationPage() {
   const token = useLinkToken();
@@ -70,19 +68,7 @@ function Join({ token, invitation }: { token: string; invitation: ConsoleInvitat
         You are invited to <strong className="wrap-anywhere">{account_name}</strong> as {roleNames[role].toLowerCase()}, until <Moment at={expires_at} />.
       </p>
       <TextField label="Email" type="email" autoComplete="username" readOnly value={email} />
-      <TextField
-        label="Password"
-        type="password"
-        autoComplete="new-password"
-        required
-        autoFocus
-        minLength={passwordLength}
-        maxLength={200}
-        value={password}
-        problem={weak}
-        hint={`At least ${passwordLength} characters.`}
-        onChange={(event) => setPassword(event.target.value)}
-      />
+      <NewPasswordField label="Password" value={password} onChange={setPassword} problem={weak} autoFocus />
       {known && (
         <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
           <span>

@@ -7,10 +7,8 @@ import { sessionKey, setPasswordByLink } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
-import { TextField } from '../ui/field.tsx';
+import { NewPasswordField, passwordLength } from '../ui/field.tsx';
 import { GateFrame } from './gate.tsx';
-
-const passwordLength = 12;
 
 /** The token, which leaves the address bar and the history at once. */
 export function useLinkToken(): string {
@@ -75,19 +73,7 @@ function NewPassword({ token, onDone }: { token: string; onDone: () => void }) {
     <form className="stack" onSubmit={submit}>
       <h1>New password</h1>
       <Notice>Setting it ends all your sessions. The link works once.</Notice>
-      <TextField
-        label="New password"
-        type="password"
-        autoComplete="new-password"
-        required
-        autoFocus
-        minLength={passwordLength}
-        maxLength={200}
-        value={password}
-        problem={weak}
-        hint={`At least ${passwordLength} characters.`}
-        onChange={(event) => setPassword(event.target.value)}
-      />
+      <NewPasswordField label="New password" value={password} onChange={setPassword} problem={weak} autoFocus />
       {error !== null && weak === undefined && <ErrorNotice error={error} />}
       <Button type="submit" tone="primary" busy={busy} wide>
         Set the password

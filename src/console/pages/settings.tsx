@@ -10,7 +10,7 @@ import { ThemeChoice } from '../app/shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { Badge, ErrorNotice, Load } from '../ui/feedback.tsx';
-import { TextField } from '../ui/field.tsx';
+import { NewPasswordField, TextField } from '../ui/field.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
@@ -65,7 +65,7 @@ function Password() {
       <form className="stack" onSubmit={submit}>
         <input type="hidden" autoComplete="username" value={email} readOnly />
         <TextField label="Current password" type="password" autoComplete="current-password" required value={current} problem={wrong} onChange={(event) => setCurrent(event.target.value)} />
-        <TextField label="New password" type="password" autoComplete="new-password" required minLength={12} maxLength={200} value={next} problem={weak} hint="At least 12 characters." onChange={(event) => setNext(event.target.value)} />
+        <NewPasswordField label="New password" value={next} onChange={setNext} problem={weak} />
         {error !== null && wrong === undefined && weak === undefined && <ErrorNotice error={error} />}
         <div>
           <Button type="submit" tone="primary" busy={busy}>

@@ -48,6 +48,38 @@ export function TextField({ label, hint, problem, className, ...rest }: TextFiel
   );
 }
 
+/** characters that a password has at least; the service refuses fewer */
+export const passwordLength = 12;
+
+interface NewPasswordFieldProps {
+  label: string;
+  value: string;
+  onChange: (password: string) => void;
+  problem?: string | undefined;
+  autoFocus?: boolean;
+}
+
+/** A password that is chosen here, with how many characters it lacks. */
+export function NewPasswordField({ label, value, onChange, problem, autoFocus = false }: NewPasswordFieldProps) {
+  const lacking = passwordLength - value.length;
+  const isTooShort = value.length > 0 && lacking > 0;
+  return (
+    <TextField
+      label={label}
+      type="password"
+      autoComplete="new-password"
+      required
+      autoFocus={autoFocus}
+      minLength={passwordLength}
+      maxLength={200}
+      value={value}
+      problem={problem}
+      hint={isTooShort ? `${lacking} more character${lacking === 1 ? '' : 's'}` : `At least ${passwordLength} characters.`}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
 interface CodeFieldProps {
   value: string;
   onChange: (code: string) => void;
