@@ -113,7 +113,7 @@ NetworkStage::Submitted NetworkStage::Compare(const pixel::Image& image) {
   if (!tiles->empty()) ++could_use_tiles_;
   if (!has_kept || (!tiles->empty() && !(tiles_ && reuse_.may_use_tiles))) return submitted;
   submitted.tiles = *tiles;
-  submitted.is_whole = !tiles->empty() && trials_ < kTrials;
+  submitted.is_whole = !tiles->empty() && (trials_ < kTrials || could_use_tiles_ % kTrialEvery == 0);
   return submitted;
 }
 

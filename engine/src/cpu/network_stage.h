@@ -45,7 +45,8 @@ struct NetworkStageOptions {
 ///   of use kWorthCompiling times.
 /// - Results must not depend on whether tiles are used, to the bit: segments of a video begin in different states. The
 ///   arithmetic of a convolution is the same for each sample, whatever the size of the picture, but nobody promises that. So
-///   the first kTrials such pictures go through both. If they differ, only pictures that are wholly the same are spared.
+///   the first kTrials such pictures go through both, and one in kTrialEvery later on, for networks whose halo was stated too
+///   small. If they differ, only pictures that are wholly the same are spared from then on.
 /// - With two passes only pictures that are wholly the same are spared.
 class NetworkStage {
  public:
@@ -79,6 +80,7 @@ class NetworkStage {
 
   static constexpr int kWorthCompiling = 8;
   static constexpr int kTrials = 3;
+  static constexpr int kTrialEvery = 64;
 
  private:
   struct Pass {
