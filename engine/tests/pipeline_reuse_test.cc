@@ -1,6 +1,7 @@
 // Note [Pictures that stay] in cpu/network_stage.h: what is taken from the picture before is what the network would have made.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -152,6 +153,32 @@ TEST_F(ReuseTest, TilesThatDifferAreNotUsed) {
   EXPECT_TRUE(Run(reusing, film) == expected);
   EXPECT_FALSE(reusing.reuse().may_use_tiles);
   EXPECT_EQ(reusing.reuse().partial, 0);
+}
+
+/// The same where it does not show at first: on black, zeros beyond a tile are what the picture has there.
+TEST_F(ReuseTest, TilesThatDifferLaterAreFoundByALaterTrial) {
+  NEEDS_OPENVINO();
+  const auto on_black = [](int cursor_x) {
+    Image image(kSize.width, kSize.height, kSubsampling, {});
+    pixel::testing::Fill(image, [&](int p, int x, int y) {
+      return p > 0 ? 32'768 : x >= cursor_x && x < cursor_x + 9 && y >= 30 && y < 43 ? 50'000 : 4'096;
+    });
+    return image;
+  };
+  std::vector<Image> inside;
+  std::vector<Image> at_the_edge;
+  for (int i = 0; i < 40; ++i) inside.push_back(on_black(30 + i));
+  for (int i = 0; i < 40; ++i) at_the_edge.push_back(on_black(90 + i));
+  const ModelFile file = Save(testing::BoxNetwork(1, 33), 1, 0, 1, Layout::kLumaStrength);
+  NetworkStage plain(Options(file, 1, 2, false));
+  NetworkStage reusing(Options(file, 1, 2, true));
+  EXPECT_TRUE(Run(reusing, inside) == Run(plain, inside));
+  EXPECT_TRUE(reusing.reuse().may_use_tiles);
+  EXPECT_GT(reusing.reuse().partial, 20);
+  const auto expected = Run(plain, at_the_edge);
+  const auto made = Run(reusing, at_the_edge);
+  EXPECT_FALSE(reusing.reuse().may_use_tiles);
+  EXPECT_TRUE(std::equal(made.end() - 12, made.end(), expected.end() - 12));
 }
 
 TEST_F(ReuseTest, PicturesThatDifferAllOverKeepNothing) {
