@@ -92,7 +92,7 @@ const queued = (job: JobRecord) => world.sql<{ key: string; priority: number; ta
   SELECT key, priority, task_identifier AS task FROM graphile_worker.jobs WHERE key LIKE ${`segment:${job.id}:%`} ORDER BY priority, run_at`;
 
 describe('accountsToSkip', () => {
-  const load = (account: string, running: number, waiting: number): AccountLoad => ({ account, running, waiting });
+  const load = (account: string, running: number, waiting: number, quota: number | null = null): AccountLoad => ({ account, running, waiting, quota });
   it.each<[string, AccountLoad[], { perAccount?: number; lastServed?: string }, string[]]>([
     ['one account alone is served', [load('a', 9, 9)], { lastServed: 'a' }, []],
     ['the account with fewer slots is served', [load('a', 3, 9), load('b', 1, 1)], {}, ['a']],
@@ -101,6 +101,8 @@ describe('accountsToSkip', () => {
     ['with equally many elsewhere, none waits', [load('a', 1, 9), load('b', 1, 1)], { lastServed: 'c' }, []],
     ['an account at its limit waits, even alone', [load('a', 2, 9)], { perAccount: 2 }, ['a']],
     ['an account at its limit does not hold others back', [load('a', 2, 9), load('b', 5, 9)], { perAccount: 2, lastServed: 'b' }, ['a', 'b']],
+    ['an account has a quota of its own, below the limit of all', [load('a', 1, 9, 1), load('b', 1, 9)], { perAccount: 4 }, ['a']],
+    ['and one above it', [load('a', 4, 9, 6)], { perAccount: 4 }, []],
     ['below the limit the fewest are served', [load('a', 1, 9), load('b', 0, 9)], { perAccount: 2 }, ['a']],
   ])('%s', (_, loads, options, skipped) => {
     expect(accountsToSkip(loads, { perAccount: 0, lastServed: undefined, ...options })).toEqual(skipped);
