@@ -158,7 +158,7 @@ describe('a live job of the Secure tier', () => {
     await page.goto(`${world.url}/enhance`);
     await page.getByLabel('Secure tier').check();
     await page.getByText('$0.24').waitFor();
-    expect(await page.getByText('480 × 270, h264').isVisible()).toBe(true);
+    expect(await page.getByText('384 × 216, h264').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Enhance', exact: true }).click();
     await page.waitForURL(/\/jobs\/job_/);
   });
