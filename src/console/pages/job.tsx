@@ -212,6 +212,7 @@ function gather(events: readonly ConsoleTimelineEvent[]): { event: ConsoleTimeli
 function Timeline({ events }: { events: readonly ConsoleTimelineEvent[] }) {
   return (
     <Panel title="Timeline">
+      {events.length === 0 && <p className="muted">Nothing has happened yet.</p>}
       <ol className="timeline">
         {gather(events).map(({ event, times }) => (
           <li key={event.at + event.kind} className={event.kind.endsWith('.failed') ? 'bad' : undefined}>
