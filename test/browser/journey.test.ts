@@ -299,6 +299,7 @@ describe('a file from this computer', () => {
     await page.getByRole('region', { name: 'Player' }).waitFor();
     await page.waitForFunction(() => document.querySelector('video')!.readyState >= 2);
     await page.getByText(/H\.264 in MP4, CRF 20$/).waitFor();
+    await page.getByText('Uploaded file').waitFor();
     await page.getByRole('img', { name: /^Poster, / }).scrollIntoViewIfNeeded();
     await page.waitForFunction(() => {
       const pictures = [...document.querySelectorAll<HTMLImageElement>('.pictures img')];

@@ -67,9 +67,9 @@ const quotaFields: readonly { name: QuotaName; label: string; unit: number; max:
   { name: 'jobs_per_day', label: 'Live jobs and previews per day', unit: 1, max: 1_000_000 },
   { name: 'parallel_enhancements', label: 'Videos enhanced at a time', unit: 1, max: 10_000 },
   { name: 'upload_quota_bytes', label: 'Uploads together, GB', unit: 1_000_000_000, max: 1_000_000 },
-  { name: 'create_per_minute', label: 'Creating calls per minute and key', unit: 1, max: 1_000_000 },
-  { name: 'read_per_minute', label: 'Reading calls per minute and key', unit: 1, max: 1_000_000 },
-  { name: 'other_per_minute', label: 'Other calls per minute and key', unit: 1, max: 1_000_000 },
+  { name: 'create_per_minute', label: 'Creating calls per minute', unit: 1, max: 1_000_000 },
+  { name: 'read_per_minute', label: 'Reading calls per minute', unit: 1, max: 1_000_000 },
+  { name: 'other_per_minute', label: 'Other calls per minute', unit: 1, max: 1_000_000 },
 ];
 
 /** An empty field follows the service's setting. */
@@ -84,7 +84,7 @@ export function QuotasDialog({ account, onClose, onDone }: Props) {
   }, onClose);
   return (
     <FormDialog title={`Quotas of ${account.name}`} action="Save" onClose={onClose} {...form}>
-      <p className="muted">An empty field follows the service’s setting. The account’s audit log records the change.</p>
+      <p className="muted">An empty field follows the service’s setting. Calls are counted for each key. The account’s audit log records the change.</p>
       <div className="form-grid">
         {quotaFields.map(({ name, label, unit, max }, index) => (
           <TextField
