@@ -170,8 +170,9 @@ describe('a live job of the Secure tier', () => {
     // What was applied stands with its reason.
     await page.getByText(/^the picture is enlarged [\d.]+ times/).first().waitFor();
     await page.getByText('MP4 or MOV').waitFor();
-    // Faces were planned, and there are none.
-    await page.getByText('no face found').waitFor();
+    // The bundled clip shows a face.
+    await page.getByText(/where a face is found$/).waitFor();
+    expect(await page.getByText('no face found').count()).toBe(0);
     expect(customer.complaints).toEqual([]);
   });
 
@@ -300,6 +301,8 @@ describe('a file from this computer', () => {
     await page.waitForFunction(() => document.querySelector('video')!.readyState >= 2);
     await page.getByText(/H\.264 in MP4, CRF 20$/).waitFor();
     await page.getByText('Uploaded file').waitFor();
+    // Faces were planned, and there are none.
+    await page.getByText('no face found').waitFor();
     await page.getByRole('img', { name: /^Poster, / }).scrollIntoViewIfNeeded();
     await page.waitForFunction(() => {
       const pictures = [...document.querySelectorAll<HTMLImageElement>('.pictures img')];
