@@ -297,6 +297,27 @@ it('an account has no more slots than the operator allows', async () => {
   expect(most).toBeLessThanOrEqual(2);
 });
 
+it('an account with a quota has no more slots than that, where the service has no limit', async () => {
+  const account = await rich();
+  await world.store.accounts.setQuotas(account.id, { parallel_enhancements: 1 });
+  expect(await world.store.workers.anyParallelQuota()).toBe(true);
+  const jobs = [await long(account), await long(account)];
+  for (const job of jobs) await planned(job);
+  let most = 0;
+  const { onEnhance } = shop.media;
+  shop.media.onEnhance = async (request) => {
+    most = Math.max(most, shop.media.running);
+    await pause(30);
+    return onEnhance(request);
+  };
+  await shop.worker({ config: { ...segmented, workerConcurrency: 4 } }).start();
+  for (const job of jobs) await ended(job);
+  // Slots that ask in the same moment may exceed it by one; without the quota all four are busy.
+  expect(most).toBeLessThanOrEqual(2);
+  await world.store.accounts.setQuotas(account.id, { parallel_enhancements: null });
+  expect(await world.store.workers.anyParallelQuota()).toBe(false);
+});
+
 describe('classes of devices', () => {
   const fault = new ReelmendError('processing_failed', 'The GPU failed.');
 
