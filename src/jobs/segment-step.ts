@@ -12,6 +12,7 @@ import { LeaseLost, type SegmentLease } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { appliedEnhancements, outputName } from './enhance-step.ts';
+import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import { mediaOptions } from './media-options.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
@@ -48,6 +49,7 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
       withScratch(dataDir, { ...fence, jobId: `${jobId}-${number}` }, (scratch) => makePiece({ worker, lease, keeper, scratch, logger })),
     );
     logger.info('segment done');
+    worker.storageHealth.succeeded();
     outcome = 'done';
   } catch (error) {
     outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
@@ -157,14 +159,15 @@ async function handleError(worker: WorkerContext, lease: SegmentLease, error: un
 /** Throws LeaseLost. */
 async function recordFailure(worker: WorkerContext, lease: SegmentLease, error: unknown, logger: Logger): Promise<StepOutcome> {
   const { segments } = worker.store;
-  const { fence, failures, diskWaitSince } = lease;
+  const { fence, failures, diskWaitSince, infrastructureFaultSince } = lease;
   if (isSegmentMismatch(error)) {
     logger.warn({ err: error }, 'the segment is not what was planned; the video is enhanced in one piece');
     await segments.giveUp(fence);
     return 'retried';
   }
   const waitS = secondsSince(diskWaitSince);
-  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS }, worker.tuning);
+  const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: secondsSince(infrastructureFaultSince) };
+  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, ...faults }, worker.tuning);
   if (decision.kind === 'fail') {
     if (await segments.tryOtherClass(fence)) {
       logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices and is tried on the other');
@@ -175,7 +178,7 @@ async function recordFailure(worker: WorkerContext, lease: SegmentLease, error: 
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
-  logRetry(logger, error, decision.delayS);
+  logRetry(logger, error, decision);
   await segments.retryLater(fence, decision);
   return 'retried';
 }

@@ -2,8 +2,9 @@
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
-import { type Lease, type Fence, LeaseLost, type Step } from '../store/index.ts';
+import { type Lease, type Fence, LeaseLost, type RetryLater, type Step } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
+import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
@@ -58,6 +59,7 @@ export async function runStep(
   try {
     await runAttempt(attempt);
     logger.info('step done');
+    worker.storageHealth.succeeded();
     outcome = 'done';
   } catch (error) {
     outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
@@ -102,8 +104,14 @@ async function handleError(worker: WorkerContext, lease: Lease, error: unknown, 
 /** Fails the job or queues a retry. Throws LeaseLost. */
 async function recordFailure(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
   const { leases } = worker.store;
-  const { failures, insufficientDiskSince, diskWaitSince } = lease;
-  const history = { failures, diskFullForS: secondsSince(insufficientDiskSince), diskWaitForS: secondsSince(diskWaitSince) };
+  const { failures, insufficientDiskSince, diskWaitSince, infrastructureFaultSince } = lease;
+  const history = {
+    failures,
+    diskFullForS: secondsSince(insufficientDiskSince),
+    diskWaitForS: secondsSince(diskWaitSince),
+    isInfrastructureFault: await isInfrastructureFault(worker, error),
+    infrastructureFaultForS: secondsSince(infrastructureFaultSince),
+  };
   const decision = classifyFailure(error, history, worker.tuning);
   if (decision.kind === 'fail') {
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
@@ -111,7 +119,7 @@ async function recordFailure(worker: WorkerContext, lease: Lease, error: unknown
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
-  logRetry(logger, error, decision.delayS);
+  logRetry(logger, error, decision);
   await leases.retryLater(lease.fence, decision);
   return 'retried';
 }
@@ -124,7 +132,10 @@ async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknow
 
 export const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
 
-export function logRetry(logger: Logger, error: unknown, delayS: number): void {
+export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pick<RetryLater, 'delayS' | 'counts'>): void {
+  if (!counts && !(error instanceof InsufficientDiskSpace)) {
+    return logger.warn({ err: error, delayS }, 'the storage or the database is at fault: the step goes back to the queue and loses no attempt');
+  }
   if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
   const { neededBytes, freeBytes, message } = error;
   logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);

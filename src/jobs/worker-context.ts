@@ -11,6 +11,7 @@ import type { Storage } from '../storage/types.ts';
 import type { DeviceClass, Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
 import type { Lifetime, LifetimeWatch } from './lifetime.ts';
+import type { StorageHealth } from './storage-health.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 import type { Tuning } from './tuning.ts';
 
@@ -80,6 +81,7 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   fleet: { alive: number };
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
+  storageHealth: StorageHealth;
   lifetime: LifetimeWatch;
   /** aborted with WorkerStopping when the process stops */
   stopping: AbortSignal;

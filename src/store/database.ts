@@ -76,6 +76,22 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Codes of the driver and of the operating system for a connection that breaks or does not come up. */
+const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;
+/** SQLSTATEs of a server that ends connections, takes none, or cannot work: connection exception, shutdown, resources, system error. */
+const unavailableState = /^(?:08|53|58)\w{3}$|^57P0\d$/;
+
+/** Whether a query failed because the database could not be reached or did not work, whatever was asked of it. */
+export function isDatabaseFault(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth++) {
+    const code = String((at as NodeJS.ErrnoException).code);
+    if (at instanceof postgres.PostgresError) return unavailableState.test(code);
+    // The driver notes the query in each error that it passes on.
+    if (connectionCode.test(code) && (code.startsWith('CONNECT') || 'query' in at)) return true;
+  }
+  return false;
+}
+
 /** The five-character SQLSTATE of a database error, also when Drizzle has wrapped it; undefined for other errors. */
 export const sqlState = (error: unknown): string | undefined => databaseError(error)?.code;
 

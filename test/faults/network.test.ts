@@ -200,4 +200,20 @@ describe.skipIf(program === null)('a worker on another machine', () => {
     await storage.mend();
     await expectDone(id);
   });
+
+  it('whose storage stays away hands its segment back, at no cost, and takes no other until the storage answers', async () => {
+    const id = await jobInFarHands();
+    const since = far.log.length;
+    await storage.cut();
+    // Another worker takes the segment over, and ends the job.
+    expect(await attemptsUntilDone(id)).toBe(2);
+    await expectDone(id);
+    await expectDone(await create());
+    expect(await sql`SELECT 1 FROM segments WHERE failures > 0 OR crashes > 0`).toEqual([]);
+    const said = (msg: string) => far.log.slice(since).filter((line) => line.includes(msg)).length;
+    expect(said('this worker takes no more work')).toBe(1);
+    await storage.mend();
+    await eventually(() => said('the storage answers again') === 1, 'the far worker takes work again');
+    await expectDone(await jobInFarHands());
+  });
 });
