@@ -136,7 +136,8 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
   const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
-  const worker = createWorker({ config, logger, databaseUrl, sessionUrl, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
+  const silenceTimeoutS = config.databaseTimeoutS;
+  const worker = createWorker({ config, logger, databaseUrl, sessionUrl, silenceTimeoutS, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
   await worker.start();
   shutdown.add(() => worker.stop());
   return worker;

@@ -48,6 +48,8 @@ export interface WorkerDeps {
   databaseUrl: string;
   /** the same database, for LISTEN, where `databaseUrl` leads to a pooler that keeps no sessions */
   sessionUrl?: string | undefined;
+  /** seconds without an answer after which a connection of the queue is replaced; default 60 */
+  silenceTimeoutS?: number | undefined;
   store: Store;
   storage: Storage;
   media: Media;

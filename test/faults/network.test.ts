@@ -45,7 +45,7 @@ async function startFar(): Promise<Running> {
   const url = new URL(site.databaseUrl);
   url.host = database.address;
   // Downloads would need a way to the customer's server.
-  const env = { ...folderOf('far'), DATABASE_URL: url.href, S3_ENDPOINT: `http://${storage.address}`, REELMEND_DOWNLOAD_CONCURRENCY: '0' };
+  const env = { ...folderOf('far'), DATABASE_URL: url.href, S3_ENDPOINT: `http://${storage.address}`, REELMEND_DATABASE_TIMEOUT_SECONDS: '5', REELMEND_DOWNLOAD_CONCURRENCY: '0' };
   return site.start('work', env, namespace === null ? {} : { prefix: namespace.prefix });
 }
 
