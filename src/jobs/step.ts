@@ -7,6 +7,7 @@ import { classifyFailure } from './classify-failure.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
+import { persistently } from './persistently.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './step-span.ts';
@@ -62,7 +63,7 @@ export async function runStep(
     worker.storageHealth.succeeded();
     outcome = 'done';
   } catch (error) {
-    outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+    outcome = await handleError(attempt, keeper.signal.aborted ? keeper.signal.reason : error);
   } finally {
     keeper.stop();
     worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
@@ -90,11 +91,12 @@ function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<v
 }
 
 /** Records the failure, or returns the step to the queue if it was interrupted: by a lost lease or by the worker's stop. */
-async function handleError(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function handleError(attempt: Attempt, error: unknown): Promise<StepOutcome> {
+  const { worker, lease, logger } = attempt;
   const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
   if (isInterruption(error)) return returnToQueue(worker, lease, error, logger);
   try {
-    return await recordFailure(worker, lease, error, logger);
+    return await recordFailure(attempt, error);
   } catch (reason) {
     if (!isInterruption(reason)) throw reason;
     return returnToQueue(worker, lease, reason, logger);
@@ -102,7 +104,7 @@ async function handleError(worker: WorkerContext, lease: Lease, error: unknown, 
 }
 
 /** Fails the job or queues a retry. Throws LeaseLost. */
-async function recordFailure(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function recordFailure({ worker, lease, keeper, logger }: Attempt, error: unknown): Promise<StepOutcome> {
   const { leases } = worker.store;
   const { failures, insufficientDiskSince, diskWaitSince, infrastructureFaultSince } = lease;
   const history = {
@@ -115,12 +117,12 @@ async function recordFailure(worker: WorkerContext, lease: Lease, error: unknown
   const decision = classifyFailure(error, history, worker.tuning);
   if (decision.kind === 'fail') {
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await leases.fail(lease.fence, decision.failure);
+    await persistently(keeper.signal, () => leases.fail(lease.fence, decision.failure));
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
   logRetry(logger, error, decision);
-  await leases.retryLater(lease.fence, decision);
+  await persistently(keeper.signal, () => leases.retryLater(lease.fence, decision));
   return 'retried';
 }
 

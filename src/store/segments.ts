@@ -289,7 +289,8 @@ async function showProgress(on: Executor, jobId: string, smallestStep = 0): Prom
 async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string> {
   const row = await lockJob(tx, fence);
   const key = `jobs/${fence.jobId}/segments/${fence.number}-${fence.attempt}.mp4`;
-  await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: row.attempt, role: 'segment' });
+  // It is there already when the answer to the first try was lost.
+  await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: row.attempt, role: 'segment' }).onConflictDoNothing();
   await tx.update(segments).set({ objectKey: key }).where(held(fence));
   return key;
 }

@@ -172,7 +172,7 @@ describe.skipIf(!haveS3)('a worker whose storage', () => {
     expect([ill.worker.storageIsUp, await ill.isUp(), await failures()]).toEqual([true, true, 0]);
   });
 
-  it('goes away in the middle of its segments hands these back, and only these', async () => {
+  it('goes away for long in the middle of its segments hands these back, and only these', async () => {
     const job = await create();
     const ill = startWorker(wireUrl);
     const [first] = spans;
