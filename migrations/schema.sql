@@ -8,15 +8,18 @@ CREATE TABLE accounts (
   id text NOT NULL,
   name text NOT NULL,
   plan text NOT NULL DEFAULT 'standard'::text,
+  quotas jsonb NOT NULL DEFAULT '{}'::jsonb,
   retention_days integer NOT NULL DEFAULT 30,
   CONSTRAINT accounts_approval_status_check CHECK ((approval_status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text]))),
   CONSTRAINT accounts_credits_check CHECK ((credits >= 0)),
   CONSTRAINT accounts_id_check CHECK ((id ~ '^acct_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
+  CONSTRAINT accounts_quotas_check CHECK ((jsonb_typeof(quotas) = 'object'::text)),
   CONSTRAINT accounts_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 365)))
 );
 CREATE INDEX accounts_closed ON public.accounts USING btree (id) WHERE (closed_at IS NOT NULL);
+CREATE INDEX accounts_parallel ON public.accounts USING btree (id) WHERE (quotas ? 'parallel_enhancements'::text);
 CREATE INDEX accounts_state ON public.accounts USING btree (approval_status, id DESC);
 
 CREATE TABLE api_keys (

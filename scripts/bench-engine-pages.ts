@@ -52,6 +52,7 @@ export interface Report {
   pipeline_fps_over_best_peer_by_round: number[];
   pipeline_core_time_over_best_peer_by_round: number[];
   pipeline_540p_to_1080p_fast: { best: Pipeline; rounds: Round[] } | undefined;
+  pictures_that_stay_fast: Record<string, Record<string, number>> | undefined;
   resize_kernels: { simd: string; kernels: Kernel[] };
   memory: Record<string, string | number>;
   faces_1080p: Record<string, Record<string, number>>;
@@ -104,6 +105,14 @@ function facesTable(report: Report): string {
   return table(['clip', 'restored a frame', 'faces, core-ms a frame', 'all stages', 'peak MB'], rows);
 }
 
+const stayText =
+  'A recorded screen (a cursor moves half of the time, a clock steps three times a second), slides of two seconds, and the same test picture in motion under grain, where every picture differs from the one before and the network runs whole.';
+
+function stillTable(clips: Record<string, Record<string, number>>): string {
+  const rows = Object.entries(clips).map(([name, c]) => [name, c['network_core_ms_per_frame'] ?? '', c['pipeline_core_ms_per_frame'] ?? '']);
+  return table(['clip', 'network, core-ms a frame', 'all stages'], rows);
+}
+
 function pipelinePage(report: Report): string {
   const network = report.pipeline_540p_to_1080p_fast;
   const big = report.pipeline_1080p_to_4k;
@@ -117,6 +126,7 @@ function pipelinePage(report: Report): string {
     peerTable(report),
     '## 540p to 1080p with `fast` (int8)',
     network ? pipelineSection(network.best, network.rounds) : 'Not measured: the build had no OpenVINO.',
+    ...(report.pictures_that_stay_fast ? ['## Pictures that stay, with `fast`', stayText, stillTable(report.pictures_that_stay_fast)] : []),
     '## Faces, 1080p',
     facesTable(report),
     '## Memory',

@@ -175,6 +175,36 @@ function bestAndAll(results: Round[]) {
   };
 }
 
+/**
+ * Pictures that stay (Note in engine/src/cpu/network_stage.h), with `fast`: a recorded screen with a cursor and a clock, slides,
+ * and grain, where no sample of a picture is that of the one before.
+ */
+async function stillPictures(folder: string) {
+  const still = (rate: number) => `testsrc2=s=960x540:r=${rate}:d=5`;
+  const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '20', '-pix_fmt', 'yuv420p'];
+  const cursor = "x='if(lt(mod(t,2),1),200+150*mod(t,2),350)':y='100+80*min(mod(t,2),1)'";
+  const screen = `[0:v]trim=end_frame=1,loop=149:1,setpts=N/30/TB[page];[page][1:v]overlay=600:300[clock];[clock][2:v]overlay=${cursor}`;
+  const inputs = ['-f', 'lavfi', '-i', still(30), '-f', 'lavfi', '-i', 'testsrc=s=96x48:r=3:d=5,fps=30', '-f', 'lavfi', '-i', 'color=white:s=12x18:r=30:d=5'];
+  const clips: [string, string[]][] = [
+    ['screen', [...inputs, '-filter_complex', screen, '-t', '5', ...codec]],
+    ['slides', ['-f', 'lavfi', '-i', `${still(30)},fps=0.5,fps=30`, '-t', '5', ...codec]],
+    ['grain', ['-f', 'lavfi', '-i', `${still(30)},noise=alls=8:allf=t`, ...codec]],
+  ];
+  const rows: Record<string, Record<string, number>> = {};
+  for (const [name, args] of clips) {
+    say(`540p to 1080p with fast: ${name}`);
+    const clip = join(folder, `${name}.mp4`);
+    await ffmpeg([...args, clip]);
+    const whole = await part(['enhance', clip, '1080p', join(folder, 'out.mp4'), '--network', fast]);
+    rows[name] = {
+      network_core_ms_per_frame: round(((whole.stages_cpu_s?.['network'] ?? 0) / whole.frames) * 1e3, 1),
+      pipeline_core_ms_per_frame: round(perFrame(whole) * 1e3, 1),
+      fps: round(whole.frames / whole.wall_s, 1),
+    };
+  }
+  return rows;
+}
+
 /** Memory of a long video (whose container index grows) against that of a short one. */
 async function memory(folder: string, mainJobMegabytes: number) {
   const short = join(folder, 'short.mp4');
@@ -237,6 +267,10 @@ async function faces(folder: string) {
 async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'reelmend-bench-'));
   try {
+    if (process.argv.includes('--only-still')) {
+      process.stdout.write(`${JSON.stringify(await stillPictures(folder), null, 2)}\n`);
+      return;
+    }
     say('pixel stages');
     const stages = JSON.parse(await run(join(buildFolder, 'bench_stages'), [isQuick ? '0.1' : '0.4'])) as object;
     const clip = join(folder, '540p.mp4');
@@ -265,6 +299,7 @@ async function main(): Promise<void> {
     });
     say('resize kernels against the bounds of the machine');
     const kernels = JSON.parse(await run(join(buildFolder, 'bench_kernels'), [isQuick ? '0.05' : '0.2'])) as Report['resize_kernels'];
+    const withNetwork = await withFast(clip, join(folder, 'out.mp4'), frames);
     const report = {
       cores,
       pipeline_540p_to_1080p: best,
@@ -272,7 +307,8 @@ async function main(): Promise<void> {
       peer_ffmpeg_fps: { what: 'decode, Lanczos resize, unsharp, the same x264 settings', rounds: peers, best: bestPeer },
       pipeline_fps_over_best_peer_by_round: ratios.map((ratio) => round(ratio)),
       pipeline_core_time_over_best_peer_by_round: costs.map((cost) => round(cost)),
-      pipeline_540p_to_1080p_fast: await withFast(clip, join(folder, 'out.mp4'), frames),
+      pipeline_540p_to_1080p_fast: withNetwork,
+      pictures_that_stay_fast: withNetwork ? await stillPictures(folder) : undefined,
       resize_kernels: kernels,
       memory: await memory(folder, best.peak_rss_mb),
       faces_1080p: await faces(folder),

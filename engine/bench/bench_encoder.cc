@@ -107,6 +107,7 @@ class EncoderBench {
     settings.color = plan_.color;
     settings.quality = quality;
     settings.threads = threads_ == 1 ? 1 : (threads_ * 3 + 1) / 2;  // as Enhance does
+    settings.knows_cuts = true;  // as the CPU does
     return settings;
   }
 

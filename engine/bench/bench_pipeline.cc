@@ -127,6 +127,7 @@ struct Bench {
     settings.color = plan.color;
     settings.quality = options.encoder;
     settings.threads = threads == 1 ? 1 : (threads * 3 + 1) / 2;  // as Enhance does
+    settings.knows_cuts = true;  // as the CPU does
     return settings;
   }
 

@@ -20,6 +20,7 @@ extern "C" {
 #include <thread>
 #include <vector>
 
+#include "pixel/change_map.h"
 #include "pixel/scene_detector.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
@@ -168,7 +169,9 @@ struct Job {
         large(to.width, to.height, {1, 1}, {}),
         sharp(to.width, to.height, {1, 1}, {}),
         toned(from.width, from.height, {1, 1}, {}),
+        twin(from.width, from.height, {1, 1}, {}),
         scenes(from.width, from.height),
+        changes(from.width, from.height, {1, 1}),
         temporal(from.width, from.height, {1, 1}),
         denoiser(from.width, from.height, {1, 1}),
         resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
@@ -197,7 +200,9 @@ struct Job {
   Image large;
   Image sharp;
   Image toned;
+  Image twin;  ///< the same picture as `in`
   SceneDetector scenes;
+  ChangeMap changes;
   TemporalDenoiser temporal;
   ToneMapper tone_pq{{}};
   ToneMapper tone_hlg{{HdrTransfer::kHlg, Primaries::kBt2020, kDefaultPeakNits}};
@@ -239,6 +244,13 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("tone_map_pq", 4 * in, [&] { job.tone_pq.Run(job.in, job.toned, pool); });
   add("tone_map_hlg", 4 * in, [&] { job.tone_hlg.Run(job.in, job.toned, pool); });
   add("scene_detector", in / 1.5, [&] { job.scenes.IsCut(job.in, pool); });
+  Import(job.raw_in, {}, job.in, pool);
+  Import(job.raw_in, {}, job.twin, pool);
+  const PictureView picture = ViewOf(job.in);
+  const PictureView same = ViewOf(job.twin);
+  const PictureView other = ViewOf(job.clean);
+  add("changes_none", 2 * in / 1.5, [&] { job.changes.Compare(picture, same, Planes::kLuma, job.changes.blocks()); });
+  add("changes_all_over", 0, [&] { job.changes.Compare(picture, other, Planes::kLuma, job.changes.blocks() * 7 / 10); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
   // Reads the picture and three older ones, writes the result and the three in their places.
   add("temporal_denoise", 16 * in, [&] { job.temporal.Run(job.in, job.clean, 1, 3, pool); });

@@ -203,6 +203,27 @@ TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
   }
 }
 
+/// The stages find the scenes; x264 is told to look for none.
+TEST_F(EnhanceTest, HasAKeyFrameWhereASceneBegins) {
+  const std::string source = folder_.File("scenes.mkv");
+  Ffmpeg("-f lavfi -i testsrc2=size=320x180:rate=25:duration=1.2 -f lavfi -i smptehdbars=size=320x180:rate=25:duration=0.4 "
+         "-f lavfi -i mandelbrot=size=320x180:rate=25 -f lavfi -i color=gray:size=320x180:rate=25:duration=1.2 -filter_complex "
+         "\"[2:v]trim=duration=1.2[m];[3:v]noise=alls=60:allf=t:enable='gt(t,0.6)'[n];[0:v][1:v][m][n]concat=n=4:v=1,format=yuv420p\" -c:v ffv1 '" + source + "'");
+  Enhance(source, output_, PlainOptions());
+  const std::string keys = testing::RunCommand(
+      "ffprobe -v error -select_streams v -skip_frame nokey -show_entries frame=pts_time -of csv=p=0 " + output_);
+  std::istringstream lines(keys);
+  std::vector<double> times;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) times.push_back(std::round(std::stod(line) * 100) / 100);
+  }
+  // 2.0 is on the grid, and 2.8 is a picture without structure, which begins no scene.
+  EXPECT_EQ(times, (std::vector<double>{0, 1.2, 1.6, 2.0}));
+  std::ifstream file(output_, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_NE(bytes.find(" scenecut=0 "), std::string::npos);  // x264 writes its settings into the stream
+}
+
 struct LevelCase {
   const char* source;  ///< of two frames
   Target target;

@@ -48,6 +48,16 @@ TEST(ChooseRestoration, NamesWhatIsWorst) {
   }
 }
 
+TEST(ChooseRestoration, TakesTwoMildSignsTogether) {
+  const auto of = [](float told, float seen, float left) { return ChooseRestoration({told, 0, 0, 1, left, seen}); };
+  EXPECT_EQ(of(3, 3.6F, 1).strength, 0) << "neither says enough";
+  EXPECT_EQ(of(3, 4.2F, 1).cause, DamageKind::kCompression);
+  EXPECT_EQ(of(0.5F, 4.8F, 1).strength, 0) << "a drawing that its stream calls well";
+  EXPECT_EQ(of(0.5F, 1, 0.7F).strength, 0) << "a little soft, and hardly compressed";
+  EXPECT_EQ(of(2.6F, 1, 0.7F).cause, DamageKind::kBlur);
+  EXPECT_EQ(of(2.6F, 1, 0.85F).strength, 0);
+}
+
 TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
   float last = 0;
   for (float scale = 1; scale > 0.1F; scale -= 0.01F) {

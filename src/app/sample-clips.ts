@@ -1,45 +1,43 @@
-/** Clips that the service makes itself: the demo's source, and the results of test mode. */
+/** Clips that the service has of its own (samples/README.md): the demo's source, and the results of test mode. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Resolution } from '../domain/job.ts';
 import type { Media } from '../media/types.ts';
 
 const run = promisify(execFile);
 const makeTimeoutMs = 120_000;
+/** of the result of a test job */
+const testModeSeconds = 2;
 
-/** Video sources of 480×270 for the ffmpeg command line: a clock, and one with detail to restore. */
-const pictures = {
-  test: 'testsrc2=size=480x270:rate=25',
-  // A slow zoom into the Mandelbrot set, drawn larger and averaged, so that its edges are smooth.
-  demo:
-    'mandelbrot=size=960x540:rate=25:maxiter=700:inner=black:start_scale=0.006:end_scale=0.0012:end_pts=250' +
-    ':start_x=-0.7436438870371587:start_y=-0.1318259042053119' +
-    ',format=gray,scale=480:270:flags=area,format=yuv444p,pseudocolor=preset=magma',
-};
+const bundled = (name: string) => fileURLToPath(new URL(`samples/${name}`, import.meta.url));
 
-/** Makes a compressed clip with sound, `seconds` long, unless it exists. Returns its path. */
-export async function sourceClip(dataDir: string, seconds: number, picture: keyof typeof pictures = 'test'): Promise<string> {
-  const path = join(dataDir, 'samples', `${picture}-${seconds}s.mp4`);
-  return once(path, async (draft) => {
-    const sound = `sine=frequency=330:sample_rate=48000:duration=${seconds}`;
-    const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '28', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-    const inputs = ['-f', 'lavfi', '-i', pictures[picture], '-f', 'lavfi', '-i', sound, '-t', String(seconds)];
-    await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...inputs, ...codecs, '-movflags', '+faststart', draft], {
+/** The path of the demo's source: the bundled clip, unless another one is there already. */
+export function demoClip(dataDir: string): Promise<string> {
+  return once(join(dataDir, 'samples', 'sample.mp4'), (draft) => copyFile(bundled('sample.mp4'), draft));
+}
+
+/** Makes the source of the results of test mode: the beginning of the bundled clip with a mark on it. Returns its path. */
+export function markedClip(dataDir: string): Promise<string> {
+  return once(join(dataDir, 'samples', 'test-source.mp4'), async (draft) => {
+    const inputs = ['-i', bundled('sample.mp4'), '-i', bundled('test-mode.png'), '-filter_complex', 'overlay=W-w-8:8'];
+    const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18', '-pix_fmt', 'yuv420p', '-c:a', 'copy'];
+    await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...inputs, '-t', String(testModeSeconds), ...codecs, '-movflags', '+faststart', draft], {
       timeout: makeTimeoutMs,
     });
   });
 }
 
-/** Makes the results of test mode: the test picture, whose running clock is the watermark, at the target size. */
+/** Makes the results of test mode: the marked clip, enhanced to the target size. */
 export function createTestModeSample(deps: { dataDir: string; media: Media }) {
   const running = new Map<Resolution, Promise<string>>();
   const make = async (resolution: Resolution) => {
-    const source = await sourceClip(deps.dataDir, 2);
-    return once(join(deps.dataDir, 'samples', `test-mode-${resolution}.mp4`), async (_draft, folder, name) => {
+    const source = await markedClip(deps.dataDir);
+    return once(join(deps.dataDir, 'samples', `test-result-${resolution}.mp4`), async (_draft, folder, name) => {
       const options = { target: resolution };
       await deps.media.enhance({ input: source, outputDir: folder, outputName: name, options, timeoutMs: makeTimeoutMs });
     });

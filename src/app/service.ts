@@ -146,7 +146,7 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
 /** Returns the URL that the API listens on. */
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
   const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, publicUrl, storage } = parts;
-  const { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, hstsSubdomains } = config;
+  const { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains } = config;
   const requestLog = createRequestLog({ store: store.requestLog, logger });
   // After the server has stopped, and before the store is closed.
   shutdown.add(() => requestLog.close());
@@ -165,7 +165,11 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
-    options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, hstsSubdomains, models: describeModels(models), encoderCrf: config.encoder.crf },
+    options: {
+      ...{ limits, rateLimits, testModeDelayMs, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains },
+      models: describeModels(models),
+      encoderCrf: config.encoder.crf,
+    },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, parts);
   listening.url = url;

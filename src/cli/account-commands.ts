@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey, type KeyAccess, keyAccesses, longestKeyName } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
+import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
 import { positiveWhole } from './options.ts';
 import { known, type Opened, withStore } from './with-store.ts';
 import { show } from './table.ts';
@@ -54,6 +55,39 @@ async function change(id: string, how: (accounts: Opened['store']['accounts']) =
   });
 }
 
+/** the option of each quota: what it limits */
+const quotaOptions: Readonly<Record<QuotaName, string>> = {
+  jobs_per_day: 'live jobs and previews per day',
+  parallel_enhancements: 'videos that are enhanced at a time',
+  upload_quota_bytes: 'bytes of all uploads together, in each mode',
+  create_per_minute: 'calls that create jobs or previews, per minute and key',
+  read_per_minute: 'calls that read, per minute and key',
+  other_per_minute: 'other calls, per minute and key',
+};
+
+/** commander takes null for a missing value, so the word stays until the action. */
+const quota = (text: string) => (text === 'default' ? text : positiveWhole(text));
+
+/** `jobs_per_day` → `--jobs-per-day`, which commander keeps as `jobsPerDay` */
+const optionOf = (name: QuotaName) => `--${name.replaceAll('_', '-')}`;
+const propertyOf = (name: QuotaName) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+function setQuotasCommand(): Command {
+  const command = new Command('set-quotas')
+    .description("set limits of one account; omitted ones stay, `default` goes back to the service's setting")
+    .argument('<account>', 'id, acct_…');
+  for (const name of quotaNames) command.option(`${optionOf(name)} <number>`, quotaOptions[name], quota);
+  return command.action((id: string, given: Record<string, number | 'default'>) => {
+    const changes: QuotaChanges = {};
+    for (const name of quotaNames) {
+      const value = given[propertyOf(name)];
+      if (value !== undefined) changes[name] = value === 'default' ? null : value;
+    }
+    if (Object.keys(changes).length === 0) throw new Error(`Nothing to change: give at least one of ${quotaNames.map(optionOf).join(', ')}.`);
+    return change(id, (accounts) => accounts.setQuotas(id, changes));
+  });
+}
+
 export function accountCommands(): Command {
   const accounts = new Command('accounts').description('manage accounts and their credits');
   accounts
@@ -77,6 +111,7 @@ export function accountCommands(): Command {
     .argument('<account>', 'id, acct_…')
     .argument('<plan>', 'letters, digits, - and _')
     .action((id: string, plan: string) => change(id, (accounts) => accounts.setPlan(id, plan)));
+  accounts.addCommand(setQuotasCommand());
   for (const [name, what] of Object.entries(movements) as [keyof typeof movements, string][]) {
     accounts
       .command(name)

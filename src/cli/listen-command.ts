@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { newWebhookSecret, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
+import { newWebhookSecret, webhookBody, type WebhookEvent, webhookHeaders } from '../domain/webhooks.ts';
 import type { Job, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
 import { interruptible } from './interruptible.ts';
@@ -19,7 +19,8 @@ const receiverTimeoutMs = 10_000;
 const pageSize = 100;
 
 interface ListenOptions extends RemoteOptions {
-  forward: string;
+  /** absent: the events are only shown */
+  forward?: string;
   events?: number;
 }
 
@@ -31,9 +32,9 @@ function receiver(text: string): string {
 }
 
 export function listenCommand(): Command {
-  const command = new Command('listen').description("forward the webhooks of the key's account to a receiver on this machine");
+  const command = new Command('listen').description("show the webhooks of the key's account, and forward them to a receiver on this machine");
   return withService(command)
-    .requiredOption('--forward <target>', 'the receiver: a port, a port and a path such as 3000/hooks, or a URL', receiver)
+    .option('--forward <target>', 'the receiver: a port, a port and a path such as 3000/hooks, or a URL; default: only show the events', receiver)
     .option('--events <count>', 'stop after this many events', positiveWhole)
     .action(listen);
 }
@@ -42,12 +43,15 @@ async function listen({ forward, events = Infinity, ...options }: ListenOptions)
   const reelmend = await connect(options);
   const secret = terminal().env['REELMEND_WEBHOOK_SECRET'] || newWebhookSecret();
   const ended = await endedJobs(reelmend);
-  say(`Forwarding the events of new jobs to ${forward}. The signing secret is ${secret}`);
+  if (forward === undefined) say('Waiting for the events of new jobs. Add --forward 3000/hooks to send them to a receiver; Ctrl-C ends.');
+  else say(`Forwarding the events of new jobs to ${forward}. The signing secret is ${secret}`);
   let sent = 0;
   await interruptible(async (signal) => {
     for (; sent < events; await sleep(pollMs, undefined, { signal })) {
       for (const job of await ended.next(signal).catch(whileAway)) {
-        await deliver(job, { forward, secret });
+        const event = job.status === 'done' ? 'job.completed' : 'job.failed';
+        const answer = forward === undefined ? '' : await deliver(job, { event, forward, secret });
+        say(`${event}  ${job.id}  ${answer}`.trimEnd());
         sent += 1;
       }
     }
@@ -104,13 +108,12 @@ async function unlessDeleted(error: unknown): Promise<undefined> {
   if (!(error instanceof NotFoundError)) throw error;
 }
 
-async function deliver(job: Job, { forward, secret }: { forward: string; secret: string }): Promise<void> {
-  const event = job.status === 'done' ? 'job.completed' : 'job.failed';
+/** Returns what the receiver answered. */
+async function deliver(job: Job, { event, forward, secret }: { event: WebhookEvent; forward: string; secret: string }): Promise<string> {
   const body = webhookBody(event, job.id);
   const id = `evt_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
   const headers = webhookHeaders({ id, at: new Date(), body, secrets: [secret], serviceSecret: secret });
-  const answer = await fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(receiverTimeoutMs) })
+  return fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(receiverTimeoutMs) })
     .then(({ status }) => String(status))
     .catch(() => 'no answer');
-  say(`${event}  ${job.id}  ${answer}`);
 }

@@ -5,10 +5,10 @@
 import type { Config } from '../app/config.ts';
 import { unknownVariables } from '../app/unknown-variables.ts';
 import { createDemoAccount, welcome, welcomeBack } from '../demo/demo-account.ts';
-import { runSampleJob, sampleSeconds } from '../demo/sample-job.ts';
+import { runSampleJob } from '../demo/sample-job.ts';
 import { type SampleServer, serveSample } from '../demo/sample-server.ts';
 import { type Lifetime, type Roles, type Service, startService } from '../app/service.ts';
-import { sourceClip } from '../app/sample-clips.ts';
+import { demoClip } from '../app/sample-clips.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 import { say, terminal, warn } from './terminal.ts';
 
@@ -44,7 +44,7 @@ export async function startCommand(config: Config, roles: Roles, lifetime: Lifet
 }
 
 async function startSample(config: Config): Promise<SampleServer> {
-  const clip = await sourceClip(config.dataDir, sampleSeconds, 'demo');
+  const clip = await demoClip(config.dataDir);
   return serveSample(clip, { preferredPort: config.port && config.port + 1 });
 }
 

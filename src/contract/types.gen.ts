@@ -1358,6 +1358,22 @@ export type Limits = {
      * Bytes that the files of the account's uploads may have together, in the mode of the key.
      */
     upload_quota_bytes: number;
+    /**
+     * Live jobs and previews that the account can create per day. null if there is no limit.
+     */
+    jobs_per_day: number | null;
+    /**
+     * Videos of the account that are enhanced at a time; the others wait. null if there is no limit.
+     */
+    parallel_enhancements: number | null;
+    /**
+     * Calls of each class that one key can make per minute. All keys of the account together can make five times as many.
+     */
+    calls_per_minute: {
+        create: number;
+        read: number;
+        other: number;
+    };
 };
 
 /**
@@ -2325,6 +2341,53 @@ export type OperatorAccount = {
      * Number of active keys.
      */
     active_keys: number;
+    /**
+     * Set for this account; null where the service's setting applies.
+     */
+    quotas: OperatorQuotas;
+    /**
+     * The service's settings; null where there is no limit.
+     */
+    default_quotas: OperatorQuotas;
+};
+
+export type OperatorQuotas = {
+    /**
+     * Live jobs and previews per day.
+     */
+    jobs_per_day: number | null;
+    /**
+     * Videos that are enhanced at a time.
+     */
+    parallel_enhancements: number | null;
+    /**
+     * Bytes of all uploads together, in each mode.
+     */
+    upload_quota_bytes: number | null;
+    /**
+     * Calls of the class `create` per minute and key.
+     */
+    create_per_minute: number | null;
+    /**
+     * Calls of the class `read` per minute and key.
+     */
+    read_per_minute: number | null;
+    /**
+     * Calls of the class `other` per minute and key.
+     */
+    other_per_minute: number | null;
+};
+
+/**
+ * Quotas to change. null takes one away; omitted ones stay.
+ */
+export type OperatorQuotaChanges = {
+    jobs_per_day?: number | null;
+    parallel_enhancements?: number | null;
+    upload_quota_bytes?: number | null;
+    create_per_minute?: number | null;
+    read_per_minute?: number | null;
+    other_per_minute?: number | null;
 };
 
 export type OperatorAccountList = {
@@ -9083,6 +9146,78 @@ export type OperatorSetPlanResponses = {
 };
 
 export type OperatorSetPlanResponse = OperatorSetPlanResponses[keyof OperatorSetPlanResponses];
+
+export type OperatorSetQuotasData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorQuotaChanges;
+    path: {
+        /**
+         * Id of the account. An unknown id returns 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/quotas';
+};
+
+export type OperatorSetQuotasErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorSetQuotasError = OperatorSetQuotasErrors[keyof OperatorSetQuotasErrors];
+
+export type OperatorSetQuotasResponses = {
+    /**
+     * The account.
+     */
+    200: OperatorAccount;
+};
+
+export type OperatorSetQuotasResponse = OperatorSetQuotasResponses[keyof OperatorSetQuotasResponses];
 
 export type OperatorCloseAccountData = {
     /**

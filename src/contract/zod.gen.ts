@@ -744,7 +744,14 @@ export const zLimits = z.object({
     resolutions: z.array(zResolution),
     link_validity_seconds: z.int().gte(1),
     models: z.array(z.string()),
-    upload_quota_bytes: z.int().gte(1)
+    upload_quota_bytes: z.int().gte(1),
+    jobs_per_day: z.int().gte(1).nullable(),
+    parallel_enhancements: z.int().gte(1).nullable(),
+    calls_per_minute: z.object({
+        create: z.int().gte(1),
+        read: z.int().gte(1),
+        other: z.int().gte(1)
+    })
 });
 
 /**
@@ -1361,6 +1368,27 @@ export const zAuditExport = z.object({
     jwks: zJwks
 });
 
+export const zOperatorQuotas = z.object({
+    jobs_per_day: z.int().gte(1).nullable(),
+    parallel_enhancements: z.int().gte(1).nullable(),
+    upload_quota_bytes: z.int().gte(1).nullable(),
+    create_per_minute: z.int().gte(1).nullable(),
+    read_per_minute: z.int().gte(1).nullable(),
+    other_per_minute: z.int().gte(1).nullable()
+});
+
+/**
+ * Quotas to change. null takes one away; omitted ones stay.
+ */
+export const zOperatorQuotaChanges = z.strictObject({
+    jobs_per_day: z.int().gte(1).lte(1000000).nullish(),
+    parallel_enhancements: z.int().gte(1).lte(10000).nullish(),
+    upload_quota_bytes: z.int().gte(1).lte(1000000000000000).nullish(),
+    create_per_minute: z.int().gte(1).lte(1000000).nullish(),
+    read_per_minute: z.int().gte(1).lte(1000000).nullish(),
+    other_per_minute: z.int().gte(1).lte(1000000).nullish()
+});
+
 export const zOperatorDecision = z.strictObject({
     decision: z.enum(['approved', 'rejected'])
 });
@@ -1424,7 +1452,9 @@ export const zOperatorAccount = z.object({
     created_at: zTimestamp,
     emails: z.array(z.string()),
     people: z.array(zOperatorPerson),
-    active_keys: z.int().gte(0)
+    active_keys: z.int().gte(0),
+    quotas: zOperatorQuotas,
+    default_quotas: zOperatorQuotas
 });
 
 export const zOperatorAccountList = z.object({
@@ -2214,6 +2244,15 @@ export const zOperatorWithdrawPath = z.object({
 export const zOperatorSetPlanBody = zOperatorPlan;
 
 export const zOperatorSetPlanPath = z.object({
+    id: zAccountId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorSetQuotasBody = zOperatorQuotaChanges;
+
+export const zOperatorSetQuotasPath = z.object({
     id: zAccountId
 });
 

@@ -1,9 +1,6 @@
 /** The job of the first start: the sample video, sent through the API as a customer would. */
 import { SingleBar } from 'cli-progress';
 
-/** length of the sample video */
-export const sampleSeconds = 4;
-
 interface JobView {
   id: string;
   status: string;

@@ -4,7 +4,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { priceInCredits } from '../domain/pricing.ts';
-import type { Account, Idempotency, Principal } from '../store/types.ts';
+import type { CreateJob, Idempotency, Principal } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
 import {
@@ -50,8 +50,7 @@ export async function createJob(
   const { durationSeconds } = measured;
   assertWithinMaxCredits(priceInCredits({ durationSeconds, resolution: body.resolution, tier: tierOf(body) }), body.max_credits);
   if (principal.mode === 'test') assertTestBalance(video);
-  await limitUnapprovedAccount(deps, principal.account);
-  return store.jobs.create({
+  return createWithinQuota(deps, principal, {
     ...requestedJob(principal, body),
     videoUrl: video.url?.href ?? null,
     upload: video.upload,
@@ -65,15 +64,48 @@ export async function createJob(
 
 const dayS = 86_400;
 
-/** Anyone who signs up can use test mode, so an account that is not approved has a daily limit. */
-export async function limitUnapprovedAccount({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
-  if (approvalStatus === 'approved') return;
-  const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
-  const quota = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
-  if (quota.allowed) return;
-  const retryAfterS = Math.max(1, Math.ceil(quota.retryAfterS));
-  const message = `An account that is not approved can create ${limit} test jobs and previews per day. Retry after ${retryAfterS} s, or ask the operator for approval.`;
-  throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
+interface DailyQuota {
+  rateClass: 'pending' | 'daily';
+  limit: number;
+  /** the refusal, up to the time of the retry */
+  refusal: string;
+  /** what else one can do */
+  advice: string;
+}
+
+/** Anyone who signs up can use test mode, so an account that is not approved has a limit. Live jobs have the account's own, if any. */
+function dailyQuotaOf({ options }: HttpDeps, { account, mode }: Principal): DailyQuota | null {
+  if (account.approvalStatus !== 'approved') {
+    const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
+    const refusal = `An account that is not approved can create ${limit} test jobs and previews per day.`;
+    return { rateClass: 'pending', limit, refusal, advice: ', or ask the operator for approval' };
+  }
+  const limit = account.quotas.jobs_per_day;
+  if (limit === undefined || mode === 'test') return null;
+  return { rateClass: 'daily', limit, refusal: `This account can create ${limit} jobs and previews per day.`, advice: '' };
+}
+
+/** Creates a job or preview as part of the account's daily quota. One that was not created uses up nothing. Throws ReelmendError `rate_limit_exceeded`. */
+export async function createWithinQuota(deps: HttpDeps, principal: Principal, input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }> {
+  const { store } = deps;
+  const quota = dailyQuotaOf(deps, principal);
+  if (quota === null) return store.jobs.create(input);
+  const { rateClass, limit, refusal, advice } = quota;
+  const policy = { limit, windowS: dayS };
+  const taken = await store.rateLimits.take(principal.account.id, rateClass, policy);
+  if (!taken.allowed) {
+    const retryAfterS = Math.max(1, Math.ceil(taken.retryAfterS));
+    throw new ReelmendError('rate_limit_exceeded', `${refusal} Retry after ${retryAfterS} s${advice}.`, { retryAfterS });
+  }
+  const giveBack = () => store.rateLimits.giveBack(principal.account.id, rateClass, policy);
+  try {
+    const created = await store.jobs.create(input);
+    if (created.replayed) await giveBack();
+    return created;
+  } catch (error) {
+    await giveBack();
+    throw error;
+  }
 }
 
 export function idempotencyOf(key: string | undefined, body: JobInput | PreviewInput): Idempotency | null {

@@ -3,7 +3,7 @@ import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
 import { actorOf } from './actor.ts';
-import { type CreationRequest, idempotencyOf, limitUnapprovedAccount } from './create-job.ts';
+import { type CreationRequest, createWithinQuota, idempotencyOf } from './create-job.ts';
 import type { HttpDeps } from './deps.ts';
 import {
   assertModelInstalled,
@@ -43,8 +43,7 @@ export async function createPreview(
   const credits = previewCredits({ durationS, settings, tier });
   assertWithinMaxCredits(credits, body.max_credits, 'preview');
   if (mode === 'test') assertTestBalance(video);
-  await limitUnapprovedAccount(deps, account);
-  const { job, replayed } = await store.jobs.create({
+  const { job, replayed } = await createWithinQuota(deps, principal, {
     account: { id: account.id, retentionDays: account.retentionDays },
     ...{ mode, tier, source, idempotency },
     resolution: settings.some(({ resolution }) => resolution === '4k') ? '4k' : '1080p',

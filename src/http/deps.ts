@@ -134,6 +134,8 @@ export interface HttpOptions {
   rateLimits?: Partial<Record<RateClass, number>>;
   /** bytes that the uploads of an approved account may have together, in each mode; default 20,000,000,000 */
   uploadQuotaBytes?: number;
+  /** enhancements of an account at a time, for customers to read; 0 or absent: no limit */
+  enhancementsPerAccount?: number;
   /** duration of a test job for quotes, ms; default 2000 */
   testModeDelayMs?: number;
   /** seconds of processing per second of video, for quotes of installations without finished jobs */

@@ -3,12 +3,14 @@ import type { Account as AccountBody, Job, JobError, Limits, Model, Pricing } fr
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
 import type { ModelDescription } from '../domain/models.ts';
+import type { EffectiveQuotas } from '../domain/quotas.ts';
 import { priceTable } from '../domain/pricing.ts';
 import { sandboxCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
 import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { jobDocUrl } from './doc-url.ts';
+import { callsPerMinute } from './middleware/rate-limit.ts';
 
 /** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
 export const rounded = (value: number) => Math.round(value * 1000) / 1000;
@@ -76,13 +78,27 @@ export function serializeModel({ name, title, description, scales, relativeCost,
 export const limitsOf = ({ options }: Pick<HttpDeps, 'options'>): VideoLimits => options?.limits ?? defaultVideoLimits;
 
 /** Bytes that the uploads of an account may have together, in each mode. */
-export function uploadQuotaOf({ options }: Pick<HttpDeps, 'options'>, { approvalStatus }: Pick<Account, 'approvalStatus'>): number {
-  const quota = options?.uploadQuotaBytes ?? defaultUploadQuotaBytes;
+export function uploadQuotaOf({ options }: Pick<HttpDeps, 'options'>, { approvalStatus, quotas }: Pick<Account, 'approvalStatus' | 'quotas'>): number {
+  const quota = quotas.upload_quota_bytes ?? options?.uploadQuotaBytes ?? defaultUploadQuotaBytes;
   return approvalStatus === 'approved' ? quota : Math.min(quota, pendingUploadQuotaBytes);
 }
 
-export function serializeLimits(deps: Pick<HttpDeps, 'options'>, account: Pick<Account, 'approvalStatus'>): Limits {
+/** The quotas that hold for an account; without its own, those of the service. */
+export function effectiveQuotas(deps: Pick<HttpDeps, 'options'>, { quotas }: Pick<Account, 'quotas'>): EffectiveQuotas {
+  const { rateLimits, uploadQuotaBytes = defaultUploadQuotaBytes, enhancementsPerAccount = 0 } = deps.options ?? {};
+  return {
+    jobs_per_day: quotas.jobs_per_day ?? null,
+    parallel_enhancements: quotas.parallel_enhancements ?? (enhancementsPerAccount || null),
+    upload_quota_bytes: quotas.upload_quota_bytes ?? uploadQuotaBytes,
+    create_per_minute: callsPerMinute('create', quotas, rateLimits),
+    read_per_minute: callsPerMinute('read', quotas, rateLimits),
+    other_per_minute: callsPerMinute('other', quotas, rateLimits),
+  };
+}
+
+export function serializeLimits(deps: Pick<HttpDeps, 'options'>, account: Pick<Account, 'approvalStatus' | 'quotas'>): Limits {
   const limits = limitsOf(deps);
+  const quotas = effectiveQuotas(deps, account);
   return {
     max_duration_seconds: limits.durationS,
     max_file_size_bytes: limits.bytes,
@@ -90,6 +106,9 @@ export function serializeLimits(deps: Pick<HttpDeps, 'options'>, account: Pick<A
     link_validity_seconds: linkValidityS(limits),
     models: modelsOf(deps),
     upload_quota_bytes: uploadQuotaOf(deps, account),
+    jobs_per_day: quotas.jobs_per_day,
+    parallel_enhancements: quotas.parallel_enhancements,
+    calls_per_minute: { create: quotas.create_per_minute!, read: quotas.read_per_minute!, other: quotas.other_per_minute! },
   };
 }
 

@@ -7,7 +7,7 @@ import type { AccountLoad } from '../store/index.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface ShareOptions {
-  /** rows of one account that may run at a time; 0: no limit */
+  /** rows of one account that may run at a time, unless it has a quota of its own; 0: no limit */
   perAccount: number;
   /** the account that this worker served last */
   lastServed: string | undefined;
@@ -18,7 +18,10 @@ export interface ShareOptions {
  * Where only the account served last would be left beside others with as few, it has to wait, too: with one worker the accounts take turns.
  */
 export function accountsToSkip(loads: readonly AccountLoad[], { perAccount, lastServed }: ShareOptions): string[] {
-  const isFull = ({ running }: AccountLoad) => perAccount > 0 && running >= perAccount;
+  const isFull = ({ running, quota }: AccountLoad) => {
+    const most = quota ?? perAccount;
+    return most > 0 && running >= most;
+  };
   const waiting = loads.filter((load) => load.waiting > 0 && !isFull(load));
   const fewest = Math.min(...waiting.map(({ running }) => running));
   const first = waiting.filter(({ running }) => running === fewest);
@@ -50,7 +53,7 @@ export class FairShare {
   async skipped(tasks: readonly string[]): Promise<string[]> {
     const { store, config } = this.#worker;
     const perAccount = config.enhancementsPerAccount ?? 0;
-    if (this.#isIdle && perAccount === 0) return [];
+    if (this.#isIdle && perAccount === 0 && !(await store.workers.anyParallelQuota())) return [];
     const loads = await store.workers.enhancementLoad(tasks);
     return accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
   }

@@ -1348,6 +1348,22 @@ export type Limits = {
      * Bytes that the files of the account's uploads may have together, in the mode of the key.
      */
     upload_quota_bytes: number;
+    /**
+     * Live jobs and previews that the account can create per day. null if there is no limit.
+     */
+    jobs_per_day: number | null;
+    /**
+     * Videos of the account that are enhanced at a time; the others wait. null if there is no limit.
+     */
+    parallel_enhancements: number | null;
+    /**
+     * Calls of each class that one key can make per minute. All keys of the account together can make five times as many.
+     */
+    calls_per_minute: {
+        create: number;
+        read: number;
+        other: number;
+    };
 };
 
 export type KeyId = string;

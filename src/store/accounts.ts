@@ -3,6 +3,7 @@ import { and, asc, eq, getTableColumns, inArray, isNull, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
+import { changedQuotas, type QuotaChanges, sameQuotas } from '../domain/quotas.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
@@ -58,6 +59,9 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
 
     /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed account. */
     setPlan: (accountId: string, plan: string, actor: Operator = {}) => setPlan(db, accountId, plan, actor),
+
+    /** Changes the named quotas; null takes one away. Throws RangeError. null for an unknown or closed account. */
+    setQuotas: (accountId: string, changes: QuotaChanges, actor: Operator = {}) => setQuotas(db, accountId, changes, actor),
 
     /**
      * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. The jobs are
@@ -193,6 +197,18 @@ async function setPlan(db: Db, accountId: string, plan: string, actor: Operator)
     if (!before || before.plan === plan) return before;
     const [row] = await tx.update(accounts).set({ plan }).where(eq(accounts.id, accountId)).returning();
     await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan, ...actor } });
+    return row!;
+  });
+}
+
+async function setQuotas(db: Db, accountId: string, changes: QuotaChanges, actor: Operator): Promise<Account | null> {
+  return transact(db, async (tx) => {
+    const before = await lockOpenAccount(tx, accountId);
+    if (!before) return null;
+    const quotas = changedQuotas(before.quotas, changes);
+    if (sameQuotas(quotas, before.quotas)) return before;
+    const [row] = await tx.update(accounts).set({ quotas }).where(eq(accounts.id, accountId)).returning();
+    await appendEvent(tx, { accountId, kind: 'account.quotas_changed', data: { quotas, before: before.quotas, ...actor } });
     return row!;
   });
 }

@@ -54,7 +54,7 @@ const useNoteS = 60;
 const principalQuery = `SELECT k.id AS "keyId", k.mode, k.tier, k.name AS "keyName", k.access, k.last_used_at AS "lastUsedAt",
   coalesce(k.last_used_at < now() - make_interval(secs => ${useNoteS}), true) AS stale,
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
-  a.retention_days AS "retentionDays", a.created_at AS "createdAt"
+  a.retention_days AS "retentionDays", a.created_at AS "createdAt", a.quotas
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 

@@ -137,18 +137,21 @@ export interface AccountLoad {
   running: number;
   /** due rows of the given tasks */
   waiting: number;
+  /** rows that may run at a time, set for this account; null: as for all */
+  quota: number | null;
 }
 
 /** What the accounts have in the slots for enhancements, and what waits of the given tasks. */
 export async function enhancementLoad(on: Executor, tasks: readonly string[]): Promise<AccountLoad[]> {
-  const rows = await on.execute<{ account: string; running: string; waiting: string }>(sql`
-    SELECT flag AS account, count(*) FILTER (WHERE q.locked_at IS NOT NULL) AS running,
-      count(*) FILTER (WHERE q.locked_at IS NULL AND q.task_identifier IN ${[...tasks]}) AS waiting
-    FROM graphile_worker.jobs q, jsonb_object_keys(q.flags) flag
-    WHERE q.task_identifier IN ${[...enhancementTasks]}
-      AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
-    GROUP BY flag`);
-  return rows.map(({ account, running, waiting }) => ({ account, running: Number(running), waiting: Number(waiting) }));
+  const rows = await on.execute<{ account: string; running: string; waiting: string; quota: number | null }>(sql`
+    SELECT load.*, (a.quotas ->> 'parallel_enhancements')::int AS quota FROM (
+      SELECT flag AS account, count(*) FILTER (WHERE q.locked_at IS NOT NULL) AS running,
+        count(*) FILTER (WHERE q.locked_at IS NULL AND q.task_identifier IN ${[...tasks]}) AS waiting
+      FROM graphile_worker.jobs q, jsonb_object_keys(q.flags) flag
+      WHERE q.task_identifier IN ${[...enhancementTasks]}
+        AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
+      GROUP BY flag) load LEFT JOIN accounts a ON a.id = load.account`);
+  return rows.map(({ account, running, waiting, quota }) => ({ account, running: Number(running), waiting: Number(waiting), quota }));
 }
 
 /** Removes the waiting rows of a job's segments. */

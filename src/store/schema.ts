@@ -29,6 +29,7 @@ import type {
 } from '../domain/job.ts';
 import type { Role } from '../domain/roles.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
+import type { Quotas } from '../domain/quotas.ts';
 import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -47,6 +48,7 @@ export const accounts = pgTable('accounts', {
   retentionDays: integer('retention_days').notNull().default(30),
   createdAt: timestamptz('created_at').notNull().defaultNow(),
   closedAt: timestamptz('closed_at'),
+  quotas: jsonb('quotas').$type<Quotas>().notNull().default({}),
 });
 
 export const apiKeys = pgTable('api_keys', {
@@ -348,6 +350,7 @@ export type EventKind =
   | 'account.approved'
   | 'account.rejected'
   | 'account.plan_changed'
+  | 'account.quotas_changed'
   | 'account.closed'
   | 'retention.changed'
   | 'credits.granted'

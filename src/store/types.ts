@@ -4,6 +4,7 @@ import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
+import type { Quotas } from '../domain/quotas.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -19,6 +20,8 @@ export interface Account {
   credits: number;
   retentionDays: number;
   createdAt: Date;
+  /** set by an operator, in place of the service's limits */
+  quotas: Quotas;
 }
 
 /** As operators see one: a closed account is still in the books. */
@@ -168,9 +171,9 @@ export interface AccountStore {
 
 /**
  * Classes of calls, each with a limit per key. `auth`: signing up and in at the console, per IP address. `pending`: jobs
- * per day of an account that is not approved.
+ * per day of an account that is not approved. `daily`: live jobs per day of an account with that quota.
  */
-export type RateClass = 'create' | 'read' | 'other' | 'auth' | 'pending';
+export type RateClass = 'create' | 'read' | 'other' | 'auth' | 'pending' | 'daily';
 
 export interface RateVerdict {
   allowed: boolean;

@@ -68,7 +68,7 @@ const identityQuery = `SELECT s.id AS "sessionId", s.expires_at AS "expiresAt",
   s.last_seen_at < now() - make_interval(secs => ${seenNoteS}) AS stale,
   u.id AS "userId", u.email, u.role, u.operator, u.created_at AS "userCreatedAt",
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
-  a.retention_days AS "retentionDays", a.created_at AS "createdAt"
+  a.retention_days AS "retentionDays", a.created_at AS "createdAt", a.quotas
   FROM console_sessions s JOIN console_users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
   WHERE s.token_hash = $1 AND s.expires_at > now()
     AND s.last_seen_at > now() - make_interval(hours => ${sessionIdleHours})`;

@@ -71,6 +71,12 @@ export function workerQueries(db: Db) {
     /** What the accounts have in the slots for enhancements, and what waits of these tasks. */
     enhancementLoad: (tasks: readonly string[]): Promise<AccountLoad[]> => enhancementLoad(db, tasks),
 
+    /** Whether any account has a limit of its own for enhancements at a time. */
+    async anyParallelQuota(): Promise<boolean> {
+      const [row] = await db.execute<{ any: boolean }>(sql`SELECT EXISTS (SELECT FROM accounts WHERE quotas ? 'parallel_enhancements') AS any`);
+      return row!.any;
+    },
+
     /** Those of the workers that are alive. */
     async alive(ids: string[]): Promise<Set<string>> {
       if (ids.length === 0) return new Set();

@@ -40,6 +40,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   operatorGrant: { credits: 1 },
   operatorWithdraw: { credits: 1 },
   operatorSetPlan: { plan: 'studio' },
+  operatorSetQuotas: { jobs_per_day: 500 },
   operatorCloseAccount: { name: 'Nobody' },
 };
 const all = operations.filter(({ path }) => path.startsWith('/console/'));

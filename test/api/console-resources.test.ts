@@ -443,6 +443,25 @@ describe('operator pages', () => {
     expect((await errorOf(bad)).param).toBe('/plan');
   });
 
+  it('quotas are set and taken away, with who did it; what the service sets is shown beside them', async () => {
+    const person = await world.person();
+    const path = accountPath(person.accountId, 'quotas');
+    const set = await operator.browser.post<OperatorAccount>(path, { jobs_per_day: 5, upload_quota_bytes: 1000 });
+    expect(set.quotas).toEqual({
+      ...{ jobs_per_day: 5, parallel_enhancements: null, upload_quota_bytes: 1000 },
+      ...{ create_per_minute: null, read_per_minute: null, other_per_minute: null },
+    });
+    expect(set.default_quotas).toMatchObject({ jobs_per_day: null, create_per_minute: 120 });
+    expect(await lastEvent(person.accountId)).toMatchObject({
+      kind: 'account.quotas_changed',
+      data: { quotas: { jobs_per_day: 5, upload_quota_bytes: 1000 }, before: {}, operator_id: operator.userId },
+    });
+    const without = await operator.browser.post<OperatorAccount>(path, { jobs_per_day: null });
+    expect(without.quotas).toMatchObject({ jobs_per_day: null, upload_quota_bytes: 1000 });
+    const bad = await operator.browser.request(path, { method: 'POST', json: { parallel_enhancements: 0 } });
+    expect((await errorOf(bad)).param).toBe('/parallel_enhancements');
+  });
+
   it('an account is closed by its name alone, with its people, keys and open links; its jobs are deleted next', async () => {
     const person = await world.person({ credits: 500 });
     const job = await liveJob(world, person.accountId, {});

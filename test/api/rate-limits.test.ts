@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { makeApi } from '../helpers/http.ts';
+import { errorOf, makeApi } from '../helpers/http.ts';
 
 describe('rate limits', () => {
   it('are configurable by class', async () => {
@@ -15,6 +15,42 @@ describe('rate limits', () => {
       ].map(async (response) => (await response).headers.get('RateLimit-Policy')),
     );
     expect(policies).toEqual(['"create";q=5;w=60', '"read";q=600;w=60', '"other";q=7;w=60', '"other";q=7;w=60']);
+  });
+
+  it('of an account stand above those of the service, and the account says so', async () => {
+    const api = makeApi({ account: { quotas: { create_per_minute: 9, upload_quota_bytes: 5000 } }, options: { rateLimits: { create: 5, read: 70 } } });
+    const created = await api.request('/v1/jobs', { method: 'POST', json: {} });
+    expect(created.headers.get('RateLimit-Policy')).toBe('"create";q=9;w=60');
+    const read = await api.request('/v1/account');
+    expect(read.headers.get('RateLimit-Policy')).toBe('"read";q=70;w=60');
+    expect(api.store.taken.map(({ account }) => account?.limit)).toEqual([45, 350]);
+    const { limits } = (await read.json()) as { limits: object };
+    expect(limits).toMatchObject({
+      ...{ upload_quota_bytes: 5000, jobs_per_day: null, parallel_enhancements: null },
+      calls_per_minute: { create: 9, read: 70, other: 240 },
+    });
+  });
+
+  it('of live jobs per day count what is created, and nothing else', async () => {
+    const api = makeApi({ account: { quotas: { jobs_per_day: 2 } } });
+    const create = (json: object, key = api.keys.live, headers = {}) => api.request('/v1/jobs', { method: 'POST', json: { video_url: 'https://media.example.com/a.mp4', resolution: '1080p', ...json }, key, headers });
+    const preview = { video_url: 'https://media.example.com/a.mp4', settings: [{ resolution: '1080p' }] };
+    const once = { 'Idempotency-Key': 'once' };
+    const statuses = [await create({ max_credits: 1 }), await create({}, api.keys.test), await create({}, api.keys.live, once), await create({}, api.keys.live, once)];
+    expect(statuses.map(({ status }) => status)).toEqual([402, 201, 201, 201]);
+    expect((await api.request('/v1/previews', { method: 'POST', json: preview })).status).toBe(201);
+    const refused = await create({});
+    expect([refused.status, (await errorOf(refused)).message]).toEqual([429, expect.stringMatching(/^This account can create 2 jobs and previews per day\. Retry after \d+ s\.$/)]);
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(40_000);
+    expect((await create({}, api.keys.test)).status).toBe(201);
+  });
+
+  it('of live jobs per day are given back when the job cannot be paid', async () => {
+    const api = makeApi({ account: { quotas: { jobs_per_day: 1 }, credits: 0 } });
+    const json = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
+    const statuses = [];
+    for (let call = 0; call < 3; call++) statuses.push((await api.request('/v1/jobs', { method: 'POST', json })).status);
+    expect(statuses).toEqual([402, 402, 402]);
   });
 
   it('are per key', async () => {

@@ -158,7 +158,7 @@ describe('a live job of the Secure tier', () => {
     await page.goto(`${world.url}/enhance`);
     await page.getByLabel('Secure tier').check();
     await page.getByText('$0.24').waitFor();
-    expect(await page.getByText('480 × 270, h264').isVisible()).toBe(true);
+    expect(await page.getByText('384 × 216, h264').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Enhance', exact: true }).click();
     await page.waitForURL(/\/jobs\/job_/);
   });
@@ -170,8 +170,9 @@ describe('a live job of the Secure tier', () => {
     // What was applied stands with its reason.
     await page.getByText(/^the picture is enlarged [\d.]+ times/).first().waitFor();
     await page.getByText('MP4 or MOV').waitFor();
-    // Faces were planned, and there are none.
-    await page.getByText('no face found').waitFor();
+    // The bundled clip shows a face.
+    await page.getByText(/where a face is found$/).waitFor();
+    expect(await page.getByText('no face found').count()).toBe(0);
     expect(customer.complaints).toEqual([]);
   });
 
@@ -299,6 +300,9 @@ describe('a file from this computer', () => {
     await page.getByRole('region', { name: 'Player' }).waitFor();
     await page.waitForFunction(() => document.querySelector('video')!.readyState >= 2);
     await page.getByText(/H\.264 in MP4, CRF 20$/).waitFor();
+    await page.getByText('Uploaded file').waitFor();
+    // Faces were planned, and there are none.
+    await page.getByText('no face found').waitFor();
     await page.getByRole('img', { name: /^Poster, / }).scrollIntoViewIfNeeded();
     await page.waitForFunction(() => {
       const pictures = [...document.querySelectorAll<HTMLImageElement>('.pictures img')];

@@ -193,7 +193,7 @@ describe('an invitation', () => {
 });
 
 describe('an operator', () => {
-  it('withdraws credits, sets a plan, and closes an account by its name', async () => {
+  it('withdraws credits, sets a plan and quotas, and closes an account by its name', async () => {
     const { page, complaints } = desk;
     const open = async (item: string) => {
       await page.goto(`${world.url}/operator/accounts`);
@@ -216,6 +216,16 @@ describe('an operator', () => {
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('has the plan studio').first().waitFor();
+    await open('Set quotas');
+    await page.getByLabel('Live jobs and previews per day').fill('500');
+    await page.getByLabel('Uploads together, GB').fill('2.5');
+    expect(await axeViolations(page)).toEqual([]);
+    await screenshot(page, 'operator-quotas');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The quotas of Analytical Engines are saved.').first().waitFor();
+    await open('Set quotas');
+    expect(await page.getByLabel('Uploads together, GB').inputValue()).toBe('2.5');
+    await page.keyboard.press('Escape');
     await open('Close');
     await page.getByRole('textbox', { name: 'Name of the account' }).fill('Analytical');
     await page.getByRole('button', { name: 'Close the account' }).click();

@@ -83,6 +83,6 @@ it('lists what was made, shows it again, makes the video with another setting, a
   await page.getByRole('button', { name: 'Delete the preview' }).click();
   await page.getByText('No previews yet').waitFor();
   await page.goto(address);
-  await page.getByText('There is no such preview.').waitFor();
+  await page.getByText('There is no such preview').waitFor();
   expect(complaints).toEqual([]);
 });

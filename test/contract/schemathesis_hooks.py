@@ -256,6 +256,7 @@ REAL_IDS = {
     "operatorDecide": lambda: CONSOLE["account"],
     "operatorGrant": lambda: CONSOLE["account"],
     "operatorSetPlan": lambda: CONSOLE["account"],
+    "operatorSetQuotas": lambda: newcomer()["account"],
     "operatorCreatePasswordLink": lambda: newcomer()["user"],
     "operatorResetTwoFactor": lambda: new_two_factor()["user"],
     "consoleChangeRole": new_member,

@@ -50,6 +50,9 @@ describe('accounts and keys', () => {
     const id = await account();
     expect(await site.reelmend('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
     expect(await site.reelmend('accounts', 'set-plan', id, 'studio')).toMatchObject({ plan: 'studio' });
+    const quotas = (...args: string[]) => site.reelmend('accounts', 'set-quotas', id, ...args);
+    expect(await quotas('--jobs-per-day', '500', '--parallel-enhancements', '2')).toMatchObject({ quotas: { jobs_per_day: 500, parallel_enhancements: 2 } });
+    expect(await quotas('--jobs-per-day', 'default')).toMatchObject({ quotas: { parallel_enhancements: 2 } });
     const old = await site.reelmend<{ id: string; key: string }>('keys', 'create', id, '--tier', 'secure');
     const fresh = await site.reelmend<{ id: string; key: string }>('keys', 'rotate', old.id, '--overlap-days', '3');
     expect(fresh).toMatchObject({ mode: 'live', tier: 'secure', expiresAt: null, replaces: { id: old.id } });
@@ -69,6 +72,9 @@ describe('accounts and keys', () => {
       [['keys', 'rotate', fresh.id], 'is revoked or expired'],
       [['keys', 'rotate', 'key_00000000000000000000000000'], 'There is no key'],
       [['accounts', 'set-plan', id, 'a b'], 'Expected the name of a plan'],
+      [['accounts', 'set-quotas', id], 'Nothing to change'],
+      [['accounts', 'set-quotas', id, '--jobs-per-day', '0'], 'Expected a positive whole number'],
+      [['accounts', 'set-quotas', id, '--parallel-enhancements', '10001'], 'Expected a whole number from 1 to 10000'],
     ] as const) {
       const { status, stderr } = await attempt(site.env, [...args]);
       expect(status).toBe(1);

@@ -62,6 +62,7 @@ const writers: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>>
   withdrawal: async ({ account }) => () => store.accounts.withdraw(account.id, 5),
   approval: async ({ account }) => () => store.accounts.reject(account.id),
   'change of the plan': async ({ account }) => () => store.accounts.setPlan(account.id, 'studio'),
+  'change of the quotas': async ({ account }) => () => store.accounts.setQuotas(account.id, { jobs_per_day: 7 }),
   'closing of an account': async ({ account }) => () => store.accounts.close(account.id),
   'change of a webhook endpoint': async ({ account }) => {
     const { endpoint } = await makeEndpoint(account.id);

@@ -27,6 +27,7 @@ export function testAccount(overrides: Partial<Account> = {}): Account {
     name: 'Test',
     plan: 'pay-as-you-go',
     approvalStatus: 'approved',
+    quotas: {},
     credits: 10_000,
     retentionDays: 30,
     createdAt: new Date(),
@@ -241,9 +242,9 @@ export class ApiStore implements HttpStore {
 }
 
 async function insertAccount(sql: postgres.Sql, account: Account): Promise<void> {
-  const { id, name, plan, approvalStatus, credits, retentionDays } = account;
-  await sql`INSERT INTO accounts (id, name, plan, approval_status, retention_days)
-    VALUES (${id}, ${name}, ${plan}, ${approvalStatus}, ${retentionDays})`;
+  const { id, name, plan, approvalStatus, credits, retentionDays, quotas } = account;
+  await sql`INSERT INTO accounts (id, name, plan, approval_status, retention_days, quotas)
+    VALUES (${id}, ${name}, ${plan}, ${approvalStatus}, ${retentionDays}, ${sql.json(quotas)})`;
   if (credits > 0) await sql`SELECT post_transfer('grant', ${id}, NULL, ${credits}, '')`;
 }
 

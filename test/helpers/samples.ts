@@ -7,23 +7,26 @@ import { ffmpeg } from './ffmpeg.ts';
 
 const kept = fileURLToPath(new URL('../../build/test-clips/', import.meta.url));
 
+const bundled = fileURLToPath(new URL('../../src/app/samples/sample.mp4', import.meta.url));
+
+/** The bundled clip, or its beginning, with few frames. */
 function recipe(size: string, rate: number, seconds: number): string[] {
-  const inputs = [`testsrc2=size=${size}:rate=${rate}:duration=${seconds}`, `sine=frequency=330:duration=${seconds}`];
-  return [...inputs.flatMap((input) => ['-f', 'lavfi', '-i', input]), '-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-movflags', '+faststart'];
+  const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-c:a', 'copy', '-movflags', '+faststart'];
+  return ['-i', bundled, '-t', String(seconds), '-vf', `fps=${rate},scale=${size}`, ...codecs];
 }
 
 /** By the names that the service gives them. */
 const recipes = {
-  demo: { 'demo-4s.mp4': recipe('480x270', 2, 4) },
+  demo: { 'sample.mp4': recipe('384x216', 2, 4) },
   test: {
-    'test-2s.mp4': recipe('480x270', 5, 2),
-    'test-mode-1080p.mp4': recipe('1920x1080', 5, 2),
-    'test-mode-4k.mp4': recipe('3840x2160', 5, 2),
+    'test-source.mp4': recipe('384x216', 5, 2),
+    'test-result-1080p.mp4': recipe('1920x1080', 5, 2),
+    'test-result-4k.mp4': recipe('3840x2160', 5, 2),
   },
 } satisfies Record<string, Record<string, string[]>>;
 
 /**
- * Stands for what the service would make itself (src/app/sample-clips.ts): the clip of the demo, as long and as large but of
+ * Stands for what the service has of its own (src/app/sample-clips.ts): the clip of the demo, as long but of
  * few frames, so that it is soon enhanced, and the results of test mode, which the service would enhance from a clip. The
  * first start (test/service/first-start.test.ts) has the real ones, and the browser's journey the real one of the demo.
  */

@@ -92,7 +92,7 @@ const queued = (job: JobRecord) => world.sql<{ key: string; priority: number; ta
   SELECT key, priority, task_identifier AS task FROM graphile_worker.jobs WHERE key LIKE ${`segment:${job.id}:%`} ORDER BY priority, run_at`;
 
 describe('accountsToSkip', () => {
-  const load = (account: string, running: number, waiting: number): AccountLoad => ({ account, running, waiting });
+  const load = (account: string, running: number, waiting: number, quota: number | null = null): AccountLoad => ({ account, running, waiting, quota });
   it.each<[string, AccountLoad[], { perAccount?: number; lastServed?: string }, string[]]>([
     ['one account alone is served', [load('a', 9, 9)], { lastServed: 'a' }, []],
     ['the account with fewer slots is served', [load('a', 3, 9), load('b', 1, 1)], {}, ['a']],
@@ -101,6 +101,8 @@ describe('accountsToSkip', () => {
     ['with equally many elsewhere, none waits', [load('a', 1, 9), load('b', 1, 1)], { lastServed: 'c' }, []],
     ['an account at its limit waits, even alone', [load('a', 2, 9)], { perAccount: 2 }, ['a']],
     ['an account at its limit does not hold others back', [load('a', 2, 9), load('b', 5, 9)], { perAccount: 2, lastServed: 'b' }, ['a', 'b']],
+    ['an account has a quota of its own, below the limit of all', [load('a', 1, 9, 1), load('b', 1, 9)], { perAccount: 4 }, ['a']],
+    ['and one above it', [load('a', 4, 9, 6)], { perAccount: 4 }, []],
     ['below the limit the fewest are served', [load('a', 1, 9), load('b', 0, 9)], { perAccount: 2 }, ['a']],
   ])('%s', (_, loads, options, skipped) => {
     expect(accountsToSkip(loads, { perAccount: 0, lastServed: undefined, ...options })).toEqual(skipped);
@@ -293,6 +295,27 @@ it('an account has no more slots than the operator allows', async () => {
   await shop.worker({ config: { ...segmented, workerConcurrency: 1, enhancementsPerAccount: 1 } }).start();
   for (const job of jobs) await ended(job);
   expect(most).toBeLessThanOrEqual(2);
+});
+
+it('an account with a quota has no more slots than that, where the service has no limit', async () => {
+  const account = await rich();
+  await world.store.accounts.setQuotas(account.id, { parallel_enhancements: 1 });
+  expect(await world.store.workers.anyParallelQuota()).toBe(true);
+  const jobs = [await long(account), await long(account)];
+  for (const job of jobs) await planned(job);
+  let most = 0;
+  const { onEnhance } = shop.media;
+  shop.media.onEnhance = async (request) => {
+    most = Math.max(most, shop.media.running);
+    await pause(30);
+    return onEnhance(request);
+  };
+  await shop.worker({ config: { ...segmented, workerConcurrency: 4 } }).start();
+  for (const job of jobs) await ended(job);
+  // Slots that ask in the same moment may exceed it by one; without the quota all four are busy.
+  expect(most).toBeLessThanOrEqual(2);
+  await world.store.accounts.setQuotas(account.id, { parallel_enhancements: null });
+  expect(await world.store.workers.anyParallelQuota()).toBe(false);
 });
 
 describe('classes of devices', () => {

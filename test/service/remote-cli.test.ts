@@ -233,6 +233,14 @@ describe('reelmend listen', () => {
 
   it('wants a receiver that is one', async () => {
     expect((await reelmend('listen', '--forward', 'http://:x')).stderr).toContain('Expected a port such as 3000');
-    expect((await reelmend('listen')).stderr).toContain("required option '--forward <target>' not specified");
+  });
+
+  it('shows the events where there is no receiver', async () => {
+    let printed = '';
+    const listening = runCommand(['listen', '--events', '1'], { env: environment(), onStdout: (text) => (printed += text) });
+    await expect.poll(() => printed).toContain('Waiting for the events of new jobs.');
+    const done = await json<Job>('jobs', 'create', 'https://media.example.com/shown.mp4', '--wait', '--json');
+    const { status, stdout } = await listening;
+    expect([status, stdout.split('\n')[1]]).toEqual([0, `job.completed  ${done.id}`]);
   });
 });

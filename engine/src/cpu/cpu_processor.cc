@@ -30,7 +30,9 @@ class CpuProcessor : public device::Processor {
   bool restores_faces() const override { return true; }
   AVBufferRef* decoder_device() const override { return nullptr; }
   std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int) override {
-    return std::make_unique<CpuEncoder>(options);
+    media::VideoEncoderOptions with_cuts = options;
+    with_cuts.knows_cuts = true;  // PixelChain looks for them
+    return std::make_unique<CpuEncoder>(with_cuts);
   }
   std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& o) override {
     return std::make_unique<PixelChain>(o.plan, o.codec, o.threads, o.clocks, o.is_stopped, std::move(prepared_));

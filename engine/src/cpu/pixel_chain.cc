@@ -70,7 +70,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   if (plan_.orientation.transpose) std::swap(width, height);
   color.site = plan::OrientedSite(color.site, plan_.orientation);
   if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
-  if (looks_back_at_the_end() || plan_.strengths.denoise > 0) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
+  scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
@@ -200,7 +200,7 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   Prepare(frame);
   pixel::Image* image = &Import(frame);
   bool is_cut = false;
-  if (scenes_) Timed(device::Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
+  Timed(device::Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
   image = &Denoise(*image, is_cut);
   if (is_warm_up && !looks_back_at_the_end()) return false;
   Deband(*image);
@@ -214,8 +214,12 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   Slot& slot = slots_.back();
   slot.is_cut = is_cut;
   slot.number = FrameNumber(frame);
-  std::swap(slot.picture, *image);  // alike; the stage before fills what it gets in exchange
-  if (network_) Timed(device::Stage::kConvert, [&] { network_->Submit(slot.picture, pool_); });
+  // Alike; the stage before fills what it gets in exchange. That may be the picture before, which the network compares with
+  // this one now.
+  std::swap(slot.picture, *image);
+  if (!network_) return true;
+  Timed(device::Stage::kConvert, [&] { network_->Submit(slot.picture, pool_); });
+  if (network_->wants_tiles()) network_threads_.Watch([&] { network_->MakeTiles(); });
   return true;
 }
 
@@ -255,6 +259,7 @@ void PixelChain::Retrieve(AVFrame* out) {
     });
   }
   if (out == nullptr) return;
+  out->pict_type = is_cut ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;  // for the encoder
   const pixel::Image* image = &resized_;
   if (sharpener_) {
     Timed(device::Stage::kSharpen, [&] { sharpener_->Run(*image, sharpened_, plan_.strengths.sharpen, pool_); });

@@ -40,7 +40,7 @@ class PixelChain : public device::StageChain {
 
   /// See StageChain.
   bool Submit(const AVFrame& frame, bool is_warm_up) override;
-  /// See StageChain. `out` has data planes of the output's size.
+  /// See StageChain. `out` has data planes of the output's size. Its pict_type tells whether a scene begins.
   void Retrieve(AVFrame* out) override;
 
   /// Submit and Retrieve in one.
@@ -98,7 +98,7 @@ class PixelChain : public device::StageChain {
 
   std::unique_ptr<media::FrameImporter> importer_;
   std::unique_ptr<pixel::ToneMapper> tone_mapper_;  ///< only for HDR
-  std::unique_ptr<pixel::SceneDetector> scenes_;    ///< only where a stage looks back in time
+  std::unique_ptr<pixel::SceneDetector> scenes_;    ///< for the stages that look back in time, and for the encoder
   std::unique_ptr<pixel::TemporalDenoiser> temporal_;
   std::unique_ptr<pixel::Denoiser> denoiser_;
   std::unique_ptr<pixel::Debander> debander_;  ///< only for sources with blocks or bands

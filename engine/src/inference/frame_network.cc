@@ -1,6 +1,7 @@
 #include "inference/frame_network.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "reelmend/error.h"
@@ -25,8 +26,10 @@ FrameNetwork::FrameNetwork(Backend& backend, const ModelFile& file, const FrameN
   const int planes = InputPlanes(file.layout);
   const int requests = Requests(options.threads);
   const auto bytes = [&](int width, int height) { return requests * model->WorkingBytes({planes, height, width}); };
-  plan_ = PlanTiles(options.width, options.height, file.multiple, file.halo,
-                    [&](int width, int height) { return bytes(width, height) <= options.memory_bytes; });
+  const int side = SideOfPart(options.largest_part, file.multiple, file.halo);
+  plan_ = PlanTiles(options.width, options.height, file.multiple, file.halo, [&](int width, int height) {
+    return (options.largest_part == 0 || std::max(width, height) <= side) && bytes(width, height) <= options.memory_bytes;
+  });
   working_bytes_ = bytes(plan_.tile_width, plan_.tile_height);
   CompileOptions compile{{planes, plan_.tile_height, plan_.tile_width}, requests, options.threads, file.allow_bf16};
   // Where tiles are kept from; so a shuffle by a divisor of it is whole there.
@@ -70,19 +73,25 @@ void FrameNetwork::Retrieve(const UnpackOutput& unpack) {
   if (submitted_.empty()) throw Error(ErrorCode::kInternal, "No frame is in the network.");
   const PackInput pack = std::move(submitted_.front());
   submitted_.pop_front();
-  if (is_cut()) return RunTiles(pack, unpack);
+  if (is_cut()) {
+    std::vector<int> all(plan_.tiles.size());
+    std::iota(all.begin(), all.end(), 0);
+    return RunTiles(pack, unpack, all);
+  }
   const int request = oldest_request_;
   oldest_request_ = (oldest_request_ + 1) % network_->requests();
   Finish(unpack, plan_.tiles[0], request);
 }
 
-void FrameNetwork::RunTiles(const PackInput& pack, const UnpackOutput& unpack) {
-  const int count = static_cast<int>(plan_.tiles.size());
+void FrameNetwork::RunTiles(const PackInput& pack, const UnpackOutput& unpack, const std::vector<int>& which) {
+  if (!submitted_.empty()) throw Error(ErrorCode::kInternal, "A frame is in the network.");
+  const int count = static_cast<int>(which.size());
   const int requests = network_->requests();
+  const auto tile = [&](int i) -> const Tile& { return plan_.tiles[which[i]]; };
   for (int i = 0; i < count + requests; ++i) {
     if (is_stopped_ && is_stopped_()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
-    if (i >= requests) Finish(unpack, plan_.tiles[i - requests], (i - requests) % requests);
-    if (i < count) Start(pack, plan_.tiles[i], i % requests);
+    if (i >= requests) Finish(unpack, tile(i - requests), (i - requests) % requests);
+    if (i < count) Start(pack, tile(i), i % requests);
   }
 }
 

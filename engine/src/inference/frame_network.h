@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "reelmend/model.h"
 #include "inference/backend.h"
@@ -45,6 +46,7 @@ struct FrameNetworkOptions {
   std::int64_t memory_bytes = 768LL << 20;  ///< limit of all requests together, by estimate
   std::function<bool()> is_stopped;         ///< polled between tiles; optional
   bool takes_shuffled = false;              ///< whether the reader of the output supports OutputArea::shuffle
+  int largest_part = 0;                     ///< of a tile's kept sides, in input pixels; 0: as large as memory allows
 };
 
 /// Frames pass in order, up to depth() at once: Submit(frame n + 1) before Retrieve(frame n) lets the network work
@@ -75,12 +77,13 @@ class FrameNetwork {
   void Submit(PackInput pack);
   /// Waits for the oldest submitted frame and passes its output to `unpack`. Throws Error{kInternal, kCancelled}.
   void Retrieve(const UnpackOutput& unpack);
+  /// Some tiles of a frame, by their indices in tiles(), at once; no frame may be submitted. Throws like Retrieve.
+  void RunTiles(const PackInput& pack, const UnpackOutput& unpack, const std::vector<int>& which);
 
  private:
   bool is_cut() const { return plan_.tiles.size() > 1; }
   void Start(const PackInput& pack, const Tile& tile, int request);
   void Finish(const UnpackOutput& unpack, const Tile& tile, int request);
-  void RunTiles(const PackInput& pack, const UnpackOutput& unpack);
 
   TilePlan plan_;
   int scale_ = 1;

@@ -58,4 +58,9 @@ TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::fun
   return plan;
 }
 
+TilePlan PlanParts(int width, int height, int multiple, int halo, int largest_part) {
+  const int side = SideOfPart(largest_part, multiple, halo);
+  return PlanTiles(width, height, multiple, halo, [&](int across, int down) { return std::max(across, down) <= side; });
+}
+
 }  // namespace reelmend::inference

@@ -15,6 +15,8 @@ struct Tile {
   int keep_y = 0;
   int keep_width = 0;
   int keep_height = 0;
+
+  bool operator==(const Tile&) const = default;
 };
 
 /// Note [Tiles]
@@ -30,10 +32,17 @@ struct TilePlan {
   int tile_width = 0;
   int tile_height = 0;
   std::vector<Tile> tiles;
+
+  bool operator==(const TilePlan&) const = default;
 };
 
 /// Cuts as little as `fits(tile_width, tile_height)` allows. Throws Error{kLimitExceeded} when not even parts of
 /// 16 kept pixels fit.
 TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::function<bool(int, int)>& fits);
+
+/// Side of the largest tile whose kept part has about `largest_part` pixels a side.
+inline int SideOfPart(int largest_part, int multiple, int halo) { return largest_part + 2 * (halo + multiple); }
+/// Cuts into tiles of that size.
+TilePlan PlanParts(int width, int height, int multiple, int halo, int largest_part);
 
 }  // namespace reelmend::inference

@@ -27,6 +27,12 @@ constexpr int AlignUp(int value) { return (value + kAlign - 1) / kAlign * kAlign
 constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
                                                        "medium",    "slow",      "slower",   "veryslow", "placebo"};
 
+/// It has no macroblock tree. `ultrafast` looks for no cuts.
+constexpr std::string_view kPresetWithoutLookahead = "superfast";
+
+/// Share of the key interval within which no cut starts another group of pictures.
+constexpr std::int64_t kCutsInInterval = 10;
+
 /// NVENC's presets that take about the same place between fast and small.
 constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
                                                                     "p4", "p5", "p6", "p7", "p7"};
@@ -67,8 +73,10 @@ std::int64_t DecodeTimes::Next(std::int64_t frame_ticks) {
 
 VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
     : packet_(MakePacket()),
+      knows_cuts_(options.knows_cuts),
       key_interval_(av_rescale_q(kKeyIntervalSeconds, {1, 1}, options.time_base)),
       next_key_(std::numeric_limits<std::int64_t>::min()),
+      last_key_(std::numeric_limits<std::int64_t>::min()),
       frame_ticks_(std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(options.frame_rate), options.time_base))) {
   CheckQuality(options.quality);
   const bool is_nvenc = options.hw_frames != nullptr;
@@ -114,6 +122,7 @@ void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
   settings.Set("profile", "high");
   settings.Set("forced-idr", std::int64_t{1});
   if (options.is_reproducible) settings.Set("x264-params", "cpu-independent=1");
+  if (options.knows_cuts && options.quality.preset == kPresetWithoutLookahead) settings.Set("sc_threshold", std::int64_t{0});
   CheckAv(avcodec_open2(context_.get(), nullptr, settings.address()), ErrorCode::kInternal,
           "The encoder cannot be started");
   stride_[0] = AlignUp(options.width);
@@ -171,12 +180,18 @@ UniqueFrame VideoEncoder::TakeFrame() {
   return frame;
 }
 
+bool VideoEncoder::StartsGroup(std::int64_t pts, bool is_cut) const {
+  return pts >= next_key_ || (is_cut && pts - last_key_ >= key_interval_ / kCutsInInterval);
+}
+
 void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
                           const std::function<void(AVPacket&)>& on_packet) {
   frame.pts = pts;
+  const bool is_cut = knows_cuts_ && frame.pict_type == AV_PICTURE_TYPE_I;
   frame.pict_type = AV_PICTURE_TYPE_NONE;
-  if (pts >= next_key_) {
+  if (StartsGroup(pts, is_cut)) {
     frame.pict_type = AV_PICTURE_TYPE_I;
+    last_key_ = pts;
     const std::int64_t cell = pts >= 0 ? pts / key_interval_ : -1 - (-1 - pts) / key_interval_;
     next_key_ = (cell + 1) * key_interval_;
   }

@@ -29,6 +29,7 @@ struct VideoEncoderOptions {
   EncoderOptions quality;
   int threads = 1;
   bool is_reproducible = false;      ///< x264: the same bits on CPUs with other instruction sets; threads still matter
+  bool knows_cuts = false;           ///< x264: the frames' pict_type is I where a scene begins, Note [Scene cuts for x264]
   AVBufferRef* hw_frames = nullptr;  ///< frames context of NV12 on a GPU: h264_nvenc encodes; borrowed
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
@@ -56,6 +57,12 @@ class DecodeTimes {
   std::int64_t lead_ = 0;  ///< by which the first packets precede
 };
 
+/// Note [Scene cuts for x264]
+/// The stages look for scene cuts anyway (pixel/scene_detector.h), and better than x264's fastest presets do: those take
+/// each change of grain for a cut, and spend a key frame's bits on it. So a cut that the stages found becomes a key frame,
+/// unless one came shortly before, and `superfast` is told to look for none. Slower presets look ahead for the sake of their
+/// macroblock tree and keep their own search. Figures: engine/bench/results/encoder.md.
+///
 /// Encodes High profile 8-bit 4:2:0. A key frame (IDR) comes at least every two seconds of presentation time, on a
 /// fixed grid counted from time 0, so that neighbouring segments of a video use the same grid.
 class VideoEncoder {
@@ -85,6 +92,7 @@ class VideoEncoder {
     std::int64_t pts;
     std::int64_t duration;
   };
+  bool StartsGroup(std::int64_t pts, bool is_cut) const;
   bool is_on_gpu() const { return context_->hw_frames_ctx != nullptr; }
   ErrorCode FailureCode() const;
   void LimitBitrate(std::int64_t max_bitrate);
@@ -97,8 +105,10 @@ class VideoEncoder {
   UniqueBufferPool pool_;
   UniquePacket packet_;
   int stride_[3] = {};
+  bool knows_cuts_;
   std::int64_t key_interval_;
   std::int64_t next_key_;
+  std::int64_t last_key_;
   std::int64_t frame_ticks_;
   DecodeTimes decode_times_;
   std::deque<Timing> timings_;  ///< of frames whose packets have not come out; libav 5 does not carry durations

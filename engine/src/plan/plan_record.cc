@@ -16,7 +16,7 @@ namespace {
 
 /// Raise it when a change of the engine changes pictures, their encoding or this text: pieces of before and after must not be
 /// joined.
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 /// Bits of a number survive: hexadecimal for fractions.
 template <typename Number>

@@ -5,28 +5,48 @@
 namespace reelmend::plan {
 namespace {
 
+constexpr float kSurelyCompressed = 2.5F;  ///< what both the stream and the pictures tell of
+
+/// What the stream and the pictures tell of an encode, taken together; 0 where one of them tells of little.
+float AgreedCompression(const Damage& damage) {
+  if (std::min(damage.compression_error, damage.seen_compression_error) < kSurelyCompressed) return 0;
+  return (damage.compression_error + damage.seen_compression_error) / 2;
+}
+
+/// The resolution that is left of a compressed source; 1 where there was hardly an encode.
+float CompressedScale(const Damage& damage) {
+  return std::max(damage.compression_error, damage.seen_compression_error) < kSurelyCompressed ? 1 : damage.effective_scale;
+}
+
 /// One kind of damage: nothing before `from`, there `least`, `most` at `full` and beyond, linear between. `from` may be the
 /// larger one. Of rules that ask for the same, the first one names the cause.
 struct DamageRule {
   DamageKind kind;
-  float Damage::* measure;
+  float (*measure)(const Damage& damage);
   float from;
   float least;
   float full;
   float most;
 
   float StrengthOf(const Damage& damage) const {
-    const float way = (damage.*measure - from) / (full - from);
+    const float way = (measure(damage) - from) / (full - from);
     return way < 0 ? 0 : least + (most - least) * std::min(1.0F, way);
   }
 };
 
+template <float Damage::* kMember>
+float Value(const Damage& damage) {
+  return damage.*kMember;
+}
+
 constexpr DamageRule kRules[] = {
-    {DamageKind::kCompression, &Damage::compression_error, 3.5F, 0.6F, 7.0F, 0.7F},
-    {DamageKind::kCompression, &Damage::seen_compression_error, 4.9F, 0.6F, 7.0F, 0.7F},
-    {DamageKind::kBlur, &Damage::blur_sigma, 0.6F, 0.5F, 1.3F, 0.9F},
-    {DamageKind::kEnlargement, &Damage::true_scale, 0.8F, 0.5F, 0.55F, 0.9F},
-    {DamageKind::kBlur, &Damage::effective_scale, 0.65F, 0.55F, 0.5F, 0.9F},
+    {DamageKind::kCompression, Value<&Damage::compression_error>, 3.5F, 0.6F, 7.0F, 0.7F},
+    {DamageKind::kCompression, Value<&Damage::seen_compression_error>, 4.9F, 0.6F, 7.0F, 0.7F},
+    {DamageKind::kCompression, AgreedCompression, 3.4F, 0.6F, 7.0F, 0.7F},
+    {DamageKind::kBlur, Value<&Damage::blur_sigma>, 0.6F, 0.5F, 1.3F, 0.9F},
+    {DamageKind::kEnlargement, Value<&Damage::true_scale>, 0.8F, 0.5F, 0.55F, 0.9F},
+    {DamageKind::kBlur, Value<&Damage::effective_scale>, 0.65F, 0.55F, 0.5F, 0.9F},
+    {DamageKind::kBlur, CompressedScale, 0.8F, 0.5F, 0.65F, 0.6F},
 };
 
 /// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and too

@@ -53,8 +53,10 @@ struct RestorationChoice {
 /// - Clean and noisy sources stay with the faithful network: `detail` gains little there. `fast` is told the noise.
 /// - Compression: from an error of 4 on `detail` has more NEG than `fast`, at less PSNR, which stays above Lanczos-3's. What
 ///   is measured of a stream lies below the true error (2.1 at x264's CRF 23, MPEG-4's quantiser 6 3.9), so it begins at
-///   3.5. What pictures alone tell of an encode may be wrong by as much (drawn pictures), and begins at 4.9.
-/// - Blur and earlier enlargement are what `detail` is for: it begins where a little was lost, and half gets 0.9.
+///   3.5. What pictures alone tell of an encode may be wrong by as much (drawn pictures), and begins at 4.9. Where both tell
+///   of one, their mean begins at 3.4.
+/// - Blur and earlier enlargement are what `detail` is for: it begins where a little was lost, and half gets 0.9. A source that
+///   is compressed and a little soft gains twice as much NEG by it as by `fast`, and more PSNR-Y ("soft" above).
 /// - Below 0.5 `detail` restores no more than `fast` does, so there is no smaller strength than that.
 RestorationChoice ChooseRestoration(const Damage& damage);
 

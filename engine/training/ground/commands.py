@@ -20,6 +20,7 @@ from .network import grow, rescaled_strength
 from .photos import HERE, GroundError
 from .plans import GPU_STEPS, PLANS
 from .real import RealSource
+from .real import make_pages
 from .real import make_shard as make_real_shard
 from .real_scores import CLIP_SCORES, TOLD, clip_gains, compared, faithful_gain, gains, mean
 from .recipes import NETWORKS, RECIPES, recipe
@@ -282,7 +283,8 @@ def parser():
     c.add_argument('--split', choices=('training', 'validation'), default='training')
     c.add_argument('--shards', type=int, nargs='+', default=[0])
     c.add_argument('--clips', type=int, help='clips a photograph (default: 24, or 3 with real damage)')
-    c.add_argument('--kind', choices=('coloured', 'real'), default='coloured', help='real: shards of real damage')
+    c.add_argument('--kind', choices=('coloured', 'real', 'pages'), default='coloured',
+                   help='real: shards of real damage; pages: the same of printed pages, for training alone')
     c.add_argument('--workers', type=int, default=1)
     c.set_defaults(action=make_shards)
     g = commands.add_parser('on-gpu', help='training on a rented GPU machine: its data in pieces, the plan, the run, what comes back')
@@ -385,6 +387,8 @@ def make_shards(args):
     for seed in args.shards:
         if args.kind == 'real':
             make_real_shard(args.split, seed, args.clips or REAL_CLIPS, args.workers)
+        elif args.kind == 'pages':
+            make_pages(seed, args.clips or REAL_CLIPS, args.workers)
         else:
             make_shard(args.split, seed, args.clips or CLIPS, args.workers)
 

@@ -92,6 +92,50 @@ def picture(seed):
     return np.asarray(drawn.resize((SIDE, SIDE), Image.LANCZOS if rng.random() < 0.5 else Image.BOX))
 
 
+def _page_colours(rng):
+    """(paper, ink) in RGB, far enough apart to be read; a third are light on dark."""
+    light, dark = rng.uniform(150, 255, 3), rng.uniform(0, 90, 3)
+    light, dark = (v.mean() + (v - v.mean()) * rng.random() for v in (light, dark))
+    pair = [tuple(int(c) for c in v) for v in (light, dark)]
+    return pair if rng.random() < 0.67 else pair[::-1]
+
+
+def _words(rng, count):
+    letters = list(string.ascii_lowercase * 6 + string.ascii_uppercase + string.digits)
+    return ' '.join(''.join(rng.choice(letters, rng.integers(1, 10))) + str(rng.choice(list(' ' * 12 + '.,:;!?')))
+                    for _ in range(count)).replace('  ', ' ')
+
+
+def _type_line(rng, height, ink, paper, width):
+    """A line of letters of a height in pixels, wider or narrower, slanted or bold by chance: one font gives many faces."""
+    font = ImageFont.load_default(float(height))
+    line = Image.new('RGB', (2 * width, int(1.5 * height)), paper)
+    bold = int(rng.random() < 0.25) * max(1, round(height / 18))
+    ImageDraw.Draw(line).text((bold, 0), _words(rng, max(2, int(60 * FINER / height * 8))), ink, font, stroke_width=bold)
+    stretch = np.exp(rng.uniform(np.log(0.75), np.log(1.4)))
+    slant = rng.uniform(-0.25, 0.25) if rng.random() < 0.25 else 0.0
+    return line.transform((width, line.height), Image.AFFINE, (1 / stretch, slant, 0, 0, 1, 0), Image.BICUBIC, fillcolor=paper)
+
+
+def page(seed):
+    """A printed page, uint8 [SIDE, SIDE, 3], RGB; the same for a seed. Letters are 6 to 60 pixels high: down to what cannot
+    be read after the reduction to a source of half the size, where nothing may be invented."""
+    rng = np.random.default_rng([2027, seed])
+    paper, ink = _page_colours(rng)
+    side = FINER * SIDE
+    sheet = Image.new('RGB', (side, side), paper)
+    y, height = 0, FINER * np.exp(rng.uniform(np.log(6), np.log(40)))
+    while y < side:
+        if rng.random() < 0.3:
+            height = FINER * np.exp(rng.uniform(np.log(6), np.log(60)))
+        line = _type_line(rng, height, ink, paper, side)
+        sheet.paste(line, (int(rng.uniform(-0.1, 0.15) * side) if rng.random() < 0.3 else 0, y))
+        y += int(line.height * rng.uniform(0.85, 1.3))
+    if rng.random() < 0.3:
+        sheet = sheet.rotate(rng.uniform(-8, 8), Image.BICUBIC, fillcolor=paper)
+    return np.asarray(sheet.resize((SIDE, SIDE), Image.LANCZOS if rng.random() < 0.5 else Image.BOX))
+
+
 class DrawnStore:
     """Drawn pictures with their bicubic reduction, in limited range; like `photos.PlaneStore`, of scale 2."""
 

@@ -11,6 +11,7 @@ a list with a row for each: the plan (`damage.draw_plan`), and what came of it:
 Clean LR is the truth reduced as MATLAB's imresize does. Both have the plan's levels.
 """
 import json
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from .teacher import Taught
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
+PAGES = 240     # printed pages in a shard of pages
 ROOM = 2 * SIDE + 24
 DAMAGED = 8     # codes: see `RealSource`
 UNDAMAGED = 0.1  # of the pairs at any strength but 0
@@ -68,9 +70,21 @@ def make_clip(rng, picture, plan, kept=range(FRAMES)):
     return records
 
 
+@dataclass(frozen=True)
+class Page:
+    """A printed page among photographs (`drawn.page`)."""
+    number: int
+
+    @property
+    def name(self):
+        return f'page-{self.number}'
+
+
 def picture_of(source, size):
-    """RGB bytes of a photograph at a size, if it is large enough then; or of a drawn picture by its number (grey, tinted by
-    the number). None where it is too small."""
+    """RGB bytes of a photograph at a size, if it is large enough then; of a drawn picture by its number (grey, tinted by
+    the number); or of a `Page`. None where it is too small."""
+    if isinstance(source, Page):
+        return drawn.page(source.number)
     if not isinstance(source, int):
         picture = read_rgb(source, size)
         if min(picture.shape[:2]) < ROOM and size < 1:
@@ -121,6 +135,13 @@ def make_shard(split, seed, count=3, workers=1):
         lettered = [seed * DRAWN + i for i in range(DRAWN)] if split == 'training' else []
         return [(split, source, number, count, own) for number, source in enumerate([*paths, *lettered])]
     return clips.write_shard(f'real-{split}-{seed:03d}', split, tasks, records_of, workers)
+
+
+def make_pages(seed, count=3, workers=1):
+    """Writes a shard of printed pages for training unless it is there; returns its path. `RealSource` reads it with the others."""
+    def tasks(_):
+        return [('training', Page(seed * PAGES + i), i, count, seed + 20_000) for i in range(PAGES)]
+    return clips.write_shard(f'real-training-pages-{seed:03d}', 'training', tasks, records_of, workers)
 
 
 @lru_cache(maxsize=2)

@@ -21,6 +21,16 @@ def test_pictures_have_sharp_edges_and_use_the_whole_range():
         assert (np.abs(np.diff(picture, axis=1)) > 60).mean() > 0.01
 
 
+def test_a_page_has_letters_of_one_ink_on_one_paper():
+    for seed in range(4):
+        page, again = drawn.page(seed), drawn.page(seed)
+        assert page.shape == (drawn.SIDE, drawn.SIDE, 3) and np.array_equal(page, again)
+        luma = page.astype(float).mean(2)
+        paper = np.median(luma)
+        assert (np.abs(luma - paper) < 12).mean() > 0.35  # most of a page is paper
+        assert (np.abs(luma - paper) > 60).mean() > 0.03  # and something is written on it
+
+
 def test_samples_are_pictures_and_their_bicubic_reduction(tmp_path, monkeypatch):
     monkeypatch.setattr(drawn, 'CACHE', tmp_path)
     store = drawn.DrawnStore(2)

@@ -27,6 +27,8 @@ import type {
   OperatorResetTwoFactorResponse,
   OperatorSetPlanData,
   OperatorSetPlanResponse,
+  OperatorSetQuotasData,
+  OperatorSetQuotasResponse,
   OperatorWithdrawData,
   OperatorWithdrawResponse,
   OperatorWorker,
@@ -87,6 +89,11 @@ export function withdraw(id: string, body: OperatorWithdrawData['body']): Promis
 export function setPlan(id: string, plan: string): Promise<OperatorSetPlanResponse> {
   const url = '/console/api/operator/accounts/{id}/plan';
   return call<OperatorSetPlanData, OperatorSetPlanResponse>('POST', url, { path: { id }, body: { plan } });
+}
+
+export function setQuotas(id: string, body: OperatorSetQuotasData['body']): Promise<OperatorSetQuotasResponse> {
+  const url = '/console/api/operator/accounts/{id}/quotas';
+  return call<OperatorSetQuotasData, OperatorSetQuotasResponse>('POST', url, { path: { id }, body });
 }
 
 export function closeAccount(id: string, name: string): Promise<OperatorCloseAccountResponse> {

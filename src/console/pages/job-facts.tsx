@@ -28,9 +28,11 @@ export function JobFacts({ detail }: { detail: ConsoleJobDetail }) {
   );
 }
 
-function urlFacts({ video_url: url, job }: ConsoleJobDetail): Fact[] {
+/** A job from an upload has no URL. */
+function urlFacts({ video_url: url, source_name: name, job }: ConsoleJobDetail): Fact[] {
+  const video = <span key="video" className="wrap-anywhere">{url || name}</span>;
   return [
-    ['URL', <span key="url" className="wrap-anywhere">{url}</span>],
+    [url ? 'URL' : 'Uploaded file', video],
     ['Billed', formatDuration(job.duration_seconds)],
   ];
 }

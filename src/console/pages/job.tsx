@@ -168,7 +168,7 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
         <p className="viewer-note">
           {job.sandbox ? (
             <>
-              Test mode fetches no source, so only its test picture is shown. <Link href="/example">See a real result</Link>
+              Test mode fetches no source. This is the result of a bundled clip, the same for every test job. <Link href="/example">See a clip before and after</Link>
             </>
           ) : (
             'The source is not stored, so only the result is shown.'
@@ -212,6 +212,7 @@ function gather(events: readonly ConsoleTimelineEvent[]): { event: ConsoleTimeli
 function Timeline({ events }: { events: readonly ConsoleTimelineEvent[] }) {
   return (
     <Panel title="Timeline">
+      {events.length === 0 && <p className="muted">Nothing has happened yet.</p>}
       <ol className="timeline">
         {gather(events).map(({ event, times }) => (
           <li key={event.at + event.kind} className={event.kind.endsWith('.failed') ? 'bad' : undefined}>

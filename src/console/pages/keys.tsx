@@ -96,8 +96,10 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
   return (
     <tr>
       <td data-label="Key">
-        {record.name !== '' && <div>{record.name}</div>}
-        <code title={record.id}>{masked(record)}</code>
+        <div>
+          {record.name !== '' && <div>{record.name}</div>}
+          <code title={record.id}>{masked(record)}</code>
+        </div>
       </td>
       <td data-label="Mode">
         <ModeBadge mode={record.mode} />

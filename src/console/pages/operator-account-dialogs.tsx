@@ -2,7 +2,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
-import { closeAccount, setPlan, withdraw } from '../api/operator.ts';
+import { closeAccount, setPlan, setQuotas, withdraw } from '../api/operator.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useAction } from '../ui/dialog.tsx';
@@ -55,6 +55,53 @@ export function PlanDialog({ account, onClose, onDone }: Props) {
   return (
     <FormDialog title={`Plan of ${account.name}`} action="Save" onClose={onClose} {...form}>
       <TextField label="Plan" required autoFocus maxLength={50} pattern="[0-9A-Za-z_\-]+" value={plan} hint="A name that the account shows: letters, digits, - and _. It changes no price." onChange={(event) => choosePlan(event.target.value)} />
+    </FormDialog>
+  );
+}
+
+type Quotas = OperatorAccount['quotas'];
+type QuotaName = keyof Quotas;
+
+/** `unit`: how many of the contract's are one of the field's. */
+const quotaFields: readonly { name: QuotaName; label: string; unit: number; max: number }[] = [
+  { name: 'jobs_per_day', label: 'Live jobs and previews per day', unit: 1, max: 1_000_000 },
+  { name: 'parallel_enhancements', label: 'Videos enhanced at a time', unit: 1, max: 10_000 },
+  { name: 'upload_quota_bytes', label: 'Uploads together, GB', unit: 1_000_000_000, max: 1_000_000 },
+  { name: 'create_per_minute', label: 'Creating calls per minute', unit: 1, max: 1_000_000 },
+  { name: 'read_per_minute', label: 'Reading calls per minute', unit: 1, max: 1_000_000 },
+  { name: 'other_per_minute', label: 'Other calls per minute', unit: 1, max: 1_000_000 },
+];
+
+/** An empty field follows the service's setting. */
+export function QuotasDialog({ account, onClose, onDone }: Props) {
+  const { quotas, default_quotas: defaults } = account;
+  const [texts, setTexts] = useState(() => Object.fromEntries(quotaFields.map(({ name, unit }) => [name, quotas[name] === null ? '' : String(quotas[name] / unit)])));
+  const form = useAction(async () => {
+    const changes = quotaFields.map(({ name, unit }) => [name, texts[name] === '' ? null : Math.round(Number(texts[name]) * unit)]);
+    await setQuotas(account.id, Object.fromEntries(changes) as Quotas);
+    toast(`The quotas of ${account.name} are saved.`);
+    onDone();
+  }, onClose);
+  return (
+    <FormDialog title={`Quotas of ${account.name}`} action="Save" onClose={onClose} {...form}>
+      <p className="muted">An empty field follows the service’s setting. Calls are counted for each key. The account’s audit log records the change.</p>
+      <div className="form-grid">
+        {quotaFields.map(({ name, label, unit, max }, index) => (
+          <TextField
+            key={name}
+            label={label}
+            type="number"
+            inputMode="decimal"
+            autoFocus={index === 0}
+            min={unit === 1 ? 1 : 0.001}
+            step={unit === 1 ? 1 : 0.001}
+            max={max}
+            value={texts[name] ?? ''}
+            placeholder={defaults[name] === null ? 'no limit' : formatCount(defaults[name] / unit)}
+            onChange={(event) => setTexts({ ...texts, [name]: event.target.value })}
+          />
+        ))}
+      </div>
     </FormDialog>
   );
 }

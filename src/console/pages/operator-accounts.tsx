@@ -1,6 +1,6 @@
-/** Accounts: approving, rejecting and closing them, credits, plans and people. */
+/** Accounts: approving, rejecting and closing them, credits, plans, quotas and people. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Check, Coins, MoreHorizontal, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
+import { Check, Coins, Gauge, MoreHorizontal, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
@@ -14,14 +14,14 @@ import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
-import { CloseDialog, PlanDialog, WithdrawDialog } from './operator-account-dialogs.tsx';
+import { CloseDialog, PlanDialog, QuotasDialog, WithdrawDialog } from './operator-account-dialogs.tsx';
 import { PeopleDialog } from './operator-people.tsx';
 import { hidden, num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 type Filter = ApprovalState | 'all';
-type Open = { kind: 'grant' | 'withdraw' | 'plan' | 'close' | 'reject' | 'people'; account: OperatorAccount };
+type Open = { kind: 'grant' | 'withdraw' | 'plan' | 'quotas' | 'close' | 'reject' | 'people'; account: OperatorAccount };
 
 const looks: Record<ApprovalState, { tone: Tone; text: string }> = {
   pending: { tone: 'warn', text: 'Pending' },
@@ -77,6 +77,7 @@ export function OperatorAccountsPage() {
       {open?.kind === 'grant' && <GrantDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
       {open?.kind === 'withdraw' && <WithdrawDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
       {open?.kind === 'plan' && <PlanDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
+      {open?.kind === 'quotas' && <QuotasDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
       {open?.kind === 'close' && <CloseDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
       {open?.kind === 'people' && <PeopleDialog account={open.account} onClose={() => setOpen(null)} />}
       {open?.kind === 'reject' && (
@@ -164,6 +165,10 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
             <MenuItem onSelect={() => onOpen({ kind: 'plan', account })}>
               <Tag size={15} aria-hidden="true" />
               Set the plan
+            </MenuItem>
+            <MenuItem onSelect={() => onOpen({ kind: 'quotas', account })}>
+              <Gauge size={15} aria-hidden="true" />
+              Set quotas
             </MenuItem>
             <MenuItem onSelect={() => onOpen({ kind: 'people', account })}>
               <Users size={15} aria-hidden="true" />

@@ -47,25 +47,32 @@ function Charts({ history }: { history: OperatorHistory }) {
   const group = period === 'day' ? 1 : stepsOfDay;
   const jobs = { format: formatCount, columns: [stepColumn, 'Jobs'], group } as const;
   return (
-    <div className="stack">
+    <div className="plots">
       <BarPlot title="Waiting jobs" bars={barsOf(steps.map(({ queued }) => queued))} empty="No job waited at the end of a step." {...jobs} />
       <BarPlot title="Finished jobs" bars={barsOf(steps.map(({ finished }) => finished))} empty="No job finished." {...jobs} />
       <BarPlot title="Failed jobs" bars={barsOf(steps.map(({ failed }) => failed))} empty="No job failed." {...jobs} />
-      {failures.length > 0 && (
-        <Table columns={['Reason', num('Failed jobs')]}>
-          {failures.map(({ code, jobs: count }) => (
-            <tr key={code}>
-              <td data-label="Reason">
-                <code>{code}</code>
-              </td>
-              <td data-label="Failed jobs" className="num">{formatCount(count)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
       {devices.map(({ device, video_seconds: seconds }) => (
         <BarPlot key={device} title={`Video enhanced by ${device}`} bars={barsOf(seconds)} format={formatDuration} group={group} columns={[stepColumn, 'Video']} empty="Nothing was enhanced." />
       ))}
+      {failures.length > 0 && <Reasons failures={failures} />}
     </div>
+  );
+}
+
+function Reasons({ failures }: Pick<OperatorHistory, 'failures'>) {
+  return (
+    <section className="stack-s" aria-label="Reasons of failures">
+      <h3>Reasons of failures</h3>
+      <Table columns={['Reason', num('Failed jobs')]}>
+        {failures.map(({ code, jobs }) => (
+          <tr key={code}>
+            <td data-label="Reason">
+              <code>{code}</code>
+            </td>
+            <td data-label="Failed jobs" className="num">{formatCount(jobs)}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
   );
 }

@@ -1,7 +1,8 @@
 /** The list of previews, and the page of one. */
-import { Columns2 } from 'lucide-react';
+import { Columns2, FileX } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import type { ConsolePreview, JobInput } from '../../contract/types.gen.ts';
+import { ApiError } from '../api/client.ts';
 import { usePreview, usePreviews } from '../api/previews.ts';
 import { formatCount } from '../app/format.ts';
 import { CopyButton, LinkButton } from '../ui/button.tsx';
@@ -47,9 +48,11 @@ function PreviewTable({ previews }: { previews: readonly ConsolePreview[] }) {
             <Link href={`/previews/${preview.id}`}>{source_name || preview.id}</Link>
           </td>
           <td data-label="Settings" className="small">
-            {preview.settings.map((setting) => (
-              <div key={JSON.stringify(setting)}>{describeSetting(setting)}</div>
-            ))}
+            <div>
+              {preview.settings.map((setting) => (
+                <div key={JSON.stringify(setting)}>{describeSetting(setting)}</div>
+              ))}
+            </div>
           </td>
           <td data-label="Status">
             <JobState job={preview} />
@@ -76,6 +79,15 @@ export function PreviewPage({ id }: { id: string }) {
   const submitJob = useSubmitJob();
   const [, navigate] = useLocation();
   const { data } = query;
+  if (query.error instanceof ApiError && query.error.status === 404) {
+    return (
+      <Page title="Preview" back={back} intro={<code className="wrap-anywhere">{id}</code>}>
+        <Empty icon={FileX} title="There is no such preview" action={<LinkButton href="/previews">All previews</LinkButton>}>
+          It was deleted, or the URL is wrong.
+        </Empty>
+      </Page>
+    );
+  }
   if (data === undefined) {
     return (
       <Page title="Preview" back={back}>

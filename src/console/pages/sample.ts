@@ -16,6 +16,6 @@ export function sampleOffer({ account, capabilities }: ConsoleSession): SampleOf
     const text = 'Enhances a clip of a few seconds in live mode. Then compare before and after.';
     return { mode: 'live', url: live, text };
   }
-  const text = 'Look at a real video before and after. Then run a simulated job in test mode: it ends in seconds with a test picture and is free.';
+  const text = 'Look at a real video before and after. Then run a simulated job in test mode: it ends in seconds with a sample result and is free.';
   return { mode: 'test', url: test, text };
 }

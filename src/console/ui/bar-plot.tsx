@@ -23,7 +23,7 @@ interface BarPlotProps {
 }
 
 const height = 128;
-const inset = { top: 8, right: 4, bottom: 22, left: 52 };
+const inset = { top: 8, right: 16, bottom: 22, left: 52 };
 
 export function BarPlot({ title, bars, format, columns, group = 1, empty }: BarPlotProps) {
   const [box, width] = useWidth();

@@ -1,5 +1,6 @@
 /** Operations for operators: accounts, grants, queue, workers, failures. */
 import { ReelmendError } from '../../domain/errors.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
@@ -14,17 +15,19 @@ type OperatorHandlers = Pick<
   | 'operatorGrant'
   | 'operatorWithdraw'
   | 'operatorSetPlan'
+  | 'operatorSetQuotas'
   | 'operatorCloseAccount'
   | 'operatorListWorkers'
   | 'operatorListFailures'
 >;
 
-export function operatorHandlers({ console: { store } }: WithConsole): OperatorHandlers {
+export function operatorHandlers(deps: WithConsole): OperatorHandlers {
+  const { store } = deps.console;
   /** Throws ReelmendError `not_found`. */
   const accountAfter = async (changed: Promise<object | null>, accountId: string) => {
     const account = (await changed) === null ? null : await store.operations.account(accountId);
     if (account === null) throw new ReelmendError('not_found', 'There is no such account.');
-    return serializeOperatorAccount(account);
+    return serializeOperatorAccount(deps, account);
   };
   return {
     operatorGetOverview: async (c) => {
@@ -57,7 +60,7 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
     operatorListAccounts: async (c) => {
       const { limit, starting_after, state } = c.req.valid('query');
       const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state });
-      return c.json(pageOf(rows, limit, { serialize: serializeOperatorAccount, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: (account) => serializeOperatorAccount(deps, account), cursor: ({ id }) => id }), 200);
     },
 
     operatorDecide: async (c) => {
@@ -85,6 +88,12 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
       const { id } = c.req.valid('param');
       const actor = { operator_id: c.get('session').user.id };
       return c.json(await accountAfter(store.accounts.setPlan(id, c.req.valid('json').plan, actor), id), 200);
+    },
+
+    operatorSetQuotas: async (c) => {
+      const { id } = c.req.valid('param');
+      const actor = { operator_id: c.get('session').user.id };
+      return c.json(await accountAfter(store.accounts.setQuotas(id, omitUndefined(c.req.valid('json')), actor), id), 200);
     },
 
     operatorCloseAccount: async (c) => {

@@ -90,6 +90,7 @@ export const permissions: Readonly<Record<ConsoleOperationId, Permission>> = {
   operatorGrant: 'operator',
   operatorWithdraw: 'operator',
   operatorSetPlan: 'operator',
+  operatorSetQuotas: 'operator',
   operatorCloseAccount: 'operator',
   operatorListWorkers: 'operator',
   operatorListFailures: 'operator',

@@ -10,6 +10,7 @@ import type {
 } from '../../contract/types.gen.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sourceName } from '../../domain/job-words.ts';
+import { type EffectiveQuotas, quotaNames } from '../../domain/quotas.ts';
 import { sandboxCredits } from '../../domain/test-mode.ts';
 import type {
   DeliveryRecord,
@@ -20,7 +21,7 @@ import type {
 } from '../../store/index.ts';
 import type { Account } from '../../store/types.ts';
 import type { HttpDeps } from '../deps.ts';
-import { serializeJobError } from '../serialize.ts';
+import { effectiveQuotas, serializeJobError } from '../serialize.ts';
 
 export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
 
@@ -37,9 +38,17 @@ export function serializeConsoleAccount(account: Account): ConsoleAccount {
   };
 }
 
-export function serializeOperatorAccount(account: AccountWithPeople): OperatorAccount {
+export function serializeOperatorAccount(deps: Pick<HttpDeps, 'options'>, account: AccountWithPeople): OperatorAccount {
   const people = account.people.map(({ id, email, role, operator, twoFactor }) => ({ id, email, role, operator, two_factor: twoFactor }));
-  return { ...serializeConsoleAccount(account), emails: people.map(({ email }) => email), people, active_keys: account.activeKeys };
+  const own = Object.fromEntries(quotaNames.map((name) => [name, account.quotas[name] ?? null])) as EffectiveQuotas;
+  return {
+    ...serializeConsoleAccount(account),
+    emails: people.map(({ email }) => email),
+    people,
+    active_keys: account.activeKeys,
+    quotas: own,
+    default_quotas: effectiveQuotas(deps, { quotas: {} }),
+  };
 }
 
 function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['state'] {

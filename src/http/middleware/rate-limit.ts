@@ -1,12 +1,13 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { ReelmendError } from '../../domain/errors.ts';
+import type { Quotas } from '../../domain/quotas.ts';
 import type { RateClass, RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 
 export interface RateLimitOptions {
   limits: RateLimitStore;
-  /** calls per window and key, by class; omitted classes use the default */
+  /** calls per window and key, by class; omitted classes use the default. An account's own quotas stand above them */
   quotas?: Partial<Record<RateClass, number>>;
   /** seconds of the window */
   windowS?: number;
@@ -21,10 +22,20 @@ export const accountQuotaFactor = 5;
  * Calls per window: one minute, ten minutes for `auth`, one day for `pending`. They allow the 60 submissions and 300 polls
  * per minute that the specification promises.
  */
-export const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240, auth: 30, pending: 1000 };
+export const defaultQuotas: Readonly<Record<Exclude<RateClass, 'daily'>, number>> = { create: 120, read: 600, other: 240, auth: 30, pending: 1000 };
+
+/** Calls per minute of a class that one key of the account may make. */
+export function callsPerMinute(rateClass: KeyClass, account: Quotas, service: Partial<Record<RateClass, number>> = {}): number {
+  return account[`${rateClass}_per_minute`] ?? service[rateClass] ?? defaultQuotas[rateClass];
+}
+
+/** Classes of an API key's calls. */
+type KeyClass = 'create' | 'read' | 'other';
+
+const isKeyClass = (rateClass: RateClass): rateClass is KeyClass => rateClass === 'create' || rateClass === 'read' || rateClass === 'other';
 
 /** The key and the account whose quotas a call uses up. */
-const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, account: c.get('principal').account.id });
+const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, account: c.get('principal').account });
 
 /**
  * Counts a call before the request is validated, and reports the remaining quota in the headers of
@@ -32,12 +43,13 @@ const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, ac
  */
 export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimitOptions) {
   const ownerOf = (c: Context<AppEnv>) => (keyOf === undefined ? ofPrincipal(c) : { key: keyOf(c), account: undefined });
-  return (rateClass: RateClass) => {
-    const limit = quotas[rateClass] ?? defaultQuotas[rateClass];
-    const policy = `"${rateClass}";q=${limit};w=${windowS}`;
+  return (rateClass: Exclude<RateClass, 'daily'>) => {
+    const common = quotas[rateClass] ?? defaultQuotas[rateClass];
     return createMiddleware<AppEnv>(async (c, next) => {
       const { key, account } = ownerOf(c);
-      const ofAccount = account === undefined ? {} : { account: { id: account, limit: limit * accountQuotaFactor } };
+      const limit = account !== undefined && isKeyClass(rateClass) ? callsPerMinute(rateClass, account.quotas, quotas) : common;
+      const policy = `"${rateClass}";q=${limit};w=${windowS}`;
+      const ofAccount = account === undefined ? {} : { account: { id: account.id, limit: limit * accountQuotaFactor } };
       const result = await limits.take(key, rateClass, { limit, windowS, ...ofAccount });
       // At least one second, so that the client does not retry too early.
       const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));

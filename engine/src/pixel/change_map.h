@@ -1,0 +1,42 @@
+// Which parts of a picture differ from another one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "pixel/image.h"
+
+namespace reelmend::pixel {
+
+/// Views of the planes of an Image; they stay valid when the Image is moved.
+using PictureView = std::array<ConstPlane, 3>;
+PictureView ViewOf(const Image& image);
+
+/// Compares pictures of one size block by block, bit by bit. The last blocks of a row or column may be smaller.
+class ChangeMap {
+ public:
+  static constexpr int kBlock = 32;  ///< side, in samples of luma
+
+  ChangeMap(int width, int height, Subsampling subsampling);
+
+  /// Marks the blocks that differ in `planes` (kAll or kLuma). Stops at more than `most` of them, and is false then: the
+  /// rest is unknown.
+  bool Compare(const PictureView& a, const PictureView& b, Planes planes, int most);
+
+  int blocks() const { return static_cast<int>(changed_.size()); }
+  int changed() const { return count_; }
+  /// Whether a block that the rectangle touches has changed; in samples of luma, cut at the picture's edges.
+  bool Touches(int x, int y, int width, int height) const;
+
+ private:
+  bool Differs(const PictureView& a, const PictureView& b, int plane, int column, int row) const;
+
+  int columns_;
+  int rows_;
+  Subsampling subsampling_;
+  std::vector<std::uint8_t> changed_;
+  int count_ = 0;
+};
+
+}  // namespace reelmend::pixel
