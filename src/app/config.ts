@@ -38,6 +38,7 @@ const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  REELMEND_DATABASE_TIMEOUT_SECONDS: integer(60, 1, 3600),
   REELMEND_DATA_DIR: z.string().min(1).optional(),
   REELMEND_PUBLIC_URL: httpUrl.optional(),
   REELMEND_ALLOW_HOSTS: z
@@ -101,6 +102,8 @@ export interface Config {
   databaseUrl: string | undefined;
   /** the same database with sessions, where `databaseUrl` leads to a pooler in transaction mode */
   databaseSessionUrl: string | undefined;
+  /** seconds without an answer after which a connection to the database is replaced */
+  databaseTimeoutS: number;
   /** absolute */
   dataDir: string;
   /** base of the links that the service hands out, without a trailing slash; undefined: the listening address */
@@ -203,6 +206,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     host: e.HOST,
     databaseUrl: e.DATABASE_URL,
     databaseSessionUrl: e.DATABASE_SESSION_URL,
+    databaseTimeoutS: e.REELMEND_DATABASE_TIMEOUT_SECONDS,
     dataDir: e.REELMEND_DATA_DIR === undefined ? defaultDataDir(variables) : resolve(e.REELMEND_DATA_DIR),
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),

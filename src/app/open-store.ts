@@ -18,7 +18,7 @@ export async function openStore(config: Config, { maxConnections }: { maxConnect
   }
   const cipher = createSecretCipher(secrets.keyPepper);
   const sessionUrl = config.databaseSessionUrl;
-  const store = createStore({ url: database.url, sessionUrl, cipher, maxConnections });
+  const store = createStore({ url: database.url, sessionUrl, silenceTimeoutS: config.databaseTimeoutS, cipher, maxConnections });
   const evidence = createEvidence({ keys: store.signingKeys, cipher });
   const close = async () => {
     await store.close();

@@ -89,8 +89,9 @@ export async function startService(config: Config, roles: Roles, options: StartO
 
 async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo, lifetime }: StartOptions): Promise<Service> {
   const parts = await openParts(config, roles, shutdown);
-  const registry = await serveMetrics(parts, roles);
-  const worker = roles.worker ? await startWorker(parts, registry, lifetime) : undefined;
+  let worker: Worker | undefined;
+  const registry = await serveMetrics(parts, roles, () => worker);
+  if (roles.worker) worker = await startWorker(parts, registry, lifetime);
   const url = roles.api ? await startApi(parts, registry, demo) : null;
   const { store, keyPepper, logger } = parts;
   const finished = worker?.finished ?? new Promise<number>(() => {});
@@ -135,7 +136,8 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
   const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
-  const worker = createWorker({ config, logger, databaseUrl, sessionUrl, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
+  const silenceTimeoutS = config.databaseTimeoutS;
+  const worker = createWorker({ config, logger, databaseUrl, sessionUrl, silenceTimeoutS, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
   await worker.start();
   shutdown.add(() => worker.stop());
   return worker;
@@ -179,7 +181,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
 }
 
 /** Serves metrics on their own port. Returns undefined when no port is configured. */
-async function serveMetrics(parts: Parts, roles: Roles): Promise<Registry | undefined> {
+async function serveMetrics(parts: Parts, roles: Roles, worker: () => Worker | undefined): Promise<Registry | undefined> {
   const { config, logger, store } = parts;
   if (config.metricsPort === undefined) return undefined;
   const registry = new Registry();
@@ -193,9 +195,14 @@ async function serveMetrics(parts: Parts, roles: Roles): Promise<Registry | unde
   };
   registerDiskMetrics({ registry, folders });
   const socket = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
-  const url = await listen(buildMetricsApp({ registry }).fetch, socket, parts);
+  const url = await listen(buildMetricsApp({ registry, whatIsMissing: () => whatIsMissing(store, worker()) }).fetch, socket, parts);
   logger.info({ url }, 'metrics');
   return registry;
+}
+
+async function whatIsMissing(store: Store, worker: Worker | undefined): Promise<string | null> {
+  if (!(await store.ping())) return 'The database does not respond.';
+  return worker?.storageIsUp === false ? 'The storage does not answer: the worker takes no work until it does.' : null;
 }
 
 /** Hosts that mean all addresses of the machine. */

@@ -67,13 +67,23 @@ function routeOf(path: string): string {
   return path === '/*' || path === '*' || path === '' ? 'none' : path.replace('{.+}', '');
 }
 
-/** An app with `GET /metrics` and `GET /healthz`, for a separate port that only the monitoring can reach. */
-export function buildMetricsApp({ registry }: { registry: Registry }): Hono {
+export interface MetricsAppOptions {
+  registry: Registry;
+  /** one sentence that says what the process lacks for its work; null when it lacks nothing. Default: nothing */
+  whatIsMissing?: () => Promise<string | null>;
+}
+
+/** An app with `GET /metrics`, `/healthz` and `/readyz`, for a separate port that only the monitoring can reach. */
+export function buildMetricsApp({ registry, whatIsMissing = async () => null }: MetricsAppOptions): Hono {
   const app = new Hono();
   app.get('/metrics', async (c) => c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType }));
   // A worker has no other port for probes.
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
-  app.notFound((c) => c.text('Only /metrics and /healthz exist here.\n', 404));
+  app.get('/readyz', async (c) => {
+    const reason = await whatIsMissing();
+    return reason === null ? c.json({ status: 'ok' }) : c.json({ status: 'unavailable', reason }, 503);
+  });
+  app.notFound((c) => c.text('Only /metrics, /healthz and /readyz exist here.\n', 404));
   app.onError((_error, c) => c.text('The metrics could not be collected.\n', 500));
   return app;
 }

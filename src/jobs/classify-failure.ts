@@ -24,6 +24,8 @@ export type RetryDecision =
       counts: boolean;
       /** set if disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can */
       diskWait: 'behind_others' | 'disk_full' | null;
+      /** whether the storage or the database is at fault */
+      infrastructureFault: boolean;
     };
 
 /** What happened to the step before this failure. */
@@ -34,17 +36,27 @@ export interface FailureHistory {
   diskFullForS: number;
   /** seconds for which the job has waited for disk space; 0: it did not wait */
   diskWaitForS: number;
+  /** whether this failure is a fault of the storage or the database (isInfrastructureFault) */
+  isInfrastructureFault: boolean;
+  /** seconds for which all attempts have ended by such faults; 0: the last one did not */
+  infrastructureFaultForS: number;
 }
 
 /**
- * Classifies the error that a step threw. An unreachable source gets fewer attempts than our own storage and database. A
- * lack of disk space counts as a failure only after a long wait. Otherwise a worker with a full disk would quickly use up
- * the attempts of many jobs while the other workers are busy.
+ * Classifies the error that a step threw. An unreachable source gets fewer attempts than our own faults. A lack of disk space
+ * and faults of the storage or the database count as failures only after a long wait. Otherwise a worker with a full disk, or
+ * one that cannot reach the storage, would quickly use up the attempts of many jobs while the other workers are busy.
  */
 export function classifyFailure(error: unknown, history: FailureHistory, tuning: Tuning): RetryDecision {
   const diskWait = error instanceof InsufficientDiskSpace ? (error.behindOthers ? 'behind_others' : 'disk_full') : null;
   if (diskWait !== null && !hasWaitedTooLong(diskWait, history, tuning)) {
-    return { kind: 'retry', delayS: tuning.insufficientDisk.retryDelayS, counts: false, diskWait };
+    return { kind: 'retry', delayS: tuning.insufficientDisk.retryDelayS, counts: false, diskWait, infrastructureFault: false };
+  }
+  const { isInfrastructureFault: infrastructureFault, infrastructureFaultForS } = history;
+  const { patienceS, longestDelayS } = tuning.infrastructureFaults;
+  if (infrastructureFault && infrastructureFaultForS < patienceS) {
+    // The first time, another worker takes the step at once.
+    return { kind: 'retry', delayS: Math.min(longestDelayS, infrastructureFaultForS), counts: false, diskWait: null, infrastructureFault };
   }
   const known = error instanceof ReelmendError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
@@ -53,7 +65,7 @@ export function classifyFailure(error: unknown, history: FailureHistory, tuning:
   const attempts = unreachable ? tuning.downloadAttempts : tuning.retryDelaysS.length + 1;
   if (history.failures + 1 < attempts) {
     const delayS = tuning.retryDelaysS[history.failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
-    return { kind: 'retry', delayS, counts: true, diskWait };
+    return { kind: 'retry', delayS, counts: true, diskWait, infrastructureFault };
   }
   return {
     kind: 'fail',

@@ -11,6 +11,8 @@ import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { encoding, engineOptions, mediaOptions } from './media-options.ts';
 import { planSegments } from './plan-segments.ts';
 import { makePreview } from './preview-step.ts';
+import { persistently } from './persistently.ts';
+import { putResult } from './put-result.ts';
 import { storePictures } from './store-pictures.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -56,10 +58,10 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'video enhanced');
   signal.throwIfAborted();
 
-  const key = await worker.store.objects.registerPendingObject(fence, 'output');
-  const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  const key = await persistently(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
+  const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
   const pictures = await storePictures(context, join(outputDir, outputName));
-  await worker.store.leases.finish(fence, {
+  const finished = {
     stored,
     pictures,
     output: {
@@ -70,7 +72,8 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
       ...encoding(worker, job),
     },
     applied: appliedEnhancements(result),
-  });
+  };
+  await persistently(signal, () => worker.store.leases.finish(fence, finished));
 }
 
 /** The engine's own measurements, with core seconds by stage. */

@@ -15,6 +15,8 @@ import { outputName } from './enhance-step.ts';
 import { encoding, mediaOptions } from './media-options.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { runStep, type StepContext } from './step.ts';
+import { persistently } from './persistently.ts';
+import { putResult } from './put-result.ts';
 import { storePictures } from './store-pictures.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -49,15 +51,16 @@ async function joinPieces(context: StepContext): Promise<void> {
   if (result === null) return worker.store.segments.giveUpJoin(fence);
   assertSameSource(result.durationS, job.source?.duration ?? job.durationSeconds);
   signal.throwIfAborted();
-  const key = await worker.store.objects.registerPendingObject(fence, 'output');
-  const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  const key = await persistently(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
+  const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
   const pictures = await storePictures(context, join(outputDir, outputName));
-  await worker.store.leases.finish(fence, {
+  const finished = {
     stored,
     pictures,
     output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) },
     applied: appliedByAll(pieces),
-  });
+  };
+  await persistently(signal, () => worker.store.leases.finish(fence, finished));
 }
 
 const folderOf = (scratch: string) => join(scratch, 'pieces');

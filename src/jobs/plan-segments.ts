@@ -1,6 +1,7 @@
 /** Cuts a long video into segments, each of which is a task of its own. */
 import type { EnhanceRequest } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
+import { persistently } from './persistently.ts';
 import type { StepContext } from './step.ts';
 import type { WorkerConfig } from './worker-context.ts';
 
@@ -28,7 +29,8 @@ export async function planSegments(context: StepContext, inputPath: string, opti
   logger.info({ segments: segments.length, ...(whyWhole === '' ? {} : { whyWhole }) }, 'segments planned');
   if (segments.length < 2) return false;
   const spans = segments.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
-  await worker.store.segments.planned(fence, { text, deviceClass: classOf(plan.device), segments: spans, atOnce: segmentsAtOnce(worker) });
+  const planned = { text, deviceClass: classOf(plan.device), segments: spans, atOnce: segmentsAtOnce(worker) };
+  await persistently(signal, () => worker.store.segments.planned(fence, planned));
   return true;
 }
 

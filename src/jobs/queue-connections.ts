@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
-import { NotificationListener } from '../store/index.ts';
+import { closeWhenSilent, defaultSilenceTimeoutS, keepAliveS, NotificationListener } from '../store/index.ts';
 import { followedShare } from './fleet-size.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -23,23 +23,29 @@ const channels = [newRows, 'worker:migrate'];
 /** Queries of the queue take milliseconds: fetching rows and completing them. So they take turns. */
 const maxConnections = 1;
 
-export function createQueueConnections({ databaseUrl, sessionUrl, logger, fleet }: WorkerContext): QueueConnections {
+export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeoutS = defaultSilenceTimeoutS, logger, fleet }: WorkerContext): QueueConnections {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: maxConnections,
     // Includes the wait for the others' queries.
     connectionTimeoutMillis: 30_000,
     application_name: 'reelmend-queue',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 1000 * keepAliveS,
   });
   // Without these handlers a lost connection would end the process.
   const note = (error: Error) => logger.warn({ err: error }, 'a queue connection was lost');
   pool.on('error', note);
-  pool.on('connect', (client) => client.on('error', note));
+  pool.on('connect', (client) => {
+    client.on('error', note);
+    closeWhenSilent(client, 1000 * silenceTimeoutS);
+  });
   const notifications = new EventEmitter().setMaxListeners(0);
   const listener = new NotificationListener({
     url: sessionUrl ?? databaseUrl,
     channels,
     applicationName: 'reelmend-listen',
+    silenceTimeoutS,
     onNotification: (message) => {
       if (message.channel !== newRows || Math.random() < followedShare(fleet.alive)) notifications.emit('notification', message);
     },

@@ -25,6 +25,8 @@ export interface RunnerSpec {
   schedule?: CronItem[];
   /** names the accounts whose rows have to wait for those of others; default: none has to */
   fairShare?: FairShare;
+  /** whether the tasks need the storage: while it does not answer, none of them is fetched; default: false */
+  needsStorage?: boolean;
   /** called when the queue has been read and had none of these tasks */
   foundNothing?: () => void;
 }
@@ -90,12 +92,17 @@ function launchRunner(
     events.on('job:start', ({ job }) => fairShare.started(accountOf(job)));
   }
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
+  const skipped = () => {
+    // Graphile Worker polls again later when this throws.
+    if (spec.needsStorage === true) worker.storageHealth.assertUp();
+    return fairShare === undefined ? limiter.saturated() : fairShare.skipped(Object.keys(spec.tasks));
+  };
   return run(
     {
       pgPool: connections.pool,
       noPreparedStatements: !connections.preparedStatements,
       taskList: limiter.limit(spec.tasks),
-      forbiddenFlags: fairShare === undefined ? () => limiter.saturated() : () => fairShare.skipped(Object.keys(spec.tasks)),
+      forbiddenFlags: skipped,
       concurrency: spec.concurrency,
       pollInterval: worker.tuning.pollIntervalMs,
       noHandleSignals: true,

@@ -12,8 +12,11 @@ import { LeaseLost, type SegmentLease } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { appliedEnhancements, outputName } from './enhance-step.ts';
+import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import { mediaOptions } from './media-options.ts';
+import { persistently } from './persistently.ts';
+import { putResult, storageRetryDelaysMs } from './put-result.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { withScratch } from './scratch.ts';
 import { logRetry, secondsSince } from './step.ts';
@@ -48,9 +51,10 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
       withScratch(dataDir, { ...fence, jobId: `${jobId}-${number}` }, (scratch) => makePiece({ worker, lease, keeper, scratch, logger })),
     );
     logger.info('segment done');
+    worker.storageHealth.succeeded();
     outcome = 'done';
   } catch (error) {
-    outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+    outcome = await handleError({ worker, lease, keeper, logger }, keeper.signal.aborted ? keeper.signal.reason : error);
   } finally {
     keeper.stop();
     worker.metrics.stepEnded('segments', outcome, (performance.now() - start) / 1000);
@@ -84,20 +88,18 @@ async function makeReservedPiece(context: SegmentContext): Promise<void> {
   await checkPiece(context, join(outputDir, outputName), result);
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
-  const key = await worker.store.segments.registerPendingPiece(fence);
-  const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
-  await worker.store.segments.finish(fence, { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) });
+  const key = await persistently(signal, () => worker.store.segments.registerPendingPiece(fence));
+  const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
+  const piece = { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) };
+  await persistently(signal, () => worker.store.segments.finish(fence, piece));
 }
-
-/** A segment that runs is worth more than a short outage of the storage. */
-const readRetryDelaysMs = [500, 1500, 4000, 9000];
 
 /** The stored original, of which only the ranges of this segment are fetched. */
 async function openOriginal({ storage }: WorkerContext, { originalKey: key }: SegmentLease): Promise<ByteSource> {
   const gone = () => new ReelmendError('processing_failed', 'The stored original is gone.');
   const found = key === null ? null : await storage.stat(key);
   if (key === null || found === null) throw gone();
-  return rangesOf(storage, { key, sizeBytes: found.size, gone, retryDelaysMs: readRetryDelaysMs });
+  return rangesOf(storage, { key, sizeBytes: found.size, gone, retryDelaysMs: storageRetryDelaysMs });
 }
 
 function enhanceSegment({ worker, lease, keeper }: SegmentContext, input: ByteSource, outputDir: string): Promise<EnhanceResult> {
@@ -141,11 +143,14 @@ async function checkPiece({ worker, lease, keeper }: SegmentContext, path: strin
   throw new Error(`The piece has ${result.frames} frames and ${probe.durationS} s instead of ${span.frames} and ${wantedS}`);
 }
 
+type SegmentAttempt = Omit<SegmentContext, 'scratch'>;
+
 /** Records the failure, or returns the segment to the queue if it was interrupted: by a lost lease or by the worker's stop. */
-async function handleError(worker: WorkerContext, lease: SegmentLease, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function handleError(attempt: SegmentAttempt, error: unknown): Promise<StepOutcome> {
+  const { worker, lease, logger } = attempt;
   const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
   try {
-    if (!isInterruption(error)) return await recordFailure(worker, lease, error, logger);
+    if (!isInterruption(error)) return await recordFailure(attempt, error);
   } catch (reason) {
     if (!isInterruption(reason)) throw reason;
   }
@@ -155,27 +160,29 @@ async function handleError(worker: WorkerContext, lease: SegmentLease, error: un
 }
 
 /** Throws LeaseLost. */
-async function recordFailure(worker: WorkerContext, lease: SegmentLease, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, error: unknown): Promise<StepOutcome> {
+  const { signal } = keeper;
   const { segments } = worker.store;
-  const { fence, failures, diskWaitSince } = lease;
+  const { fence, failures, diskWaitSince, infrastructureFaultSince } = lease;
   if (isSegmentMismatch(error)) {
     logger.warn({ err: error }, 'the segment is not what was planned; the video is enhanced in one piece');
     await segments.giveUp(fence);
     return 'retried';
   }
   const waitS = secondsSince(diskWaitSince);
-  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS }, worker.tuning);
+  const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: secondsSince(infrastructureFaultSince) };
+  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, ...faults }, worker.tuning);
   if (decision.kind === 'fail') {
     if (await segments.tryOtherClass(fence)) {
       logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices and is tried on the other');
       return 'retried';
     }
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await segments.fail(fence, decision.failure);
+    await persistently(signal, () => segments.fail(fence, decision.failure));
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
-  logRetry(logger, error, decision.delayS);
-  await segments.retryLater(fence, decision);
+  logRetry(logger, error, decision);
+  await persistently(signal, () => segments.retryLater(fence, decision));
   return 'retried';
 }

@@ -2,10 +2,12 @@
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
-import { type Lease, type Fence, LeaseLost, type Step } from '../store/index.ts';
+import { type Lease, type Fence, LeaseLost, type RetryLater, type Step } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
+import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
+import { persistently } from './persistently.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './step-span.ts';
@@ -58,9 +60,10 @@ export async function runStep(
   try {
     await runAttempt(attempt);
     logger.info('step done');
+    worker.storageHealth.succeeded();
     outcome = 'done';
   } catch (error) {
-    outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+    outcome = await handleError(attempt, keeper.signal.aborted ? keeper.signal.reason : error);
   } finally {
     keeper.stop();
     worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
@@ -88,11 +91,12 @@ function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<v
 }
 
 /** Records the failure, or returns the step to the queue if it was interrupted: by a lost lease or by the worker's stop. */
-async function handleError(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function handleError(attempt: Attempt, error: unknown): Promise<StepOutcome> {
+  const { worker, lease, logger } = attempt;
   const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
   if (isInterruption(error)) return returnToQueue(worker, lease, error, logger);
   try {
-    return await recordFailure(worker, lease, error, logger);
+    return await recordFailure(attempt, error);
   } catch (reason) {
     if (!isInterruption(reason)) throw reason;
     return returnToQueue(worker, lease, reason, logger);
@@ -100,19 +104,25 @@ async function handleError(worker: WorkerContext, lease: Lease, error: unknown, 
 }
 
 /** Fails the job or queues a retry. Throws LeaseLost. */
-async function recordFailure(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function recordFailure({ worker, lease, keeper, logger }: Attempt, error: unknown): Promise<StepOutcome> {
   const { leases } = worker.store;
-  const { failures, insufficientDiskSince, diskWaitSince } = lease;
-  const history = { failures, diskFullForS: secondsSince(insufficientDiskSince), diskWaitForS: secondsSince(diskWaitSince) };
+  const { failures, insufficientDiskSince, diskWaitSince, infrastructureFaultSince } = lease;
+  const history = {
+    failures,
+    diskFullForS: secondsSince(insufficientDiskSince),
+    diskWaitForS: secondsSince(diskWaitSince),
+    isInfrastructureFault: await isInfrastructureFault(worker, error),
+    infrastructureFaultForS: secondsSince(infrastructureFaultSince),
+  };
   const decision = classifyFailure(error, history, worker.tuning);
   if (decision.kind === 'fail') {
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await leases.fail(lease.fence, decision.failure);
+    await persistently(keeper.signal, () => leases.fail(lease.fence, decision.failure));
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
-  logRetry(logger, error, decision.delayS);
-  await leases.retryLater(lease.fence, decision);
+  logRetry(logger, error, decision);
+  await persistently(keeper.signal, () => leases.retryLater(lease.fence, decision));
   return 'retried';
 }
 
@@ -124,7 +134,10 @@ async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknow
 
 export const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
 
-export function logRetry(logger: Logger, error: unknown, delayS: number): void {
+export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pick<RetryLater, 'delayS' | 'counts'>): void {
+  if (!counts && !(error instanceof InsufficientDiskSpace)) {
+    return logger.warn({ err: error, delayS }, 'the storage or the database is at fault: the step goes back to the queue and loses no attempt');
+  }
   if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
   const { neededBytes, freeBytes, message } = error;
   logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);

@@ -15,6 +15,15 @@ export interface Tuning {
     /** seconds after which it counts as a failure even if other jobs may free space */
     maxWaitS: number;
   };
+  /** faults of the storage and the database, which use up no attempt */
+  infrastructureFaults: {
+    /** seconds after which they count as failures, if all attempts of the step end that way */
+    patienceS: number;
+    /** longest pause of a step between two attempts, seconds; pauses grow with the time since the first fault */
+    longestDelayS: number;
+  };
+  /** how a worker waits for its storage, ms: pauses double until it answers or a pause is the longest */
+  storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number };
   /** attempts to reach a source */
   downloadAttempts: number;
   /** heartbeats that a running step sends in the time of one lease; they also tell it of the deletion of its job */
@@ -47,6 +56,8 @@ export const defaultTuning: Tuning = {
   pollIntervalMs: 1000,
   retryDelaysS: [1, 5, 15, 60],
   insufficientDisk: { retryDelayS: 15, patienceS: 30 * 60, maxWaitS: 24 * 3600 },
+  infrastructureFaults: { patienceS: 30 * 60, longestDelayS: 60 },
+  storageHealth: { firstPauseMs: 1000, longestPauseMs: 30_000, probeTimeoutMs: 10_000 },
   downloadAttempts: 3,
   heartbeatsPerLease: 3,
   maxCrashes: 5,

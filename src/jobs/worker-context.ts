@@ -11,6 +11,7 @@ import type { Storage } from '../storage/types.ts';
 import type { DeviceClass, Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
 import type { Lifetime, LifetimeWatch } from './lifetime.ts';
+import type { StorageHealth } from './storage-health.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 import type { Tuning } from './tuning.ts';
 
@@ -47,6 +48,8 @@ export interface WorkerDeps {
   databaseUrl: string;
   /** the same database, for LISTEN, where `databaseUrl` leads to a pooler that keeps no sessions */
   sessionUrl?: string | undefined;
+  /** seconds without an answer after which a connection of the queue is replaced; default 60 */
+  silenceTimeoutS?: number | undefined;
   store: Store;
   storage: Storage;
   media: Media;
@@ -80,6 +83,7 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   fleet: { alive: number };
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
+  storageHealth: StorageHealth;
   lifetime: LifetimeWatch;
   /** aborted with WorkerStopping when the process stops */
   stopping: AbortSignal;

@@ -1,5 +1,5 @@
 /** Prometheus metrics of a worker's own work. */
-import { Counter, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { EnhanceResult } from '../media/types.ts';
 import type { Step } from '../store/index.ts';
 
@@ -17,6 +17,10 @@ export interface WorkerMetrics {
   jobFailed(code: string): void;
   enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds' | 'startMs' | 'wasReady'>): void;
   webhookAttempted(outcome: string): void;
+  /** a step failed by a fault of the storage */
+  storageFault(): void;
+  /** whether the storage answers this worker */
+  storageUp(isUp: boolean): void;
 }
 
 /**
@@ -32,6 +36,9 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
   const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);
   const wall = counter('enhancement_seconds_total', 'Wall-clock seconds of enhancing.', ['device']);
   const stages = counter('stage_cpu_seconds_total', 'CPU seconds of each engine stage.', ['stage', 'device']);
+  const storageFaults = counter('storage_faults_total', 'Steps that failed because the storage did not answer or refused.', []);
+  const storageUp = new Gauge({ name: 'reelmend_storage_up', help: 'Whether the storage answers this worker (1) or not (0).', registers: [registry] });
+  storageUp.set(1);
   const durations = new Histogram({
     name: 'reelmend_job_step_duration_seconds',
     help: 'Duration of a job step in seconds.',
@@ -52,6 +59,8 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       durations.observe({ step }, seconds);
     },
     jobFailed: (code) => failures.inc({ code }),
+    storageFault: () => storageFaults.inc(),
+    storageUp: (isUp) => storageUp.set(isUp ? 1 : 0),
     webhookAttempted: (outcome) => attempts.inc({ outcome }),
     enhanced(result) {
       const { device } = result;

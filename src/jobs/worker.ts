@@ -15,6 +15,7 @@ import { pollFactor } from './fleet-size.ts';
 import { LifetimeWatch } from './lifetime.ts';
 import { createQueueConnections, type QueueConnections } from './queue-connections.ts';
 import { type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
+import { StorageHealth } from './storage-health.ts';
 import { testModeTask } from './test-mode-step.ts';
 import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
@@ -36,23 +37,29 @@ export interface Worker {
   forceStop(): void;
   /** Resolves to the number of steps that ran when the worker's lifetime is over; stop() remains to be called. */
   readonly finished: Promise<number>;
+  /** whether the storage answers; while it does not, the worker takes no work that needs it */
+  readonly storageIsUp: boolean;
 }
 
 /** Creates a worker. Each kind of work has its own runner; all share two connections. Installs no signal handlers. */
 export function createWorker(deps: WorkerDeps): Worker {
   const { extraTasks = {}, tuning, lifetime, ...parts } = deps;
   const stopper = new AbortController();
-  const worker: WorkerContext = {
-    ...parts,
+  const own = {
     logger: deps.logger.child({ module: 'jobs' }),
-    id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
+    stopping: stopper.signal,
+  };
+  const worker: WorkerContext = {
+    ...parts,
+    ...own,
+    id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     deviceClasses: deviceClassesOf(deps),
     fleet: { alive: 1 },
     reservations: new DiskReservations(),
+    storageHealth: new StorageHealth({ ...own, storage: deps.storage, tuning: own.tuning.storageHealth }),
     lifetime: new LifetimeWatch(lifetime),
-    stopping: stopper.signal,
   };
   const specs = runnerSpecs(worker, extraTasks);
   let started: Promise<Running> | undefined;
@@ -76,6 +83,9 @@ export function createWorker(deps: WorkerDeps): Worker {
     },
     forceStop: () => forced.abort(),
     finished: worker.lifetime.finished,
+    get storageIsUp() {
+      return worker.storageHealth.isUp;
+    },
   };
 }
 
@@ -94,12 +104,13 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const { workerConcurrency, downloadConcurrency } = worker.config;
   if (worker.lifetime.once) return { jobs: [oneJob(worker)], others: [] };
   const foundNothing = () => worker.lifetime.foundNothing();
-  const enhancements = { tasks: enhancementTasks(worker), concurrency: workerConcurrency, foundNothing, fairShare: new FairShare(worker) };
+  const enhancements = { tasks: enhancementTasks(worker), concurrency: workerConcurrency, foundNothing, needsStorage: true, fairShare: new FairShare(worker) };
   const downloads = {
     // Both move whole files.
     tasks: { job_ingest: ingestTask(worker), upload_verify: verifyUploadTask(worker) },
     concurrency: downloadConcurrency,
     perAccount: Math.ceil(downloadConcurrency / 2),
+    needsStorage: true,
     foundNothing,
   };
   const scheduled = scheduledTasks(worker);
@@ -108,7 +119,7 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
     jobs: [enhancements, downloads].filter(({ concurrency }) => concurrency > 0),
     others: [
       { tasks: light, concurrency: 8, perAccount: 3, schedule: scheduled.schedule, foundNothing },
-      { tasks: { objects_destroy: destroyTask(worker), upload_destroy: destroyUploadTask(worker) }, concurrency: 6, perAccount: 2 },
+      { tasks: { objects_destroy: destroyTask(worker), upload_destroy: destroyUploadTask(worker) }, concurrency: 6, perAccount: 2, needsStorage: true },
       { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
     ],
   };
@@ -129,7 +140,7 @@ function oneJob(worker: WorkerContext): RunnerSpec {
     ...(downloadConcurrency > 0 ? { job_ingest: workerConcurrency > 0 ? both : ingest } : {}),
   };
   const foundNothing = () => worker.lifetime.foundNothing();
-  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing, fairShare: new FairShare(worker) };
+  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing, needsStorage: true, fairShare: new FairShare(worker) };
 }
 
 interface Running {

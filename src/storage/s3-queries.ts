@@ -5,6 +5,22 @@ import type { ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-
 export interface Bucket {
   client: S3Client;
   name: string;
+  /** ms within which a request for an object is answered, with all attempts of the SDK; what is answered may take longer */
+  answerTimeoutMs: number;
+}
+
+/** Sends a request. Rejects with a TimeoutError when no answer has begun in time. */
+export async function answered<T>({ answerTimeoutMs }: Bucket, send: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), answerTimeoutMs);
+  try {
+    return await send({ abortSignal: late.signal });
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+    throw Object.assign(new Error(`The storage did not answer within ${answerTimeoutMs} ms`, { cause: error }), { name: 'TimeoutError' });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Whether an SDK error came with this HTTP status. */

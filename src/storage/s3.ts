@@ -20,7 +20,7 @@ import { contentDisposition } from './disposition.ts';
 import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './keys.ts';
 import { completeMultipart, createMultipart, linkPart, listParts } from './s3-multipart.ts';
-import { isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
+import { answered, isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
 import type { ByteRange, Storage, StoredObject } from './types.ts';
 
@@ -33,6 +33,8 @@ export interface S3StorageOptions {
   publicEndpoint?: string | undefined;
   /** bytes of one part of an upload, at least 5 MiB; grows where a file would need more than 10,000 (default 16 MiB) */
   partSize?: number;
+  /** ms within which reading an object has to begin (default 30 s) */
+  answerTimeoutMs?: number;
   /** overrides the defaults; credentials come from the AWS SDK's own chain unless given here */
   client?: S3ClientConfig;
 }
@@ -48,7 +50,7 @@ const maxParts = 10_000;
 const parallelParts = 3;
 
 export function createS3Storage(options: S3StorageOptions): S3Storage {
-  const { endpoint, publicEndpoint = endpoint, partSize = 16 * mebibyte } = options;
+  const { endpoint, publicEndpoint = endpoint, partSize = 16 * mebibyte, answerTimeoutMs = 30_000 } = options;
   if (partSize < 5 * mebibyte) throw new TypeError(`partSize: Expected at least 5 MiB but received ${partSize} bytes`);
   const client = s3Client(options, endpoint);
   // The signature of a link covers the host, and customers send parts without S3's own checksums: links need a client of
@@ -56,8 +58,8 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
   const withoutChecksums = { ...options.client, requestChecksumCalculation: 'WHEN_REQUIRED' as const };
   const linkClient = s3Client({ ...options, client: withoutChecksums }, publicEndpoint);
   const multipartClient = publicEndpoint === endpoint ? linkClient : s3Client({ ...options, client: withoutChecksums }, endpoint);
-  const bucket: Bucket = { client, name: options.bucket };
-  const multipartBucket: Bucket = { client: multipartClient, name: options.bucket };
+  const bucket: Bucket = { client, name: options.bucket, answerTimeoutMs };
+  const multipartBucket: Bucket = { ...bucket, client: multipartClient };
   return {
     kind: 's3',
     putFile: (key, path, put) => putFile(bucket, checkKey(key), path, { ...put, partSize }),
@@ -77,7 +79,7 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
       return { url: await getSignedUrl(linkClient, command, { expiresIn: expiresInS }), expiresInS };
     },
     createMultipart: (key) => createMultipart(multipartBucket, checkKey(key)),
-    linkPart: ({ key, id }, part) => linkPart({ client: linkClient, name: options.bucket }, { key: checkKey(key), id }, part),
+    linkPart: ({ key, id }, part) => linkPart({ ...bucket, client: linkClient }, { key: checkKey(key), id }, part),
     listParts: ({ key, id }) => listParts(multipartBucket, { key: checkKey(key), id }),
     completeMultipart: ({ key, id }, whole) => completeMultipart(multipartBucket, { key: checkKey(key), id }, whole),
     close() {
@@ -196,7 +198,7 @@ async function abandon(bucket: Bucket, key: string, uploadId: string | undefined
 
 async function stat(bucket: Bucket, key: string): Promise<{ size: number } | null> {
   try {
-    const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }));
+    const head = await answered(bucket, (options) => bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), options));
     return { size: head.ContentLength ?? 0 };
   } catch (error) {
     if (isKeyMissing(error)) return null;
@@ -210,7 +212,7 @@ async function openObject(bucket: Bucket, key: string, range?: ByteRange): Promi
   }
   const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end}`;
   try {
-    const got = await bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: key, Range }));
+    const got = await answered(bucket, (options) => bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: key, Range }), options));
     if (!(got.Body instanceof Readable)) throw new Error('the storage sent no body');
     return got.Body;
   } catch (error) {

@@ -23,19 +23,42 @@ export interface ConnectOptions {
   prepare?: boolean;
   /** seconds after which a connection that does not come up is given up; default 10 */
   connectTimeoutS?: number;
+  /** seconds without an answer to a query after which its connection is taken for dead and replaced; default 60 */
+  silenceTimeoutS?: number | undefined;
 }
 
-export function connect({ url, max = 10, prepare = true, connectTimeoutS = 10 }: ConnectOptions): Connection {
+export const defaultSilenceTimeoutS = 60;
+
+/** seconds after which the kernel asks whether an idle peer is still there; Node then asks ten times in ten seconds */
+export const keepAliveS = 10;
+
+/** Slow reads that run now, by pool. */
+const slowReads = new WeakMap<Db, { count: number }>();
+
+/** Options of the patched driver (patches/README.md). */
+interface SilenceOptions {
+  silence_timeout: number;
+  /** called when a query has had no answer for that long; false: go on waiting for as long again */
+  onsilence(): boolean;
+}
+
+export function connect({ url, max = 10, prepare = true, connectTimeoutS = 10, silenceTimeoutS = defaultSilenceTimeoutS }: ConnectOptions): Connection {
+  const slow = { count: 0 };
+  const silence: SilenceOptions = { silence_timeout: silenceTimeoutS, onsilence: () => slow.count === 0 };
   const sql = postgres(url, {
+    ...silence,
     max,
     prepare,
     onnotice: () => {},
     connect_timeout: connectTimeoutS,
     // seconds between attempts to reconnect; the driver's default grows to 20
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
+    keep_alive: keepAliveS,
     connection: { application_name: 'reelmend' },
   });
-  return { db: drizzle(sql, { schema }), sql, close: () => sql.end({ timeout: 5 }) };
+  const db = drizzle(sql, { schema });
+  slowReads.set(db, slow);
+  return { db, sql, close: () => sql.end({ timeout: 5 }) };
 }
 
 /** serialization_failure, deadlock_detected: the transaction changed nothing and may run again. */
@@ -65,6 +88,20 @@ export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> =>
  */
 export const readApart = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => db.transaction(work, { accessMode: 'read only' });
 
+/**
+ * The same for reads of whole tables, which may take longer than a connection may be silent. Dead connections of this pool are
+ * noticed only by the kernel meanwhile.
+ */
+export async function readSlowly<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const slow = slowReads.get(db);
+  if (slow !== undefined) slow.count += 1;
+  try {
+    return await readApart(db, work);
+  } finally {
+    if (slow !== undefined) slow.count -= 1;
+  }
+}
+
 /** Runs one statement, or one transaction, again after a conflict. */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -74,6 +111,22 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
       if (attempt >= maxAttempts || !retryable.has(sqlState(error) ?? '')) throw error;
     }
   }
+}
+
+/** Codes of the driver and of the operating system for a connection that breaks or does not come up. */
+const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;
+/** SQLSTATEs of a server that ends connections, takes none, or cannot work: connection exception, shutdown, resources, system error. */
+const unavailableState = /^(?:08|53|58)\w{3}$|^57P0\d$/;
+
+/** Whether a query failed because the database could not be reached or did not work, whatever was asked of it. */
+export function isDatabaseFault(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth++) {
+    const code = String((at as NodeJS.ErrnoException).code);
+    if (at instanceof postgres.PostgresError) return unavailableState.test(code);
+    // The driver notes the query in each error that it passes on.
+    if (connectionCode.test(code) && (code.startsWith('CONNECT') || 'query' in at)) return true;
+  }
+  return false;
 }
 
 /** The five-character SQLSTATE of a database error, also when Drizzle has wrapped it; undefined for other errors. */

@@ -37,10 +37,12 @@ export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
-export type { Lease, FinishedJob, JobFailure } from './leases.ts';
+export type { Lease, FinishedJob, JobFailure, RetryLater } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
+export { defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
 export { migrate } from './migrate.ts';
 export { type AccountLoad, taskOfSegment } from './queue.ts';
+export { closeWhenSilent } from './silence.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
@@ -61,6 +63,8 @@ export interface StoreOptions {
   sessionUrl?: string | undefined;
   /** largest number of connections, default 10 */
   maxConnections?: number | undefined;
+  /** seconds without an answer after which a connection is replaced; default 60 */
+  silenceTimeoutS?: number | undefined;
   /** how often watched jobs are polled */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
   /** encrypts the accounts' webhook secrets; without it accounts have none */
@@ -108,8 +112,9 @@ export function createStore(options: StoreOptions): Store {
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
     prepare: options.sessionUrl === undefined,
+    silenceTimeoutS: options.silenceTimeoutS,
   });
-  const feed = new JobFeed({ url: options.sessionUrl ?? options.url, poll: (jobIds) => pollJobs(db, jobIds), ...options.feed });
+  const feed = new JobFeed({ url: options.sessionUrl ?? options.url, poll: (jobIds) => pollJobs(db, jobIds), silenceTimeoutS: options.silenceTimeoutS, ...options.feed });
   return {
     accounts: accountQueries(db, options.cipher),
     keys: keyQueries(db, client),

@@ -15,6 +15,8 @@ export interface JobFeedOptions {
   poll(jobIds: string[]): Promise<Map<string, string>>;
   /** ms between two polls of the watched jobs; default 5000 */
   pollIntervalMs?: number;
+  /** as in NotificationListenerOptions */
+  silenceTimeoutS?: number | undefined;
 }
 
 export interface JobSubscription {
@@ -48,11 +50,12 @@ export class JobFeed {
   readonly #jobs = new Map<string, Set<AsyncEvent>>();
   readonly #accounts = new Map<string, Set<AccountListener>>();
 
-  constructor({ url, poll, pollIntervalMs = defaultPollIntervalMs }: JobFeedOptions) {
+  constructor({ url, poll, pollIntervalMs = defaultPollIntervalMs, silenceTimeoutS }: JobFeedOptions) {
     this.#listener = new NotificationListener({
       url,
       channels: [channel],
       applicationName: 'reelmend-feed',
+      silenceTimeoutS,
       onNotification: ({ payload }) => this.#onNotification(payload ?? ''),
       // Changes before this moment sent no notification here.
       onListening: () => this.#wakeAll(),

@@ -36,6 +36,8 @@ export interface Lease {
   insufficientDiskSince: Date | null;
   /** since when the job has waited for disk space; null: it did not wait at the last attempt */
   diskWaitSince: Date | null;
+  /** since when its attempts have ended by faults of the storage or the database; null: the last one did not */
+  infrastructureFaultSince: Date | null;
 }
 
 export interface RetryLater {
@@ -44,6 +46,8 @@ export interface RetryLater {
   counts?: boolean;
   /** set if disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can */
   diskWait?: 'behind_others' | 'disk_full' | null;
+  /** set if the storage or the database is at fault */
+  infrastructureFault?: boolean;
 }
 
 export interface JobFailure {
@@ -57,7 +61,7 @@ export const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionN
 
 export const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 export const noLease = { leaseOwner: null, leaseExpiresAt: null };
-export const noDiskWait = { insufficientDiskSince: null, diskWaitSince: null };
+export const noWait = { insufficientDiskSince: null, diskWaitSince: null, infrastructureFaultSince: null };
 
 export function leaseQueries(db: Db) {
   return {
@@ -94,7 +98,7 @@ export function leaseQueries(db: Db) {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
         const [row] = await tx
           .update(jobs)
-          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noDiskWait, ...noLease })
+          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noWait, ...noLease })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);
@@ -119,14 +123,15 @@ export function leaseQueries(db: Db) {
     /**
      * Gives up the lease after a temporary failure, and queues the step to run again after `delayS`. Throws LeaseLost.
      */
-    retryLater: (fence: Fence, { delayS, counts = true, diskWait = null }: RetryLater) =>
+    retryLater: (fence: Fence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater) =>
       transact(db, async (tx) => {
         const [row] = await tx
           .update(jobs)
           .set({
             ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
-            ...(diskWait === null ? noDiskWait : { diskWaitSince: sql`coalesce(${jobs.diskWaitSince}, now())` }),
+            diskWaitSince: diskWait === null ? null : sql`coalesce(${jobs.diskWaitSince}, now())`,
             insufficientDiskSince: diskWait === 'disk_full' ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
+            infrastructureFaultSince: infrastructureFault ? sql`coalesce(${jobs.infrastructureFaultSince}, now())` : null,
             ...noLease,
           })
           .where(heldBy(fence))
@@ -187,6 +192,7 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
       failures: row.failures,
       insufficientDiskSince: row.insufficientDiskSince,
       diskWaitSince: row.diskWaitSince,
+      infrastructureFaultSince: row.infrastructureFaultSince,
     };
   });
 }

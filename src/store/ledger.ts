@@ -1,7 +1,7 @@
 /** The only place where credits move: one transfer, two entries that cancel out, one balance. */
 import { sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
-import { type Db, databaseError, readApart, type Tx } from './database.ts';
+import { type Db, databaseError, readSlowly, type Tx } from './database.ts';
 import type { Book, TransferKind } from './schema.ts';
 
 export interface Transfer {
@@ -94,7 +94,7 @@ const ledgerRules = sql`
 
 /** Everything in the ledger that breaks a rule; empty when it is consistent. */
 export async function ledgerCheck(db: Db): Promise<LedgerViolation[]> {
-  const rows = await readApart(db, (tx) => tx.execute<{ rule: string; subject: string; detail: string }>(ledgerRules));
+  const rows = await readSlowly(db, (tx) => tx.execute<{ rule: string; subject: string; detail: string }>(ledgerRules));
   return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Logger as GraphileLogger, runMigrations } from 'graphile-worker';
 import postgres from 'postgres';
+import { applySessionSettings } from './session-settings.ts';
 
 /** An arbitrary constant; every process that migrates this database takes the same lock. */
 const lockId = 7_046_029_254;
@@ -38,6 +39,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const functions = await readSqlFiles(directory, 'functions/', /^\w+\.sql$/);
   return withLock(options.url, async (sql) => {
     await assertServerVersion(sql);
+    await applySessionSettings(sql);
     const applied = [...(await applyMigrations(sql, migrations)), ...(await applyFunctions(sql, functions))];
     await runMigrations({ connectionString: options.url, maxPoolSize: 1, logger: silentLogger });
     return applied;

@@ -1,7 +1,12 @@
 /** A connection that LISTENs and is opened again whenever it is lost. This is all that needs a database session of its own. */
 import pg from 'pg';
+import { defaultSilenceTimeoutS, keepAliveS } from './database.ts';
+import { closeWhenSilent } from './silence.ts';
 
 const reconnectMs = 1000;
+
+/** The connection is asked twice in the time for which it may be silent. */
+const asksPerTimeout = 2;
 
 export interface NotificationListenerOptions {
   /** postgres:// URL that leads to a session: to the server itself, or through a pooler in session mode */
@@ -14,12 +19,15 @@ export interface NotificationListenerOptions {
   onListening?(): void;
   /** whether a lost connection is opened again; default: always */
   isNeeded?(): boolean;
+  /** seconds within which a connection that answers no more is replaced; default 60 */
+  silenceTimeoutS?: number | undefined;
 }
 
 export class NotificationListener {
   readonly #options: NotificationListenerOptions;
   #client: pg.Client | undefined;
   #reconnectTimer: NodeJS.Timeout | undefined;
+  #askTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: NotificationListenerOptions) {
@@ -39,6 +47,7 @@ export class NotificationListener {
       application_name: applicationName,
       connectionTimeoutMillis: 10_000,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 1000 * keepAliveS,
     });
     this.#client = client;
     // The client emits `end` after every `error`.
@@ -48,6 +57,7 @@ export class NotificationListener {
     try {
       await client.connect();
       await client.query(channels.map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`).join('; '));
+      this.#askOften(client);
       onListening?.();
     } catch {
       await client.end().catch(() => {});
@@ -58,13 +68,23 @@ export class NotificationListener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#reconnectTimer);
+    clearInterval(this.#askTimer);
     await this.#client?.end().catch(() => {});
+  }
+
+  /** A connection that only listens would never notice that nothing arrives any more. */
+  #askOften(client: pg.Client): void {
+    const intervalMs = (1000 * (this.#options.silenceTimeoutS ?? defaultSilenceTimeoutS)) / asksPerTimeout;
+    closeWhenSilent(client, intervalMs);
+    clearInterval(this.#askTimer);
+    this.#askTimer = setInterval(() => void client.query('SELECT 1').catch(() => {}), intervalMs).unref();
   }
 
   #onLost(client: pg.Client): void {
     if (this.#client !== client || this.#isClosed) return;
     this.#client = undefined;
     clearTimeout(this.#reconnectTimer);
+    clearInterval(this.#askTimer);
     if (this.#options.isNeeded?.() === false) return;
     this.#reconnectTimer = setTimeout(() => void this.open(), reconnectMs).unref();
   }

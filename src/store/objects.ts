@@ -75,7 +75,8 @@ export function objectQueries(db: Db) {
         if (!held) throw new LeaseLost(fence.jobId);
         const [role, name] = nameOf(object);
         const key = `jobs/${fence.jobId}/${fence.attempt}/${name}`;
-        await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role });
+        // It is there already when the answer to the first try was lost.
+        await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role }).onConflictDoNothing();
         return key;
       }),
 

@@ -10,7 +10,7 @@ import { type Fence, LeaseLost } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import type { JobSegment, PartialOutputAccess } from './types.ts';
-import { failRow, heldBy, type JobFailure, leaseEnd, noDiskWait, noLease, type RetryLater } from './leases.ts';
+import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers } from './schema.ts';
@@ -40,6 +40,8 @@ export interface SegmentLease {
   /** number of earlier failures that counted */
   failures: number;
   diskWaitSince: Date | null;
+  /** as in Lease */
+  infrastructureFaultSince: Date | null;
 }
 
 /** A finished piece. */
@@ -111,7 +113,7 @@ export function segmentQueries(db: Db) {
     finish: (fence: SegmentFence, piece: FinishedPiece) => transact(db, (tx) => finish(tx, fence, piece)),
 
     /** Gives up the lease after a temporary failure, and queues the segment again after `delayS`. Throws LeaseLost. */
-    retryLater: (fence: SegmentFence, { delayS, counts = true, diskWait = null }: RetryLater) =>
+    retryLater: (fence: SegmentFence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater) =>
       transact(db, async (tx) => {
         const [row] = await tx
           .update(segments)
@@ -119,6 +121,7 @@ export function segmentQueries(db: Db) {
             ...idle,
             ...(counts ? { failures: sql`${segments.failures} + 1` } : {}),
             diskWaitSince: diskWait === null ? null : sql`coalesce(${segments.diskWaitSince}, now())`,
+            infrastructureFaultSince: infrastructureFault ? sql`coalesce(${segments.infrastructureFaultSince}, now())` : null,
           })
           .where(held(fence))
           .returning(queueRow);
@@ -223,7 +226,7 @@ export interface FinishedPiece {
 async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: spans, atOnce }: PlannedSegments): Promise<void> {
   const [row] = await tx
     .update(jobs)
-    .set({ step: 'segments', segmentPlan: text, failures: 0, ...noDiskWait, ...noLease })
+    .set({ step: 'segments', segmentPlan: text, failures: 0, ...noWait, ...noLease })
     .where(heldBy(fence))
     .returning({ id: jobs.id });
   if (!row) throw new LeaseLost(fence.jobId);
@@ -250,7 +253,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
   // The piece of an earlier attempt, if it was stored.
   if (row.attempt > 1) await enqueueDestroy(tx, which.jobId);
   const [later] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, which.jobId), sql`${segments.number} > ${which.number}`)).limit(1);
-  const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitSince } = row;
+  const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitSince, infrastructureFaultSince } = row;
   return {
     job: toJobRecord(job),
     fence: { ...which, attempt: row.attempt, owner },
@@ -262,6 +265,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
     traceparent: job.traceparent,
     failures,
     diskWaitSince,
+    infrastructureFaultSince,
   };
 }
 
@@ -285,7 +289,8 @@ async function showProgress(on: Executor, jobId: string, smallestStep = 0): Prom
 async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string> {
   const row = await lockJob(tx, fence);
   const key = `jobs/${fence.jobId}/segments/${fence.number}-${fence.attempt}.mp4`;
-  await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: row.attempt, role: 'segment' });
+  // It is there already when the answer to the first try was lost.
+  await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: row.attempt, role: 'segment' }).onConflictDoNothing();
   await tx.update(segments).set({ objectKey: key }).where(held(fence));
   return key;
 }
@@ -302,13 +307,13 @@ async function finish(tx: Tx, fence: SegmentFence, { stored, result, atOnce }: F
   await lockJob(tx, fence);
   await tx
     .update(segments)
-    .set({ ...noLease, state: 'done', progress: 1, sha256: stored.sha256, result, diskWaitSince: null })
+    .set({ ...noLease, state: 'done', progress: 1, sha256: stored.sha256, result, diskWaitSince: null, infrastructureFaultSince: null })
     .where(held(fence));
   await markStored(tx, stored);
   await showProgress(tx, fence.jobId);
   const [open] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, fence.jobId), ne(segments.state, 'done'))).limit(1);
   if (open) return enqueueNextSegments(tx, fence.jobId, atOnce);
-  await tx.update(jobs).set({ step: 'join', failures: 0, ...noDiskWait }).where(eq(jobs.id, fence.jobId));
+  await tx.update(jobs).set({ step: 'join', failures: 0, ...noWait }).where(eq(jobs.id, fence.jobId));
   await enqueueStep(tx, { id: fence.jobId, step: 'join' });
 }
 
@@ -339,13 +344,13 @@ async function release(tx: Tx, fence: SegmentFence): Promise<void> {
 async function enhanceWhole(tx: Tx, jobId: string): Promise<void> {
   await dequeueSegments(tx, jobId);
   await tx.delete(segments).where(eq(segments.jobId, jobId));
-  await tx.update(jobs).set({ step: 'enhance', segmentPlan: null, inOnePiece: true, failures: 0, ...noDiskWait, ...noLease }).where(eq(jobs.id, jobId));
+  await tx.update(jobs).set({ step: 'enhance', segmentPlan: null, inOnePiece: true, failures: 0, ...noWait, ...noLease }).where(eq(jobs.id, jobId));
   await enqueueStep(tx, { id: jobId, step: 'enhance' });
   await enqueueDestroy(tx, jobId);
 }
 
 async function remake(tx: Tx, fence: Fence, numbers: number[]): Promise<void> {
-  const [row] = await tx.update(jobs).set({ step: 'segments', ...noDiskWait, ...noLease }).where(heldBy(fence)).returning({ id: jobs.id });
+  const [row] = await tx.update(jobs).set({ step: 'segments', ...noWait, ...noLease }).where(heldBy(fence)).returning({ id: jobs.id });
   if (!row) throw new LeaseLost(fence.jobId);
   for (const number of numbers) {
     const [again] = await tx

@@ -1,59 +1,9 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { createWorkshop, enhanceResult, hang, type Workshop } from '../helpers/worker-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
+import { Wire } from '../helpers/wire.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
-
-/** A wire to the database that can be cut and mended. */
-class Wire {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  #cut = false;
-
-  constructor(target: URL) {
-    this.#server = createServer((near) => {
-      if (this.#cut) {
-        near.destroy();
-        return;
-      }
-      const far = connect(Number(target.port), target.hostname);
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(one);
-        one.on('error', () => other.destroy());
-        one.on('close', () => {
-          other.destroy();
-          this.#sockets.delete(one);
-        });
-        one.pipe(other);
-      }
-    });
-  }
-
-  async listen(target: URL): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    const url = new URL(target);
-    url.port = String((this.#server.address() as AddressInfo).port);
-    return url.href;
-  }
-
-  cut() {
-    this.#cut = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend() {
-    this.#cut = false;
-  }
-
-  close() {
-    this.cut();
-    this.#server.close();
-  }
-}
 
 let world: World;
 let shop: Workshop;
@@ -64,7 +14,7 @@ beforeAll(async () => {
   world = await createWorld();
   shop = await createWorkshop(world);
   wire = new Wire(new URL(world.url));
-  url = await wire.listen(new URL(world.url));
+  url = await wire.listen();
   store = createStore({ url });
 });
 afterAll(async () => {

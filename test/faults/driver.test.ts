@@ -58,7 +58,7 @@ let connection: Connection;
 beforeEach(async () => {
   breakAfter = undefined;
   // Of a client that is gone a sleeping query takes no notice.
-  await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+  await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`;
   await world.sql`TRUNCATE marks`;
   // One connection, so that whatever comes next must use the one that broke.
   // Whoever waits for the end of an attempt to connect fails the test.

@@ -45,7 +45,7 @@ async function startFar(): Promise<Running> {
   const url = new URL(site.databaseUrl);
   url.host = database.address;
   // Downloads would need a way to the customer's server.
-  const env = { ...folderOf('far'), DATABASE_URL: url.href, S3_ENDPOINT: `http://${storage.address}`, REELMEND_DOWNLOAD_CONCURRENCY: '0' };
+  const env = { ...folderOf('far'), DATABASE_URL: url.href, S3_ENDPOINT: `http://${storage.address}`, REELMEND_DATABASE_TIMEOUT_SECONDS: '5', REELMEND_DOWNLOAD_CONCURRENCY: '0' };
   return site.start('work', env, namespace === null ? {} : { prefix: namespace.prefix });
 }
 
@@ -199,5 +199,21 @@ describe.skipIf(program === null)('a worker on another machine', () => {
     expect((await segments(id)).filter(({ owner }) => isFar(owner))).toMatchObject([{ state: 'running', attempt: 1 }]);
     await storage.mend();
     await expectDone(id);
+  });
+
+  it('whose storage stays away hands its segment back, at no cost, and takes no other until the storage answers', async () => {
+    const id = await jobInFarHands();
+    const since = far.log.length;
+    await storage.cut();
+    // Another worker takes the segment over, and ends the job.
+    expect(await attemptsUntilDone(id)).toBe(2);
+    await expectDone(id);
+    await expectDone(await create());
+    expect(await sql`SELECT 1 FROM segments WHERE failures > 0 OR crashes > 0`).toEqual([]);
+    const said = (msg: string) => far.log.slice(since).filter((line) => line.includes(msg)).length;
+    expect(said('this worker takes no more work')).toBe(1);
+    await storage.mend();
+    await eventually(() => said('the storage answers again') === 1, 'the far worker takes work again');
+    await expectDone(await jobInFarHands());
   });
 });

@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
-import { createFilesystemStorage } from '../../src/storage/index.ts';
+import type { ProbeResult } from '../../src/media/types.ts';
+import { createFilesystemStorage, type Storage } from '../../src/storage/index.ts';
+import { createS3Storage, type S3StorageOptions } from '../../src/storage/s3.ts';
 import { createStore } from '../../src/store/index.ts';
 import { runScheduledTasksOften, testCipher } from './worker-world.ts';
 import { enhanceResult, FakeMedia, FakeNet, pause, probeResult } from './worker-fakes.ts';
@@ -25,6 +27,10 @@ export interface WorkerProcessOptions {
   maxCrashes?: number;
   /** how its media cut each video; they say `begun JOB NUMBER` of each segment. Default: videos stay in one piece */
   segments?: { count: number; pieceS: number };
+  /** what it measures of each source, where that differs from `probeResult` */
+  source?: Partial<ProbeResult>;
+  /** where it stores objects; default: files below `dataDir` */
+  s3?: S3StorageOptions;
   /** where the process stops reacting: it says `reached` and waits for its end */
   stallAt?: 'download' | 'enhance' | 'put';
 }
@@ -76,7 +82,7 @@ export const testStorage = (dataDir: string) =>
   });
 
 /** Media that cut a video, make its pieces and join them, in so far as the service looks at them. */
-function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; pieceS: number }): void {
+function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; pieceS: number }, facts: Partial<ProbeResult> = {}): void {
   const segments = Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 60 }));
   const piece = { ...enhanceResult, frames: 60, durationS: pieceS };
   const { width, height, device, condition, source } = enhanceResult;
@@ -87,7 +93,7 @@ function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; p
     await onEnhance(request);
     return piece;
   };
-  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? probeResult : { ...probeResult, width, height, durationS: pieceS });
+  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? { ...probeResult, ...facts } : { ...probeResult, width, height, durationS: pieceS });
   media.onJoin = async ({ piecesDir, pieces, outputDir, outputName }) => {
     const text = (await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')))).join(', ');
     await writeFile(join(outputDir, outputName), text);
@@ -118,10 +124,10 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       console.log('leaves the enhancement');
     }
   };
-  if (options.segments !== undefined) cutIntoSegments(media, options.segments);
+  if (options.segments !== undefined) cutIntoSegments(media, options.segments, options.source);
   const net = new FakeNet();
   net.onDownload = async (_url, signal) => stallAt('download', signal);
-  const storage = testStorage(options.dataDir);
+  const storage: Storage = options.s3 === undefined ? testStorage(options.dataDir) : createS3Storage(options.s3);
   const putFile = storage.putFile.bind(storage);
   storage.putFile = async (key, path, put) => {
     const stored = await putFile(key, path, put);

@@ -1,0 +1,231 @@
+/**
+ * As segment-kills.test.ts, with everything that a fleet stands on: at random moments of a long video's life a worker, the API,
+ * PostgreSQL or the S3 server is ended without warning and started again, sometimes two of them. `OUTAGES_SEED` repeats a run as
+ * far as timing allows.
+ */
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ListMultipartUploadsCommand, ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
+import { type Database, openDatabase } from '../../src/postgres/embedded.ts';
+import { createStore, type Store } from '../../src/store/index.ts';
+import { makeClip } from '../helpers/ffmpeg.ts';
+import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
+import { isLongRun } from '../helpers/long-run.ts';
+import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
+import { createCustomer, createSite, type Customer, type JobView, type Running, type Site } from '../helpers/service.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
+import { seeded, send } from '../helpers/worker-cluster.ts';
+import { spawnWorker, type WorkerProcess } from '../helpers/worker-process.ts';
+
+const there = (await findS3Server()) !== null;
+const seed = Number(process.env['OUTAGES_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const random = seeded(seed);
+const rounds = isLongRun ? 50 : 4;
+const segments = { count: 4, pieceS: 2.4 };
+const pepper = 'the pepper that all machines share';
+const bucket = 'outages';
+const credits = 10_000;
+/** Longer than the machine may be busy, and short enough to wait for: a lease whose answer was lost has no owner who knows. */
+const leaseSeconds = 30;
+
+let dir: string;
+let database: Database;
+let s3: S3Server;
+let files: FileServer;
+let site: Site;
+let api: Running | undefined;
+let customer: Customer;
+let store: Store;
+let sql: postgres.Sql;
+const workers: (WorkerProcess | undefined)[] = [undefined, undefined];
+const killed: WorkerProcess[] = [];
+let start: () => WorkerProcess;
+
+const openOwn = () => openDatabase({ databaseUrl: undefined, dataDir: dir });
+
+beforeAll(async () => {
+  if (!there) return;
+  console.log(`segment outages: OUTAGES_SEED=${seed}`);
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-outages-'));
+  await makeClip(join(dir, 'clip.mp4'), { seconds: 9.6, video: 'testsrc2=size=160x90:rate=25', args: ['-c:v', 'libx264'], audio: null });
+  files = await startFileServer({ dir });
+  s3 = (await startS3Server())!;
+  await s3.createBucket(bucket, { versioning: true });
+  // A server of its own, which keeps what it has confirmed.
+  database = await openOwn();
+  site = await createSite({
+    DATABASE_URL: database.url,
+    REELMEND_KEY_PEPPER: pepper,
+    REELMEND_LINK_SECRET: 'links are signed by S3 here',
+    REELMEND_ALLOW_HOSTS: files.hostPort,
+    ...{ S3_ENDPOINT: s3.endpoint, S3_BUCKET: bucket, S3_REGION: s3.region },
+    ...{ AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey },
+  });
+  customer = await createCustomer(site, { credits });
+  store = createStore({ url: database.url, cipher: createSecretCipher(pepper) });
+  sql = postgres(database.url, { max: 2, onnotice: () => {} });
+  const source = { container: 'mov,mp4,m4a,3gp,3g2,mj2', width: 160, height: 90, codedWidth: 160, codedHeight: 90, audio: [], sizeBytes: (await stat(join(dir, 'clip.mp4'))).size };
+  const { endpoint, region, credentials: keys } = s3;
+  const options = { url: database.url, dataDir: dir, leaseSeconds, enhanceMs: 150, segments, source };
+  start = () => spawnWorker({ ...options, s3: { bucket, region, endpoint, client: { credentials: keys } } });
+  api = await site.start('serve');
+  await fillPlaces();
+});
+afterAll(async () => {
+  await Promise.all(workers.map(async (worker) => worker?.end('SIGKILL')));
+  await store?.close();
+  await sql?.end({ timeout: 5 });
+  await site?.close();
+  await database?.stop();
+  await s3?.close();
+  await files?.close();
+  if (dir) await rm(dir, { recursive: true, force: true });
+});
+
+async function fillPlaces(): Promise<void> {
+  for (const [place, worker] of workers.entries()) workers[place] = worker ?? start();
+  await Promise.all(workers.map((worker) => worker!.waitForOutput('started')));
+}
+
+/** Repeats what the database did not answer. */
+const steadily = <T>(ask: () => Promise<T>): Promise<T> => eventually(() => ask().then((found) => ({ found }), () => false as const), 'the database answers').then(({ found }) => found);
+
+async function killWorkers(): Promise<number> {
+  const places = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
+  for (const place of places) {
+    const worker = workers[place]!;
+    workers[place] = undefined;
+    await worker.end('SIGKILL');
+    killed.push(worker);
+  }
+  await expireLeasesOfTheDead();
+  await fillPlaces();
+  return places.length;
+}
+
+async function killApi(): Promise<number> {
+  await api!.kill('SIGKILL');
+  api = undefined;
+  await sleep(500 * random());
+  api = await site.start('serve');
+  return 0;
+}
+
+/** As when the machine fails: no process finishes anything. The next start recovers what was committed. */
+async function crashDatabase(): Promise<number> {
+  const pid = Number((await readFile(join(dir, 'postgres/data/postmaster.pid'), 'utf8')).split('\n')[0]);
+  process.kill(pid, 'SIGQUIT');
+  await eventually(() => {
+    try {
+      process.kill(pid, 0);
+      return false;
+    } catch {
+      return true;
+    }
+  }, 'PostgreSQL has ended');
+  await sleep(500 * random());
+  expect((await openOwn()).url).toBe(database.url);
+  return 0;
+}
+
+async function crashStorage(): Promise<number> {
+  await s3.kill();
+  await sleep(500 * random());
+  await s3.restart();
+  return 0;
+}
+
+/** Each resolves, when all runs again, to the number of workers that it has killed. */
+const blows = { worker: killWorkers, API: killApi, PostgreSQL: crashDatabase, S3: crashStorage };
+const kinds = Object.keys(blows) as (keyof typeof blows)[];
+
+async function expireLeasesOfTheDead(): Promise<void> {
+  for (const { child } of killed) {
+    const owner = `worker-${child.pid}-%`;
+    await steadily(async () => {
+      await sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE lease_owner LIKE ${owner}`;
+      await sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE lease_owner LIKE ${owner}`;
+      await sql`UPDATE workers SET heartbeat_at = now() - interval '1 day' WHERE id LIKE ${owner}`;
+    });
+  }
+}
+
+/** Places an order as a client with retries does. */
+async function order(round: number): Promise<string> {
+  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
+  for (const end = Date.now() + hangMs; Date.now() < end; await sleep(100)) {
+    const response = api === undefined ? null : await send(api.url, { method: 'POST', path: '/v1/jobs', key: customer.key, body, idempotencyKey: `order-${round}` }).catch(() => null);
+    if (response === null || response.status >= 500 || response.status === 409) continue;
+    const job = (await response.json().catch(() => null)) as JobView | null;
+    if (job === null) continue;
+    expect(response.status, JSON.stringify(job)).toBe(201);
+    return job.id;
+  }
+  throw new Error('No API took the order');
+}
+
+const begun = (id: string) =>
+  [...workers, ...killed].flatMap((worker) => worker?.printed() ?? []).filter((line) => line.startsWith(`begun ${id} `)).map((line) => Number(line.split(' ')[2]));
+
+interface Loss {
+  workers: number;
+  story: string[];
+}
+
+/** One or two blows at random moments of the life of an order, which begins with its request. */
+async function strike(jobMs: number): Promise<Loss> {
+  const loss: Loss = { workers: 0, story: [] };
+  for (let blow = 0; blow < (random() < 0.3 ? 2 : 1); blow++) {
+    await sleep(random() * jobMs);
+    const kind = kinds[Math.floor(random() * kinds.length)]!;
+    loss.story.push(kind);
+    loss.workers += await blows[kind]();
+  }
+  return loss;
+}
+
+async function stored(): Promise<{ keys: string[]; uploads: number }> {
+  const client = new S3Client({ endpoint: s3.endpoint, region: s3.region, credentials: s3.credentials, forcePathStyle: true });
+  const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }));
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+  client.destroy();
+  return { keys: [...Versions, ...DeleteMarkers].map(({ Key }) => Key!), uploads: Uploads.length };
+}
+
+describe.skipIf(!there)('a fleet whose parts fail', () => {
+  it(`loses at most one segment for each worker killed in ${rounds} jobs, charges once, and leaves nothing behind`, async () => {
+    let jobMs = 0;
+    const stories: string[] = [];
+    for (let round = 0; round <= rounds; round++) {
+      const beganAt = performance.now();
+      // The first job is left alone: it tells how long one takes.
+      const [id, loss] = await Promise.all([order(round), round === 0 ? { workers: 0, story: [] } : strike(1.2 * jobMs)]);
+      const where = `OUTAGES_SEED=${seed}, round ${round}: ${loss.story.join(', ')}`;
+      stories.push(loss.story.join(' and '));
+      await eventually(async () => {
+        await expireLeasesOfTheDead();
+        return !['queued', 'running'].includes((await steadily(() => store.jobs.get(customer.accountId, 'live', id)))!.status);
+      }, `the job ends (${where})`);
+      jobMs ||= performance.now() - beganAt;
+      const job = (await store.jobs.get(customer.accountId, 'live', id))!;
+      expect([job.status, job.error], where).toEqual(['done', null]);
+      const all = begun(id);
+      expect(new Set(all).size, where).toBe(segments.count);
+      expect(all.length, where).toBeLessThanOrEqual(segments.count + loss.workers);
+      expect((await store.accounts.get(customer.accountId))!.credits, where).toBe(credits - (round + 1) * job.creditsCharged);
+      expect(await store.ledgerCheck(), where).toEqual([]);
+    }
+    console.log(`${rounds} jobs; ended: ${stories.slice(1).join(', ')}`);
+    expect((await sql`SELECT 1 FROM jobs`).length).toBe(rounds + 1);
+    expect(await sql`SELECT 1 FROM segments WHERE failures > 0`).toEqual([]);
+    // The original and the result of each job; no piece, and no half upload.
+    await eventually(async () => (await stored()).keys.length === 2 * (rounds + 1), 'pieces are destroyed');
+    expect(await stored()).toMatchObject({ uploads: 0 });
+    await eventually(async () => (await sql`SELECT 1 FROM segments`).length === 0, 'rows of segments go with their pieces');
+  });
+});

@@ -1,0 +1,81 @@
+/** A wire to a server, in this process: it can be cut, mended, and left to lead nowhere. */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+interface Ends {
+  near: Socket;
+  far: Socket;
+  /** swallows all bytes, of both ends, and closes nothing */
+  isLost: boolean;
+}
+
+export class Wire {
+  readonly #server: Server;
+  readonly #target: URL;
+  readonly #connections = new Set<Ends>();
+  #isCut = false;
+  #leadsNowhere = false;
+
+  constructor(target: URL) {
+    this.#target = target;
+    this.#server = createServer((near) => this.#connect(near));
+  }
+
+  #connect(near: Socket): void {
+    if (this.#isCut) return void near.destroy();
+    const far = connect(Number(this.#target.port), this.#target.hostname);
+    const ends = { near, far, isLost: this.#leadsNowhere };
+    this.#connections.add(ends);
+    for (const [one, other] of [[near, far], [far, near]] as const) {
+      one.on('error', () => {});
+      one.on('close', () => {
+        this.#connections.delete(ends);
+        if (!ends.isLost) other.destroy();
+      });
+      one.on('data', (chunk: Buffer) => {
+        if (!ends.isLost) other.write(chunk);
+      });
+    }
+  }
+
+  /** The same URL, through the wire. */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(this.#target);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.#server.address() as AddressInfo).port);
+    return url.href;
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Closes all connections and refuses others. */
+  cut(): void {
+    this.#isCut = true;
+    for (const { near, far } of this.#connections) {
+      near.destroy();
+      far.destroy();
+    }
+  }
+
+  /** Nothing arrives any more on the connections that are open, and nobody closes them: a firewall that forgot them. Others work. */
+  forget(): void {
+    for (const ends of this.#connections) ends.isLost = true;
+  }
+
+  /** The same, and for connections to come, until `mend`. */
+  silence(): void {
+    this.#leadsNowhere = true;
+    this.forget();
+  }
+
+  mend(): void {
+    this.#isCut = this.#leadsNowhere = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+}
