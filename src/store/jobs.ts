@@ -2,7 +2,6 @@
 import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
 import type postgres from 'postgres';
 import { ReelmendError } from '../domain/errors.ts';
-import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
@@ -22,12 +21,6 @@ import { recordPartialOutput, segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
-/**
- * Creations of one account that use a connection at the same time. Its audit log takes one entry at a time, so more would
- * only wait for one another in the database and keep connections from other accounts.
- */
-const creationsOfAccount = 2;
-
 export function jobQueries(
   db: Db,
   client: postgres.Sql,
@@ -37,10 +30,9 @@ export function jobQueries(
     const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, mode], { prepare: true });
     return row ? fromVisibleRow(row) : null;
   };
-  const creations = new FairSemaphore({ total: Number.POSITIVE_INFINITY, each: creationsOfAccount });
   return {
     findReplay: (accountId, mode, idempotency) => findReplay(db, accountId, mode, idempotency),
-    create: (input) => creations.run(input.account.id, () => createJob(db, client, input)),
+    create: (input) => createJob(db, client, input),
     get,
     watch: (accountId, mode, jobId, signal) =>
       watchJob({ feed, jobId, signal, read: () => get(accountId, mode, jobId) }),

@@ -129,24 +129,3 @@ describe('two connections', () => {
     }
   });
 });
-
-describe('jobs that many accounts create at once', () => {
-  it('one account that waits for its audit log leaves connections for the others', async () => {
-    const [busy, other] = [await fundedAccount(world.store, 1000), await fundedAccount(world.store, 1000)];
-    const store = createStore({ url: world.url, cipher: testCipher, maxConnections: 4 });
-    const burst: Promise<unknown>[] = [];
-    // The queue's first job of a kind stores the kind's name, for which others would wait.
-    await store.jobs.create(jobInput(other, {}));
-    try {
-      await world.sql.begin(async (tx) => {
-        await tx`SELECT 1 FROM event_heads WHERE account_id = ${busy.id} FOR NO KEY UPDATE`;
-        for (let n = 0; n < 20; n++) burst.push(store.jobs.create(jobInput(busy, {})));
-        await eventually(async () => (await tx`SELECT 1 FROM pg_locks WHERE NOT granted`).length > 0);
-        expect((await store.jobs.create(jobInput(other, {}))).replayed).toBe(false);
-      });
-      expect(await Promise.all(burst)).toHaveLength(20);
-    } finally {
-      await store.close();
-    }
-  });
-});
