@@ -1,10 +1,14 @@
 /**
  * Fairness between accounts in the slots for enhancements of all workers together: a slot that becomes free goes to the account
  * that has the fewest. It uses Graphile's flags, as AccountLimiter does, and asks the database, since the other slots are on
- * other machines. Two workers that ask in the same moment may decide alike; the next slot makes up for it.
+ * other machines. The slots of one worker ask one after the other. Two workers that ask in the same moment may decide alike; the
+ * next slot makes up for it.
  */
 import type { AccountLoad } from '../store/index.ts';
 import type { WorkerContext } from './worker-context.ts';
+
+/** Longest wait for what became of the slot that asked before, ms: a slot whose query failed tells nothing. */
+const longestTurnMs = 2000;
 
 export interface ShareOptions {
   /** rows of one account that may run at a time, unless it has a quota of its own; 0: no limit */
@@ -31,30 +35,59 @@ export function accountsToSkip(loads: readonly AccountLoad[], { perAccount, last
 
 /** The share of one worker's runner. */
 export class FairShare {
-  readonly #worker: Pick<WorkerContext, 'store' | 'config'>;
+  readonly #worker: Pick<WorkerContext, 'store' | 'config' | 'sessionUrl'>;
   #lastServed: string | undefined;
   #isIdle = true;
+  /** settled when the slot that asked last has taken a row, or found none */
+  #turn = Promise.resolve();
+  #endTurn = () => {};
 
-  constructor(worker: Pick<WorkerContext, 'store' | 'config'>) {
+  constructor(worker: Pick<WorkerContext, 'store' | 'config' | 'sessionUrl'>) {
     this.#worker = worker;
   }
 
   /** The queue was empty: whatever comes next is taken without asking. */
   foundNothing(): void {
     this.#isIdle = true;
+    this.#endTurn();
   }
 
   started(account: string | undefined): void {
     this.#isIdle = false;
     this.#lastServed = account;
+    this.#endTurn();
   }
 
   /** The accounts whose rows of these tasks have to wait now. */
   async skipped(tasks: readonly string[]): Promise<string[]> {
     const { store, config } = this.#worker;
     const perAccount = config.enhancementsPerAccount ?? 0;
-    if (this.#isIdle && perAccount === 0 && !(await store.workers.anyParallelQuota())) return [];
+    if (this.#isIdle && perAccount === 0 && !(await this.#areThereQuotas())) return [];
+    await this.#takeTurn();
     const loads = await store.workers.enhancementLoad(tasks);
     return accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
+  }
+
+  /**
+   * Whether any account has a quota of its own. Through a pooler in transaction mode an idle worker does not ask, and quotas hold only
+   * for what it takes while it is busy: with one more query at the start of a worker, postgres.js waited for an answer of PgBouncer 1.18
+   * that never came (test/jobs/connections.test.ts shows it). The cause is not known.
+   */
+  async #areThereQuotas(): Promise<boolean> {
+    const { store, sessionUrl } = this.#worker;
+    return sessionUrl === undefined && (await store.workers.anyParallelQuota());
+  }
+
+  /** Waits until the slot before has its row, so that its account counts. */
+  async #takeTurn(): Promise<void> {
+    const before = this.#turn;
+    let end = () => {};
+    this.#turn = new Promise((resolve) => (end = resolve));
+    await before;
+    const timer = setTimeout(end, longestTurnMs).unref();
+    this.#endTurn = () => {
+      clearTimeout(timer);
+      end();
+    };
   }
 }
