@@ -67,6 +67,15 @@ export interface EnhanceOptions {
   /** false: engines are read from the folder; missing ones are not added */
   mayWriteEngines?: boolean;
   threads?: number;
+  /** what this machine was measured to do, and the least that the operator wants; counts for 'auto' on CPUs */
+  machine?: {
+    /** time of a frame without its network, over the megapixels of the output */
+    otherMsPerMegapixel?: number;
+    /** floors; 0: none */
+    minFramesPerSecond?: number;
+    /** in times of the video's length: 1 is as fast as it plays */
+    minTimesLength?: number;
+  };
   /** `maxBitrate`: bits per second, 0 = no limit */
   encoder?: { preset?: string; crf?: number; maxBitrate?: number };
   limits?: SourceLimits;
@@ -102,13 +111,18 @@ export interface ModelFile {
   /** layout face: largest change of a sample, in 8-bit levels; 255 when absent */
   maxChange?: number;
   allowBf16?: boolean;
+  /** time of a frame on this machine's CPU over the megapixels of its input, measured by checkModel; absent: not measured */
+  msPerMegapixel?: number;
 }
 
 /** The test frame of checkModel. */
 export interface ModelTrial {
   width?: number;
   height?: number;
+  /** timed frames of a round; their mean counts, of the fastest round */
   frames?: number;
+  /** at most two where they take longer than 0.8 s */
+  rounds?: number;
   threads?: number;
 }
 

@@ -85,6 +85,8 @@ Target ReadTarget(const Options& options) {
   throw WrongArgument("'1080p', '4k' or 'source'", options.Path("target"), value);
 }
 
+constexpr double kSlowest_ms = 1e9;  ///< of a measured time
+
 std::vector<ModelFile> ReadModels(const Options& options) {
   const Napi::Value value = options.Member("models");
   if (value.IsUndefined()) return {};
@@ -263,6 +265,11 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   result.engine_folder = options.Text("engineFolder").value_or("");
   result.may_write_engines = options.Boolean("mayWriteEngines").value_or(result.may_write_engines);
   result.threads = static_cast<int>(options.Integer("threads", 0, 1024).value_or(result.threads));
+  if (const auto machine = options.Nested("machine")) {
+    result.machine.other_ms_per_megapixel = machine->Number("otherMsPerMegapixel", 0, kSlowest_ms).value_or(0);
+    result.machine.min_frames_per_second = machine->Number("minFramesPerSecond", 0, 1e6).value_or(0);
+    result.machine.min_times_length = machine->Number("minTimesLength", 0, 1e6).value_or(0);
+  }
   if (const auto encoder = options.Nested("encoder")) {
     result.encoder.preset = encoder->Text("preset").value_or(result.encoder.preset);
     result.encoder.crf = static_cast<float>(encoder->Number("crf", 0, 51).value_or(result.encoder.crf));
@@ -308,6 +315,7 @@ ModelFile ToModelFile(const Options& options) {
   file.is_blind = options.Boolean("blind").value_or(false);
   file.max_change = static_cast<float>(options.Number("maxChange", 0, 255).value_or(file.max_change));
   file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
+  file.ms_per_megapixel = options.Number("msPerMegapixel", 0, kSlowest_ms).value_or(0);
   return file;
 }
 
@@ -337,6 +345,7 @@ ModelTrial ToModelTrial(const Options& options) {
   trial.width = static_cast<int>(options.Integer("width", 1, 16384).value_or(trial.width));
   trial.height = static_cast<int>(options.Integer("height", 1, 16384).value_or(trial.height));
   trial.frames = static_cast<int>(options.Integer("frames", 1, 10'000).value_or(trial.frames));
+  trial.rounds = static_cast<int>(options.Integer("rounds", 1, 100).value_or(trial.rounds));
   trial.threads = static_cast<int>(options.Integer("threads", 0, 1024).value_or(trial.threads));
   return trial;
 }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defaultDataDir } from './folders.ts';
 import { z } from 'zod';
+import type { MinSpeed } from '../media/types.ts';
 import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
@@ -16,6 +17,16 @@ const integer = (fallback: number, min: number, max: number) => {
     .pipe(z.number().min(min, error).max(max, error))
     .default(fallback);
 };
+
+/** `25fps` or `0.5x` */
+const minSpeed = z
+  .string()
+  .regex(/^\d{1,5}(\.\d{1,3})?(fps|x)$/, 'must be frames a second such as 25fps, or times of the length such as 0.5x')
+  .refine((text) => Number.parseFloat(text) > 0, 'must be more than 0')
+  .transform((text): MinSpeed => {
+    const value = Number.parseFloat(text);
+    return text.endsWith('x') ? { timesLength: value } : { framesPerSecond: value };
+  });
 
 const flag = z
   .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })
@@ -61,6 +72,7 @@ const environment = z.object({
     .string()
     .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
     .default('auto'),
+  REELMEND_MIN_SPEED: minSpeed.optional(),
   REELMEND_WARM_CHILDREN: integer(1, 0, 64),
   REELMEND_SEGMENTS_FROM_SECONDS: integer(0, 0, 21_600),
   REELMEND_SEGMENTS_AT_ONCE: integer(64, 1, 10_000),
@@ -125,6 +137,8 @@ export interface Config {
   threads: number;
   /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
   device: string;
+  /** the least that `auto` keeps on a CPU; undefined: no floor */
+  minSpeed: MinSpeed | undefined;
   /** size of a worker's warm pool of media children */
   warmChildren: number;
   /** videos longer than this are enhanced in segments; 0: none is */
@@ -224,6 +238,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     },
     threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / Math.max(1, e.REELMEND_WORKER_CONCURRENCY))),
     device: e.REELMEND_DEVICE,
+    minSpeed: e.REELMEND_MIN_SPEED,
     warmChildren: e.REELMEND_WARM_CHILDREN,
     segmentsFromSeconds: e.REELMEND_SEGMENTS_FROM_SECONDS,
     segmentsAtOnce: e.REELMEND_SEGMENTS_AT_ONCE,

@@ -23,6 +23,7 @@ import { limitFactors } from '../domain/limits.ts';
 import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
 import { createTestModeSample } from './sample-clips.ts';
+import { speedOptions } from './speed-options.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
@@ -118,7 +119,7 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const { requireIsolation, enginesDir } = config;
   const growth = limitFactors(config.limits);
   const outputLimitMb = Math.ceil(defaultOutputLimitMb * growth.duration);
-  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb });
+  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb, speeds: speedOptions(config) });
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond, totalMs: defaultTimeouts.totalMs * growth.size };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
@@ -133,6 +134,8 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
 
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
+  // Before the first job: what runs beside it would make the machine look slower.
+  if (config.minSpeed !== undefined && !config.device.startsWith('cuda') && config.workerConcurrency > 0) await media.speeds();
   const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;

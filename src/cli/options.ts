@@ -7,6 +7,7 @@ import { terminal } from './terminal.ts';
 const variables = {
   device: 'REELMEND_DEVICE',
   threads: 'REELMEND_THREADS',
+  minSpeed: 'REELMEND_MIN_SPEED',
   preset: 'REELMEND_ENCODER_PRESET',
   crf: 'REELMEND_ENCODER_CRF',
 } as const;
@@ -18,7 +19,8 @@ export type OverridingOptions = { [name in Name]?: string };
 export function withMachine(command: Command): Command {
   return command
     .option('--device <device>', `auto, cpu, cuda:N …; default: ${variables.device}`)
-    .option('--threads <count>', `threads of the engine; default: ${variables.threads}`);
+    .option('--threads <count>', `threads of the engine; default: ${variables.threads}`)
+    .option('--min-speed <speed>', `the least that the model auto keeps on a CPU, such as 25fps or 0.5x; default: ${variables.minSpeed}`);
 }
 
 /** Bits per second, as in the API. */
@@ -51,6 +53,6 @@ export function configWith(options: OverridingOptions): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const wrong = used.find((name) => variables[name] === error.variable);
-    throw wrong === undefined ? error : new ConfigError(`--${wrong}`, error.problem);
+    throw wrong === undefined ? error : new ConfigError(`--${wrong.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, error.problem);
   }
 }

@@ -5,7 +5,7 @@ import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
 import { configWith, type OverridingOptions, positiveWhole, withEncoder, withMachine } from './options.ts';
-import { configOfTerminal, print, terminal } from './terminal.ts';
+import { configOfTerminal, terminal, warn } from './terminal.ts';
 import { remoteCommands } from './remote-commands.ts';
 import { addGroups, rootCommand, run } from './run.ts';
 import { operatorCommands, userCommands } from './user-commands.ts';
@@ -48,8 +48,14 @@ function withEnhancements(command: Command) {
 
 // Each command loads only what it needs: the whole service takes a second to load.
 const media = async (config: Config) => {
-  const [{ createMedia }, { installedModels }] = await Promise.all([import('../media/index.ts'), import('../media/models.ts')]);
-  return createMedia({ requireIsolation: config.requireIsolation, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
+  const [{ createMedia }, { installedModels }, { speedOptions }] = await Promise.all([
+    import('../media/index.ts'),
+    import('../media/models.ts'),
+    import('../app/speed-options.ts'),
+  ]);
+  const { requireIsolation, enginesDir } = config;
+  const logger = { info() {}, warn: (_: object, message: string) => warn(message) };
+  return createMedia({ requireIsolation, models: installedModels(config.modelsDir), enginesDir, speeds: { ...speedOptions(config), logger } });
 };
 const start = async (roles: Roles, lifetime: Lifetime = {}) => {
   const config = configOfTerminal();
@@ -123,8 +129,13 @@ function program(): Command {
 
   reelmend
     .command('devices')
-    .description('list the CPUs and GPUs that the engine can use as JSON')
-    .action(async () => print(await (await media(configOfTerminal())).devices()));
+    .description('list the CPUs and GPUs that the engine can use, and the speed of the networks on this CPU, measured at the first call')
+    .option('--threads <count>', 'threads that the speed is measured with; default: REELMEND_THREADS')
+    .option('--json', 'print JSON at a terminal, too; programs get it anyway')
+    .action(async ({ json = false, ...options }: { json?: boolean; threads?: string }) => {
+      const config = configWith(options);
+      await (await import('./devices-command.ts')).devicesCommand(await media(config), { json });
+    });
 
   reelmend
     .command('health')

@@ -12,10 +12,10 @@ import { DevicePool } from './device-pool.ts';
 import { misbehaved } from './failures.ts';
 import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from './isolation.ts';
 import { enhanceResult, joinResult } from './messages.ts';
-import { toModelFile } from './models.ts';
 import { insideEngines, insideInput, insideOutput, insidePieces, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { NotBegun, runChild } from './session.ts';
 import type { ByteSource, EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, WarmPoolHandle, WarmPoolRequest } from './types.ts';
+import type { Speeds } from './speeds.ts';
 import { canBeRead, giveToChild, takeFromChild } from './users.ts';
 import { onSameFileSystem, type WarmChild, WarmPool } from './warm-pool.ts';
 import { warmUpProfile } from './warm-up-profile.ts';
@@ -26,6 +26,7 @@ export interface EnhancerParts {
   kind: IsolationKind;
   gpuFiles: string[];
   devices: () => Promise<DeviceInfo[]>;
+  speeds: Speeds;
 }
 
 type AddonOptions = Extract<ToChild, { op: 'prepare' }>['options'];
@@ -84,6 +85,8 @@ export class Enhancer {
     assertFileName('outputName', request.outputName);
     request.signal?.throwIfAborted();
     const input = await this.#input(request.input);
+    await this.#parts.speeds.settle(request.options);
+    request.signal?.throwIfAborted();
     const result = await this.#intoFolder(request, (folder) => this.#onDevice({ ...request, input }, folder));
     await this.#prepareFor(request.options, result);
     return result;
@@ -255,6 +258,7 @@ export class Enhancer {
     if (this.#warm === undefined) return;
     try {
       const device = await this.nextDevice(options.device);
+      await this.#parts.speeds.load();
       this.#warm?.pool.prepareFor(warmUpProfile(this.#addonOptions({ ...options, device }), result));
     } catch (error) {
       this.#logger.warn({ err: error }, 'warm media children cannot be prepared');
@@ -271,11 +275,11 @@ export class Enhancer {
 
   /** A child that sees a video reads engines and never writes them: it could leave something for another customer's job. */
   #addonOptions(options: JobOptions): AddonOptions {
-    const models = (this.#parts.options.models ?? []).map(toModelFile);
-    if (this.#gpuFilesFor(options.device).length === 0) return { ...options, models };
+    const known = { models: this.#parts.speeds.models(), machine: this.#parts.speeds.machine() };
+    if (this.#gpuFilesFor(options.device).length === 0) return { ...options, ...known };
     const folder = this.#parts.options.enginesDir;
     const engines = folder === undefined ? {} : { engineFolder: this.#isolated ? insideEngines : resolve(folder) };
-    return { ...options, models, ...engines, mayWriteEngines: false };
+    return { ...options, ...known, ...engines, mayWriteEngines: false };
   }
 
   #plan(mounts: Mount[], timeoutMs: number, gpuFiles: string[]): ChildPlan {

@@ -12,10 +12,10 @@ import { Enhancer } from './enhancer.ts';
 import { timedOut } from './failures.ts';
 import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult, segmentPlan } from './messages.ts';
-import { toModelFile } from './models.ts';
 import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { takePictures } from './pictures.ts';
 import { runChild } from './session.ts';
+import { Speeds } from './speeds.ts';
 import type {
   CheckModelRequest,
   CompiledEngine,
@@ -25,6 +25,7 @@ import type {
   EnhanceResult,
   JoinRequest,
   JoinResult,
+  MachineSpeeds,
   Media,
   ModelReport,
   Picture,
@@ -92,11 +93,19 @@ class ChildMedia implements Media {
   readonly #probes: FairSemaphore;
   readonly #gpuFiles: string[];
   readonly #enhancer: Enhancer;
+  readonly #speeds: Speeds;
 
   constructor(options: MediaOptions, isolation: Media['isolation']) {
     this.#options = options;
     this.#gpuFiles = options.gpuFiles ?? findGpuFiles();
-    this.#enhancer = new Enhancer({ options, kind: isolation.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices() });
+    this.#speeds = new Speeds({
+      options: options.speeds,
+      models: options.models ?? [],
+      checkModel: (request) => this.checkModel(request),
+      enhance: (request) => this.enhance(request),
+      logger: options.logger ?? silent,
+    });
+    this.#enhancer = new Enhancer({ options, kind: isolation.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices(), speeds: this.#speeds });
     this.#probes = new FairSemaphore({ total: options.maxProbes ?? Math.max(4, 2 * availableParallelism()) });
     this.isolation = isolation;
   }
@@ -156,12 +165,13 @@ class ChildMedia implements Media {
   async #planning(request: PlanRequest) {
     const mounts: Mount[] = [];
     const input = this.#input(await readableFile(request.inputPath), mounts);
-    const models = (this.#options.models ?? []).map(toModelFile);
+    await this.#speeds.settle(request.options);
+    const known = { models: this.#speeds.models(), machine: this.#speeds.machine() };
     const device = await this.#enhancer.nextDevice(request.options.device);
     const gpuFiles = device === 'cpu' ? [] : this.#gpuFiles;
     const plan = { ...this.#plan(mounts, request.timeoutMs), gpuFiles };
     const call = { plan, signal: request.signal, onStart: this.#options.onChild };
-    return { call, input, options: { ...request.options, device, models } };
+    return { call, input, options: { ...request.options, device, ...known } };
   }
 
   join(request: JoinRequest): Promise<JoinResult> {
@@ -184,6 +194,10 @@ class ChildMedia implements Media {
       result: deviceList,
       onStart: this.#options.onChild,
     });
+  }
+
+  speeds(): Promise<MachineSpeeds | undefined> {
+    return this.#speeds.measure();
   }
 
   checkModel(request: CheckModelRequest): Promise<ModelReport> {

@@ -25,8 +25,8 @@ export interface InstalledModel extends ModelFile {
 export const shippedModelsDir = join(projectRoot, 'engine', 'models');
 export const manifestName = 'manifest.json';
 
-/** Largest loss, in dB, at which a bfloat16 network counts as equal to the float network. */
-const tolerableLossDb = 0.1;
+/** Largest loss, in dB, at which a bfloat16 or int8 network counts as equal to the float network. */
+export const tolerableLossDb = 0.1;
 
 /** A name that jobs may use for a network. */
 export const networkName = z

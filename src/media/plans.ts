@@ -6,10 +6,25 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, IsolationKind } from './isolation.ts';
 import type { InstalledModel } from './models.ts';
+import type { MinSpeed } from './types.ts';
 
 export interface MediaLogger {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
+}
+
+export interface SpeedOptions {
+  /** keeps the figures; its folder is created if it is missing */
+  file: string;
+  /** a short video: everything but networks is timed with it */
+  sample: string;
+  /** of a job */
+  threads: number;
+  encoder: { preset: string; crf: number };
+  /** the least that `auto` should keep; it is the reason to measure before the first job */
+  floor?: MinSpeed | undefined;
+  /** default: that of media */
+  logger?: MediaLogger;
 }
 
 export interface MediaOptions {
@@ -22,6 +37,8 @@ export interface MediaOptions {
   outputLimitMb?: number;
   /** networks that jobs may use (models.ts); children can read their files */
   models?: readonly InstalledModel[];
+  /** where the speed of the networks is kept; absent: it is unknown */
+  speeds?: SpeedOptions;
   /** folder of engines for GPUs (compileModel); children that see videos can read it and not write to it */
   enginesDir?: string | undefined;
   /** further files or folders that children may read, under the same path */

@@ -38,7 +38,7 @@ export interface ProbeRequest {
 }
 
 /** `device` may also name several GPUs, `cuda:all` or a list such as `cuda:0,cuda:1`: the one with the fewest jobs is used. */
-export type JobOptions = Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models' | 'engineFolder' | 'mayWriteEngines'>;
+export type JobOptions = Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models' | 'machine' | 'engineFolder' | 'mayWriteEngines'>;
 
 export interface EnhanceResult extends EngineResult {
   /** ms from the call until the first frame was in the stages */
@@ -124,6 +124,34 @@ export interface CheckModelRequest {
   signal?: AbortSignal;
 }
 
+/** The least that an operator wants of `auto` on a CPU; of two floors, the higher one counts. */
+export interface MinSpeed {
+  framesPerSecond?: number;
+  /** in times of the video's length: 1 is as fast as it plays */
+  timesLength?: number;
+}
+
+export interface NetworkSpeed {
+  name: string;
+  scale: number;
+  /** fp32 or int8 */
+  file: string;
+  /** that it runs in here: fp32, bf16 or int8 */
+  precision: string;
+  /** milliseconds for a frame over the megapixels of its input */
+  msPerMegapixel: number;
+}
+
+/** Measured once on this machine's CPU, with the threads of a job. */
+export interface MachineSpeeds {
+  measuredAt: string;
+  processor: string;
+  threads: number;
+  /** milliseconds for everything but the network, over the megapixels of the output */
+  otherMsPerMegapixel: number;
+  networks: NetworkSpeed[];
+}
+
 export interface CompileModelRequest {
   model: ModelFile;
   /** made if missing; engines of other models and sizes in it stay */
@@ -160,6 +188,8 @@ export interface Media {
   /** Takes the poster and the thumbnails of a result, in this order. */
   takePictures(request: PicturesRequest): Promise<Picture[]>;
   devices(): Promise<DeviceInfo[]>;
+  /** Measures the networks unless that was done before; undefined where it is impossible. */
+  speeds(): Promise<MachineSpeeds | undefined>;
   /** whether this machine has a GPU that jobs could use; its driver may still refuse */
   readonly hasGpu: boolean;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */

@@ -113,6 +113,10 @@ export class FakeMedia implements Media {
     return [];
   }
 
+  async speeds() {
+    return undefined;
+  }
+
   /** warm pools that were asked for, and how many are still open */
   warmPools: WarmPoolRequest[] = [];
   openWarmPools = 0;

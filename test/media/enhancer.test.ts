@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Enhancer } from '../../src/media/enhancer.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
+import { Speeds } from '../../src/media/speeds.ts';
 import { temporaryFolder } from './folder.ts';
 
 const { runChild } = vi.hoisted(() => ({ runChild: vi.fn() }));
@@ -29,6 +30,7 @@ const enhancer = (enginesDir?: string) =>
     kind: 'none',
     gpuFiles: ['/dev/nvidia0'],
     devices: () => Promise.resolve(cards as never),
+    speeds: new Speeds({ options: undefined, models: [], checkModel: () => Promise.reject(new Error()), enhance: () => Promise.reject(new Error()), logger }),
   });
 const job = { input, outputDir, outputName: 'out.mp4', timeoutMs: 1000 };
 const noEngine = failureFromChild({ code: 'no_engine', message: 'There is no engine of the model “fast”.' });

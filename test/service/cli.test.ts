@@ -121,6 +121,49 @@ describe('options for one run', () => {
   });
 });
 
+describe('the speed of this machine', () => {
+  const kept = () => join(dir, 'speed', 'speeds.json');
+  const env = () => ({ REELMEND_DATA_DIR: join(dir, 'speed'), REELMEND_DEVICE: 'cpu', REELMEND_THREADS: '1' });
+  interface Networks {
+    networks: { name: string; precision: string; msPerMegapixel: number }[];
+    otherMsPerMegapixel: number;
+  }
+  const plan = async (more: string[] = [], variables: Record<string, string> = {}) => {
+    const { stdout } = await reelmend(['plan', 'in.mp4', '--json', '--denoise', 'off', ...more], { ...env(), ...variables });
+    const { model, stages } = JSON.parse(stdout) as { model: string; stages: { name: string; why: string }[] };
+    return { model, why: stages.find(({ name }) => name === 'model')!.why };
+  };
+
+  it('is listed with the devices, and measured once', async () => {
+    const { status, stdout, stderr } = await reelmend(['devices'], env());
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const [cpu] = JSON.parse(stdout) as { id: string; speeds: Networks & { threads: number } }[];
+    expect(cpu).toMatchObject({ id: 'cpu', speeds: { threads: 1 } });
+    expect(new Set(cpu!.speeds.networks.map(({ name }) => name))).toEqual(new Set(['detail', 'fast', 'quality']));
+    const before = await readFile(kept(), 'utf8');
+    const read = await runCommand(['devices'], { env: { ...environment(), ...env() }, isTerminal: true });
+    expect(read.stdout).toMatch(/^cpu: .*, libx264; measured with 1 thread on \d{4}-\d\d-\d\d:\n(?: {2}\S.* ms for a megapixel of (?:in|out)put.*\n)+/);
+    expect(await readFile(kept(), 'utf8')).toBe(before);
+  });
+
+  it('decides with a floor, and a plan names it', async () => {
+    // 320×180 becomes 1080p in two passes, 0.288 megapixels together: 29 ms with `fast`, 288 ms with `quality`.
+    const measured = JSON.parse(await readFile(kept(), 'utf8')) as Networks;
+    for (const network of measured.networks) network.msPerMegapixel = network.name === 'quality' ? 1000 : 100;
+    measured.otherMsPerMegapixel = 0.001;
+    await writeFile(kept(), JSON.stringify(measured));
+    const reason = 'the picture is enlarged 6.00 times; about';
+    expect(await plan()).toEqual({ model: 'fast', why: `${reason} 35 frames a second on this machine` });
+    expect(await plan(['--min-speed', '3fps'])).toEqual({ model: 'quality', why: `${reason} 3.5 frames a second on this machine, at least 3 are wanted` });
+    const slow = `${reason} 35 frames a second on this machine (quality: about 3.5), at least`;
+    expect(await plan([], { REELMEND_MIN_SPEED: '1x' })).toEqual({ model: 'fast', why: `${slow} 25 are wanted` });
+    expect(await plan(['--min-speed', '2x'])).toEqual({ model: 'fast', why: `${slow} 50 are wanted, which no network reaches` });
+    expect((await plan(['--min-speed', '2x', '--model', 'quality'])).model).toBe('quality');
+    const { stdout } = await reelmend(['enhance', 'in.mp4', 'floor.mp4', '--denoise', 'off', '--to', '0.1', '--min-speed', '3fps'], env());
+    expect(stdout).toMatch(/ on cpu, model quality\n$/);
+  });
+});
+
 describe('models', () => {
   it('lists what is installed, also for programs', async () => {
     const { status, stdout } = await reelmend(['models', 'list']);

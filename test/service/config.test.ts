@@ -9,6 +9,8 @@ describe('a wrong value', () => {
     ['PORT', '65536'],
     ['DATABASE_URL', 'mysql://localhost/x'],
     ['REELMEND_DEVICE', 'gpu'],
+    ['REELMEND_MIN_SPEED', '25'],
+    ['REELMEND_MIN_SPEED', '0x'],
     ['REELMEND_SIGN_UP', 'no'],
     ['REELMEND_ALLOW_HOSTS', 'example.com'],
     ['REELMEND_RATE_LIMITS', 'create=0'],
@@ -16,6 +18,14 @@ describe('a wrong value', () => {
     ['S3_ENDPOINT', 'http://127.0.0.1:9000'],
   ])('%s=%s', (name, value) => {
     expect(() => loadConfig({ [name]: value })).toThrow(/^(PORT|DATABASE_URL|REELMEND_\w+|S3_\w+): /);
+  });
+
+  it.each([
+    ['25fps', { framesPerSecond: 25 }],
+    ['0.5x', { timesLength: 0.5 }],
+    ['', undefined],
+  ])('is not REELMEND_MIN_SPEED=%s', (text, minSpeed) => {
+    expect(loadConfig({ REELMEND_MIN_SPEED: text }).minSpeed).toEqual(minSpeed);
   });
 
   it('is none where the variable is empty', () => {

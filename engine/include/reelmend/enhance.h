@@ -47,6 +47,13 @@ struct EncoderOptions {
   std::int64_t max_bitrate = 0;
 };
 
+/// What this machine was measured to do, and the least that an operator wants of it. Counts for `auto` on CPUs.
+struct MachineSpeed {
+  double other_ms_per_megapixel = 0;  ///< time of a frame without its network, over the megapixels of the output; 0: not measured
+  double min_frames_per_second = 0;   ///< floor; 0: none
+  double min_times_length = 0;        ///< the same, in times of the video's length: 1 is as fast as it plays; 0: none
+};
+
 struct EnhanceOptions {
   Target target = Target::k1080p;
   Strength denoise;
@@ -55,12 +62,13 @@ struct EnhanceOptions {
   Strength face_restoration;
   /// Name of one of `models`, or "none" for the plain filter. "auto" takes `detail` for a damaged source, else `quality`
   /// on a GPU and `fast` on a CPU, if that model is installed, can run and has something to do (enlarge, or restore a
-  /// source that is not clean), else none.
+  /// source that is not clean), else none. With a floor in `machine`, a CPU takes the best of them that keeps it.
   std::string model = "auto";
   std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
   /// Folder of compiled networks for GPUs (CompileModel in reelmend/model.h). Empty: none is kept, each run builds its own.
   std::string engine_folder;
+  MachineSpeed machine;
   bool may_write_engines = true;  ///< false: engines are read from the folder; missing ones are not added
   int threads = 0;              ///< 0 = all cores this process may use
   EncoderOptions encoder;

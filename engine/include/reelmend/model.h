@@ -41,6 +41,9 @@ struct ModelFile {
   bool is_blind = false;  ///< it sees the damage itself; the strength says how much of the restoration is wanted
   float max_change = 255;   ///< layout kFace: largest change of a sample, in 8-bit levels; larger ones are clipped
   bool allow_bf16 = false;  ///< true if its measured loss in bfloat16 is as small as allowed for int8
+  /// Time of a frame on this machine's CPU over the megapixels of the network's input, as CheckModel measured it with the
+  /// threads of a job; 0: not measured.
+  double ms_per_megapixel = 0;
 
   bool operator==(const ModelFile&) const = default;
 };
@@ -56,13 +59,14 @@ struct ModelReport {
   int tiles = 1;             ///< number of tiles of a frame
   std::int64_t working_bytes = 0;  ///< estimated memory
   double load_ms = 0;        ///< time to read and compile
-  double ms_per_frame = 0;   ///< wall time, frames back to back
+  double ms_per_frame = 0;   ///< wall time, frames back to back; of the fastest round
 };
 
 struct ModelTrial {
   int width = 256;   ///< of the frame
   int height = 256;
-  int frames = 3;    ///< number of timed frames; the mean is reported
+  int frames = 3;    ///< number of timed frames of a round; their mean counts
+  int rounds = 1;    ///< more than one: what else the machine does counts less. At most two where they take long
   int threads = 0;   ///< 0 = all cores that this process may use
 };
 

@@ -14,30 +14,22 @@ constexpr double kEnough = 0.9;  ///< of the target that the passes must reach
 constexpr int kMaxPasses = 2;
 constexpr double kInt8Loss_db = 0.1;
 
+bool IsInt8(const ModelFile& file) { return file.precision == ModelFile::Precision::kInt8; }
+bool IsMeasured(const ModelFile& file) { return file.ms_per_megapixel > 0; }
+
+/// A measured int8 file is compared by its time; without figures the processor's instructions decide.
 bool Serves(const ModelFile& file, NetworkDevice device) {
-  if (device == NetworkDevice::kGpu) return file.precision == ModelFile::Precision::kFp32;
-  return file.precision == ModelFile::Precision::kFp32 || (inference::HasFastInt8() && file.loss_db <= kInt8Loss_db);
+  if (!IsInt8(file)) return true;
+  return device == NetworkDevice::kCpu && file.loss_db <= kInt8Loss_db && (IsMeasured(file) || inference::HasFastInt8());
 }
 
-/// Better files come first: those that serve, int8 before fp32.
+/// Better files come first: those that serve; of them the faster one where both were measured, else int8 before fp32.
 bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
   if (Serves(a, device) != Serves(b, device)) return Serves(a, device);
-  return a.precision == ModelFile::Precision::kInt8 && b.precision != ModelFile::Precision::kInt8;
-}
-
-std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice device) {
-  std::vector<ModelFile> best;
-  for (const ModelFile& file : models) {
-    if (file.name != name || file.layout == ModelFile::Layout::kFace) continue;
-    const auto same = std::ranges::find(best, file.scale, &ModelFile::scale);
-    if (same == best.end()) {
-      best.push_back(file);
-    } else if (IsBetter(file, *same, device)) {
-      *same = file;
-    }
-  }
-  std::ranges::sort(best, {}, &ModelFile::scale);
-  return best;
+  if (IsInt8(a) == IsInt8(b)) return false;
+  const bool by_time = device == NetworkDevice::kCpu && IsMeasured(a) && IsMeasured(b);
+  if (by_time && a.ms_per_megapixel != b.ms_per_megapixel) return a.ms_per_megapixel < b.ms_per_megapixel;
+  return IsInt8(a);
 }
 
 /// The least enlargement that suffices; the greatest when none does.
@@ -59,6 +51,21 @@ std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, doub
 }
 
 }  // namespace
+
+std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice device) {
+  std::vector<ModelFile> best;
+  for (const ModelFile& file : models) {
+    if (file.name != name || file.layout == ModelFile::Layout::kFace) continue;
+    const auto same = std::ranges::find(best, file.scale, &ModelFile::scale);
+    if (same == best.end()) {
+      best.push_back(file);
+    } else if (IsBetter(file, *same, device)) {
+      *same = file;
+    }
+  }
+  std::ranges::sort(best, {}, &ModelFile::scale);
+  return best;
+}
 
 Size WorkingSize(Size source, float share) {
   if (share >= 1) return source;

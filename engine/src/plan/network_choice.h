@@ -43,10 +43,14 @@ struct NetworkFit {
   bool after_resize = false;  ///< the network restores the reduced picture instead of the source's
 };
 
-/// The file of the model `name` for a picture of size `in` that becomes `out`; nothing if none fits. int8 files are
-/// preferred if the processor is fast at int8 and their stated loss is at most 0.1 dB.
+/// The file of the model `name` for a picture of size `in` that becomes `out`; nothing if none fits. int8 files with a
+/// stated loss of at most 0.1 dB are preferred on a CPU if they were measured to be at least as fast here as the fp32 file of
+/// that scale; where nothing was measured, if the processor has instructions for them.
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out,
                                      NetworkDevice device = NetworkDevice::kCpu);
+
+/// The files of the model `name` that FitNetwork chooses among: one for each scale.
+std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice device);
 
 /// The network for faces: the file with layout kFace; the last one if there are several.
 std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models);

@@ -22,6 +22,7 @@
 #include "plan/picture_stats.h"
 #include "plan/plan_reasons.h"
 #include "plan/plan_record.h"
+#include "plan/speed_choice.h"
 
 namespace reelmend::plan {
 namespace {
@@ -138,7 +139,7 @@ AVRational UsableRate(const Rational& rate) {
 Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
   if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
   const auto fit = [&](Size in) {
-    const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration);
+    const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
     return FitNetwork(options.models, model, in, plan.output, device);  // nothing for "none"
   };
   const auto for_nominal_size = fit(size);
@@ -149,6 +150,19 @@ Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, N
   return working;
 }
 
+/// What the chosen network is expected to do here; `in` is the size that it gets.
+SpeedChoice ExpectedSpeed(const EnhanceOptions& options, Size in, const Plan& plan) {
+  const double rate = av_q2d(plan.frame_rate);
+  SpeedChoice expected{plan.model, 0, FloorOf(options.machine, rate), "", 0};
+  const auto fit = FitNetwork(plan.models, plan.model, in, plan.output);
+  const auto time_ms = fit ? FrameTime_ms(*fit, in, plan.output, options.machine) : std::nullopt;
+  if (time_ms) expected.frames_per_second = 1000 / *time_ms;
+  if (options.model != "auto") return expected;
+  const RestorationChoice wanted = Resolve(options.denoise, 1) > 0 ? plan.restoration : RestorationChoice{};
+  const auto chosen = ChooseBySpeed(options.models, NamesByQuality(options.models, in, plan.output, wanted), in, plan.output, options.machine, rate);
+  return chosen && chosen->model == plan.model ? *chosen : expected;
+}
+
 /// `stored` is the picture's size before it is turned.
 void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice device, Plan& plan) {
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
@@ -156,9 +170,10 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   float strength = ChooseNetworkStrength(options, plan.traits);
   plan.restoration = ChooseRestoration(DamageOf(plan.traits));
   stored = PlanWorkingSize(options, stored, strength, device, plan);
-  plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration);
+  plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
   if (plan.model == "none") return;
-  plan.models = options.models;
+  plan.models = BestOfEachScale(options.models, plan.model, device);
+  if (device == NetworkDevice::kCpu) plan.speed = ExpectedSpeed(options, stored, plan);
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;
   const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, device)->file;
@@ -274,7 +289,11 @@ float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice
 }
 
 std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
-                           const RestorationChoice& restoration) {
+                           const RestorationChoice& restoration, const MachineSpeed& machine, double frame_rate) {
+  if (device == NetworkDevice::kCpu) {
+    const auto chosen = ChooseBySpeed(models, NamesByQuality(models, in, out, restoration), in, out, machine, frame_rate);
+    if (chosen) return chosen->model;
+  }
   const bool has_time = device == NetworkDevice::kGpu;
   for (const char* name : {"detail-large", "detail"}) {
     if (restoration.strength <= 0 || (std::string(name) == "detail-large" && !has_time)) continue;
@@ -285,12 +304,13 @@ std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size o
 }
 
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice device,
-                        const RestorationChoice& restoration) {
+                        const RestorationChoice& restoration, double frame_rate) {
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
   const RestorationChoice wanted = Resolve(options.denoise, 1) > 0 ? restoration : RestorationChoice{};
-  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, device, wanted) : options.model;
+  const std::string name =
+      is_automatic ? AutomaticModel(options.models, in, out, device, wanted, options.machine, frame_rate) : options.model;
   const auto fit = FitNetwork(options.models, name, in, out, device);
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;

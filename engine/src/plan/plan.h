@@ -17,6 +17,7 @@
 #include "plan/picture_stats.h"
 #include "plan/restoration_choice.h"
 #include "plan/segment_cuts.h"
+#include "plan/speed_choice.h"
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
 
@@ -56,7 +57,8 @@ struct Plan {
   double peak_nits = pixel::kDefaultPeakNits;  ///< of an HDR source, the same for every segment of it
   std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
   std::string model = "none";          ///< name of the network that runs
-  std::vector<ModelFile> models;       ///< installed files
+  std::vector<ModelFile> models;       ///< its files, one for each scale: the precision is decided for all segments
+  SpeedChoice speed;                   ///< what was expected of it on the machine that planned, for people
   float network_strength = 0;          ///< strength of restoration given to the network
   bool is_blind = false;               ///< ModelFile::is_blind of the network
   std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
@@ -132,14 +134,16 @@ Damage DamageOf(const SourceTraits& traits);
 float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration);
 
 /// The model that `auto` stands for: for a damaged source `detail` (on a GPU `detail-large`), else on a GPU the larger
-/// network and on a CPU `fast`; each only if one is installed for these sizes, the last one in any case.
+/// network and on a CPU `fast`; each only if one is installed for these sizes, the last one in any case. On a CPU with a
+/// floor, ChooseBySpeed decides. `frame_rate` is that of the video.
 std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
-                           const RestorationChoice& restoration = {});
+                           const RestorationChoice& restoration = {}, const MachineSpeed& machine = {}, double frame_rate = 0);
 
 /// Name of the network for a stored picture of size `in` that becomes `out`; "none" for the plain filter. Throws
 /// Error{kUnavailable} if a named network cannot run.
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
-                        NetworkDevice device = NetworkDevice::kCpu, const RestorationChoice& restoration = {});
+                        NetworkDevice device = NetworkDevice::kCpu, const RestorationChoice& restoration = {},
+                        double frame_rate = 0);
 
 /// Tone mapping for frames of this colour; null for SDR with usual primaries.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);

@@ -41,14 +41,30 @@ std::string ReducedTo(const Plan& plan) {
   return ", from " + std::to_string(size.width) + "×" + std::to_string(size.height) + ", which holds what is left of its detail";
 }
 
+/// Two digits, or all of the whole number.
+std::string Rate(double frames_per_second) {
+  char text[32];
+  std::snprintf(text, sizeof text, frames_per_second < 10 ? "%.2g" : "%.0f", frames_per_second);
+  return text;
+}
+
+/// What was expected of the network on this machine; empty where nothing was measured.
+std::string Pace(const SpeedChoice& speed) {
+  if (speed.frames_per_second <= 0) return "";
+  const std::string pace = "; about " + Rate(speed.frames_per_second) + " frames a second on this machine";
+  if (speed.floor <= 0) return pace;
+  const std::string better = speed.better.empty() ? "" : " (" + speed.better + ": about " + Rate(speed.better_frames_per_second) + ")";
+  return pace + better + ", at least " + Rate(speed.floor) + " are wanted" + (speed.keeps_floor() ? "" : ", which no network reaches");
+}
+
 std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enlargement) {
   if (options.model == "none") return "turned off";
   if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for" + ReducedTo(plan);
   if (plan.is_blind) {
-    return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan);
+    return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan) + Pace(plan.speed);
   }
   if (plan.model != "none") {
-    return (enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits)) + ReducedTo(plan);
+    return (enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits)) + ReducedTo(plan) + Pace(plan.speed);
   }
   if (options.models.empty()) return "no network is installed, or none runs on this device";
   return "nothing to enlarge, and little to restore";

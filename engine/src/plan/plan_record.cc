@@ -1,5 +1,6 @@
 #include "plan/plan_record.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <concepts>
@@ -16,7 +17,7 @@ namespace {
 
 /// Raise it when a change of the engine changes pictures, their encoding or this text: pieces of before and after must not be
 /// joined.
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 
 /// Bits of a number survive: hexadecimal for fractions.
 template <typename Number>
@@ -87,13 +88,30 @@ std::string Text(bool value) { return value ? "1" : "0"; }
 std::string Text(const std::optional<std::int64_t>& value) { return value ? Text(*value) : "-"; }
 std::string Text(AVRational value) { return Text(value.num).append(" ").append(Text(value.den)); }
 
-/// Name and checksums of the networks of that name: what is installed elsewhere may be another version.
+/// Scale, precision and checksum, such as 2/int8/84ec…: what is installed elsewhere may be another version.
+std::string IdentityOf(const ModelFile& file) {
+  const char* precision = file.precision == ModelFile::Precision::kInt8 ? "/int8/" : "/fp32/";
+  return Text(file.scale).append(precision).append(file.sha256.empty() ? "-" : file.sha256);
+}
+
+/// Name and files of the network.
 std::string Identity(const std::vector<ModelFile>& models, const std::string& name) {
   std::string identity = name;
   for (const ModelFile& model : models) {
-    if (model.name == name) identity.append(" ").append(model.sha256.empty() ? "-" : model.sha256);
+    if (model.name == name) identity.append(" ").append(IdentityOf(model));
   }
   return identity;
+}
+
+/// The installed files that were planned with: this machine might have preferred another precision.
+std::vector<ModelFile> Planned(const std::vector<ModelFile>& installed, const Plan& decided) {
+  std::vector<ModelFile> files;
+  for (const ModelFile& wanted : decided.models) {
+    const auto is_wanted = [&](const ModelFile& file) { return file.name == decided.model && IdentityOf(file) == IdentityOf(wanted); };
+    const auto found = std::ranges::find_if(installed, is_wanted);
+    if (found != installed.end()) files.push_back(*found);
+  }
+  return files;
 }
 
 std::string FaceIdentity(const Plan& plan) {
@@ -148,9 +166,14 @@ Lines Split(const std::string& text) {
 void ReadNetwork(Words words, std::string& name, std::vector<ModelFile>& files) {
   name = words.Word();
   std::istringstream rest(words.Rest());
-  for (std::string sha256; rest >> sha256;) {
+  for (std::string identity; rest >> identity;) {
+    const std::size_t first = identity.find('/');
+    const std::size_t second = identity.find('/', first + 1);
     ModelFile file;
+    if (second == std::string::npos || !Parse(std::string_view(identity).substr(0, first), file.scale)) ThrowNoPlan();
+    const std::string sha256 = identity.substr(second + 1);
     file.name = name;
+    file.precision = identity.substr(first, second - first) == "/int8" ? ModelFile::Precision::kInt8 : ModelFile::Precision::kFp32;
     file.sha256 = sha256 == "-" ? "" : sha256;
     files.push_back(file);
   }
@@ -237,7 +260,7 @@ void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevi
   plan.stages = decided.stages;
   plan.condition = decided.condition;
   if (plan.model != "none") {
-    plan.models = options.models;
+    plan.models = Planned(options.models, decided);
     plan.engine_folder = options.engine_folder;
     plan.may_write_engines = options.may_write_engines;
   }

@@ -1,0 +1,174 @@
+// Which network `auto` takes on a CPU by measured figures and an operator's floor. The figures are given; nothing is timed.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "helpers/networks.h"
+#include "inference/backend.h"
+#include "plan/network_choice.h"
+#include "plan/plan.h"
+#include "plan/plan_reasons.h"
+#include "plan/plan_record.h"
+#include "plan/speed_choice.h"
+#include "reelmend/error.h"
+
+namespace reelmend {
+namespace {
+
+using plan::NetworkDevice;
+using testing::Described;
+
+constexpr Size kSource = {1000, 500};  // half a megapixel
+constexpr Size kTwice = {2000, 1000};  // two of them
+constexpr Size kFourTimes = {4000, 2000};
+
+ModelFile Measured(const std::string& name, double ms_per_megapixel, ModelFile::Precision precision = ModelFile::Precision::kFp32) {
+  ModelFile file = Described(name, 2, precision);
+  file.ms_per_megapixel = ms_per_megapixel;
+  file.sha256 = std::string(64, precision == ModelFile::Precision::kInt8 ? '8' : 'f');
+  return file;
+}
+
+const std::vector<ModelFile> kBoth = {Measured("fast", 20), Measured("quality", 120)};
+
+MachineSpeed AtLeast(double frames_per_second, double times_length = 0, double other = 0) { return {other, frames_per_second, times_length}; }
+
+std::string Automatic(const std::vector<ModelFile>& models, const MachineSpeed& machine, double rate = 25, Size out = kTwice,
+                      NetworkDevice device = NetworkDevice::kCpu, plan::RestorationChoice restoration = {}) {
+  return plan::AutomaticModel(models, kSource, out, device, restoration, machine, rate);
+}
+
+TEST(FrameTime, IsThatOfEachPassAndOfTheRest) {
+  const auto time_ms = [&](Size out, double other) {
+    return plan::FrameTime_ms(*plan::FitNetwork(kBoth, "fast", kSource, out), kSource, out, {other, 0, 0});
+  };
+  EXPECT_DOUBLE_EQ(*time_ms(kTwice, 0), 10);
+  EXPECT_DOUBLE_EQ(*time_ms(kTwice, 15), 40);
+  EXPECT_DOUBLE_EQ(*time_ms(kFourTimes, 0), 50) << "the second pass gets four times the picture";
+  EXPECT_FALSE(plan::FrameTime_ms({Described("fast", 2), 1, false}, kSource, kTwice, {}).has_value());
+}
+
+TEST(FrameTime, CountsTheReducedPictureWhereTheSourceIsReducedFirst) {
+  ModelFile same = Measured("fast", 20);
+  same.scale = 1;
+  const auto fit = plan::FitNetwork({same}, "fast", kFourTimes, kSource);
+  ASSERT_TRUE(fit && fit->after_resize);
+  EXPECT_DOUBLE_EQ(*plan::FrameTime_ms(*fit, kFourTimes, kSource, {}), 10);
+}
+
+TEST(Floor, IsTheLargerOfBothUnits) {
+  EXPECT_EQ(plan::FloorOf({}, 30), 0);
+  EXPECT_EQ(plan::FloorOf(AtLeast(12), 30), 12);
+  EXPECT_EQ(plan::FloorOf(AtLeast(0, 0.5), 30), 15);
+  EXPECT_EQ(plan::FloorOf(AtLeast(20, 0.5), 30), 20);
+  EXPECT_EQ(plan::FloorOf(AtLeast(0, 2), 0), 50) << "an unknown rate counts as 25";
+}
+
+TEST(AutomaticModel, IsTheBestThatKeepsTheFloor) {
+  // quality: 60 ms a frame, 16.7 frames a second; fast: 10 ms, 100 frames a second.
+  EXPECT_EQ(Automatic(kBoth, {}), "fast") << "without a floor, figures do not change what is chosen";
+  EXPECT_EQ(Automatic(kBoth, AtLeast(16)), "quality");
+  EXPECT_EQ(Automatic(kBoth, AtLeast(17)), "fast");
+  EXPECT_EQ(Automatic(kBoth, AtLeast(1000)), "fast") << "the fastest where none keeps it";
+  EXPECT_EQ(Automatic(kBoth, AtLeast(0, 1), 12), "quality");
+  EXPECT_EQ(Automatic(kBoth, AtLeast(0, 1), 25), "fast");
+  EXPECT_EQ(Automatic(kBoth, AtLeast(16, 0, 30)), "fast") << "the rest of the work takes 60 ms, too";
+  EXPECT_EQ(Automatic(kBoth, AtLeast(10), 25, kFourTimes), "fast") << "two passes take 300 ms";
+}
+
+TEST(AutomaticModel, NeedsFiguresForAFloor) {
+  const std::vector<ModelFile> unknown = {Described("fast", 2), Described("quality", 2)};
+  EXPECT_EQ(Automatic(unknown, AtLeast(1)), "fast");
+  EXPECT_EQ(Automatic({Measured("fast", 20), Described("quality", 2)}, AtLeast(1)), "fast");
+  EXPECT_EQ(Automatic({Measured("quality", 20)}, AtLeast(1)), "quality") << "nothing else is installed";
+}
+
+TEST(AutomaticModel, HasNoFloorOnAGpu) { EXPECT_EQ(Automatic(kBoth, AtLeast(1000), 25, kTwice, NetworkDevice::kGpu), "quality"); }
+
+TEST(AutomaticModel, OfADamagedSourceIsDetailWhereItKeepsTheFloor) {
+  ModelFile detail = Measured("detail", 40);
+  detail.is_blind = true;
+  const std::vector<ModelFile> models = {kBoth[0], kBoth[1], detail};
+  const auto of = [&](double floor) {
+    return Automatic(models, AtLeast(floor), 25, kTwice, NetworkDevice::kCpu, {0.5F, plan::DamageKind::kBlur});
+  };
+  EXPECT_EQ(of(1), "detail") << "a larger faithful network keeps the damage";
+  EXPECT_EQ(of(60), "fast");
+}
+
+TEST(FitNetwork, TakesTheMeasuredFasterPrecision) {
+  const auto is_int8 = [](double fp32_ms, double int8_ms, double loss, NetworkDevice device = NetworkDevice::kCpu) {
+    ModelFile int8 = Measured("fast", int8_ms, ModelFile::Precision::kInt8);
+    int8.loss_db = loss;
+    return plan::FitNetwork({Measured("fast", fp32_ms), int8}, "fast", kSource, kTwice, device)->file.precision == ModelFile::Precision::kInt8;
+  };
+  EXPECT_TRUE(is_int8(30, 20, 0.05)) << "whatever the processor says of its instructions";
+  EXPECT_FALSE(is_int8(20, 30, 0.05));
+  EXPECT_FALSE(is_int8(30, 20, 0.3)) << "it loses too much";
+  EXPECT_FALSE(is_int8(30, 20, 0.05, NetworkDevice::kGpu));
+  EXPECT_EQ(is_int8(0, 0, 0.05), inference::HasFastInt8());
+}
+
+std::string WhyModel(const plan::SpeedChoice& speed) {
+  EnhanceOptions options;
+  options.models = kBoth;
+  plan::Plan plan;
+  plan.source.width = kSource.width;
+  plan.output = kTwice;
+  plan.model = speed.model;
+  plan.speed = speed;
+  return plan::DescribeStages(options, plan).at(1).why;
+}
+
+TEST(Reasons, NameTheSpeedThatDecided) {
+  EXPECT_EQ(WhyModel({"fast", 0, 0, "", 0}), "the picture is enlarged 2.00 times");
+  EXPECT_EQ(WhyModel({"fast", 31.2, 0, "", 0}), "the picture is enlarged 2.00 times; about 31 frames a second on this machine");
+  EXPECT_EQ(WhyModel({"fast", 31.2, 25, "quality", 8.44}),
+            "the picture is enlarged 2.00 times; about 31 frames a second on this machine (quality: about 8.4), at least 25 are wanted");
+  EXPECT_EQ(WhyModel({"fast", 5, 25, "quality", 1}),
+            "the picture is enlarged 2.00 times; about 5 frames a second on this machine (quality: about 1), at least 25 are wanted, "
+            "which no network reaches");
+}
+
+/// A record of a plan with one of both precisions, read again.
+plan::PlanRecord Recorded(const ModelFile& file) {
+  plan::PlanRecord record;
+  record.plan.model = file.name;
+  record.plan.models = {file};
+  record.cuts.emplace_back();
+  return plan::ReadRecord(plan::WriteRecord(record));
+}
+
+TEST(PlanRecord, KeepsThePrecisionForMachinesThatPreferAnother) {
+  const ModelFile fp32 = Measured("fast", 0);
+  const ModelFile int8 = Measured("fast", 0, ModelFile::Precision::kInt8);
+  for (const ModelFile& planned : {fp32, int8}) {
+    for (const auto& [fp32_ms, int8_ms] : {std::pair{30.0, 20.0}, {20.0, 30.0}, {0.0, 0.0}}) {
+      EnhanceOptions options;
+      options.models = {fp32, int8, Described("quality", 2)};
+      options.models[0].ms_per_megapixel = fp32_ms;
+      options.models[1].ms_per_megapixel = int8_ms;
+      plan::Plan plan;
+      plan::Decide(Recorded(planned), options, NetworkDevice::kCpu, plan);
+      ASSERT_EQ(plan.models.size(), 1U);
+      EXPECT_EQ(plan::FitNetwork(plan.models, plan.model, kSource, kTwice)->file.precision, planned.precision);
+    }
+  }
+}
+
+TEST(PlanRecord, IsRefusedWhereItsNetworkIsNotInstalled) {
+  EnhanceOptions options;
+  options.models = {Measured("fast", 0)};
+  plan::Plan plan;
+  const auto record = Recorded(Measured("fast", 0, ModelFile::Precision::kInt8));
+  try {
+    plan::Decide(record, options, NetworkDevice::kCpu, plan);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kSegmentMismatch);
+  }
+}
+
+}  // namespace
+}  // namespace reelmend

@@ -1,0 +1,26 @@
+/** `reelmend devices`: what the engine can use here, and what the CPU makes of the networks. */
+import type { DeviceInfo, MachineSpeeds, Media } from '../media/types.ts';
+import { say, print, terminal } from './terminal.ts';
+
+export async function devicesCommand(media: Media, { json }: { json: boolean }): Promise<void> {
+  const [devices, speeds] = [await media.devices(), await media.speeds()];
+  if (json || !terminal().isTerminal) print(devices.map((device) => (device.id === 'cpu' && speeds !== undefined ? { ...device, speeds } : device)));
+  else for (const line of devices.flatMap((device) => describe(device, speeds))) say(line);
+}
+
+function describe(device: DeviceInfo, speeds: MachineSpeeds | undefined): string[] {
+  const { id, name, usable, reason, simd, encoder } = device;
+  if (!usable) return [`${id}: ${name}, cannot be used. ${reason}`];
+  const head = `${id}: ${[name, simd, encoder].filter((word) => word !== '').join(', ')}`;
+  if (id !== 'cpu' || speeds === undefined) return [head];
+  const threads = speeds.threads === 1 ? '1 thread' : `${speeds.threads} threads`;
+  const rows = speeds.networks.map((network) => [`${network.name} ×${network.scale} ${network.file}`, network.msPerMegapixel, inPrecision(network)] as const);
+  return [
+    `${head}; measured with ${threads} on ${speeds.measuredAt.slice(0, 10)}:`,
+    ...rows.map(([label, time, precision]) => `  ${label.padEnd(24)} ${figure(time)} ms for a megapixel of input${precision}`),
+    `  ${'everything else'.padEnd(24)} ${figure(speeds.otherMsPerMegapixel)} ms for a megapixel of output`,
+  ];
+}
+
+const inPrecision = ({ file, precision }: { file: string; precision: string }) => (file === precision ? '' : `, in ${precision}`);
+const figure = (value: number) => value.toFixed(1).padStart(7);

@@ -1,0 +1,147 @@
+/** The measured speed of the networks: when it is measured, what is kept, and what jobs get of it. The figures are given. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { installedModels, type InstalledModel } from '../../src/media/models.ts';
+import type { SpeedOptions } from '../../src/media/plans.ts';
+import { Speeds } from '../../src/media/speeds.ts';
+import { temporaryFolder } from './folder.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+
+const shipped = installedModels();
+const fastInt8 = (model: { name: string; precision: string; scale?: number }) => model.name === 'fast' && model.precision === 'int8' && model.scale === 2;
+/** milliseconds for a megapixel, by the networks' files */
+const costs = { fp32: 40, int8: 10 };
+
+let file: string;
+let trials: string[] = [];
+let warnings: string[] = [];
+let failing: (name: string) => boolean = () => false;
+let round = 0;
+beforeEach(() => {
+  [trials, warnings, failing] = [[], [], () => false];
+  file = join(folder.path, `round-${round++}`, 'data', 'speeds.json');
+});
+
+interface Machine {
+  models?: readonly InstalledModel[];
+  processor?: string;
+  options?: Partial<SpeedOptions>;
+}
+
+function machine({ models = shipped, processor = 'a processor', options = {} }: Machine = {}): Speeds {
+  return new Speeds({
+    options: { file, sample: 'sample.mp4', threads: 2, encoder: { preset: 'fast', crf: 20 }, ...options },
+    models,
+    processor: async () => ({ name: processor, features: ['avx2'] }),
+    logger: { info() {}, warn: (_, message) => warnings.push(message) },
+    checkModel: async ({ model, trial }) => {
+      trials.push(`${model.name} ×${model.scale} ${model.precision}`);
+      if (failing(model.name)) throw new Error('This network cannot run here.');
+      const msPerFrame = (costs[model.precision] * trial!.width! * trial!.height!) / 1e6;
+      return { precision: model.precision, msPerFrame } as never;
+    },
+    enhance: async ({ options: { model } }) => {
+      trials.push(`model ${model}`);
+      // Half a second for ten frames of two megapixels.
+      return { wallSeconds: 0.7, startSeconds: 0.2, frames: 10, width: 2000, height: 1000 } as never;
+    },
+  });
+}
+
+const floor = { framesPerSecond: 25 };
+
+describe('the speed of the networks', () => {
+  it('is measured once, and kept for the processes that follow', async () => {
+    const first = await machine().measure();
+    // `quality` has the ×1 files of `fast`, which are measured once; faces are not chosen by their speed.
+    expect(trials.toSorted()).toEqual([
+      'detail ×2 fp32', 'detail ×2 int8', 'fast ×1 fp32', 'fast ×1 int8', 'fast ×2 fp32', 'fast ×2 int8', 'model none', 'quality ×2 fp32', 'quality ×2 int8',
+    ]);
+    expect(first).toMatchObject({ processor: 'a processor', threads: 2, otherMsPerMegapixel: 25 });
+    expect(first!.networks).toContainEqual({ name: 'quality', scale: 1, file: 'int8', precision: 'int8', msPerMegapixel: 10 });
+    expect(readdirSync(join(file, '..'))).toEqual(['speeds.json']);
+    trials = [];
+    expect(await machine().measure()).toEqual(first);
+    expect(trials).toEqual([]);
+  });
+
+  it.each<[string, () => Machine | void]>([
+    ['another processor', () => ({ processor: 'another' })],
+    ['other threads', () => ({ options: { threads: 3 } })],
+    ['another encoder', () => ({ options: { encoder: { preset: 'slow', crf: 20 } } })],
+    ['another network', () => ({ models: shipped.map((model) => (fastInt8(model) ? { ...model, sha256: '0'.repeat(64) } : model)) })],
+    ['half a file', () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 300))],
+    ['a file of another form', () => writeFileSync(file, '{"version": 2}')],
+    ['a figure that is none', () => writeFileSync(file, readFileSync(file, 'utf8').replace(/"msPerMegapixel": 10/, '"msPerMegapixel": -1'))],
+  ])('is measured again with %s', async (_, change) => {
+    await machine().measure();
+    trials = [];
+    const changed = change() ?? {};
+    await machine(changed).measure();
+    expect(trials).toContain('model none');
+    trials = [];
+    await machine(changed).measure();
+    expect(trials).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('stays in the process where it cannot be kept, which is said once', async () => {
+    mkdirSync(join(file, '..', '..'), { recursive: true });
+    writeFileSync(join(file, '..'), 'no folder');
+    const speeds = machine({ options: { floor } });
+    await speeds.measure();
+    const count = trials.length;
+    await Promise.all([speeds.measure(), speeds.settle({ model: 'auto' }), speeds.settle({})]);
+    expect(trials).toHaveLength(count);
+    expect(warnings).toEqual([expect.stringContaining('cannot be kept')]);
+    expect(speeds.models().find(fastInt8)).toMatchObject({ msPerMegapixel: 10 });
+  });
+
+  it('leaves out a network that cannot run', async () => {
+    failing = (name) => name === 'quality';
+    const measured = await machine().measure();
+    expect(new Set(measured!.networks.map(({ name, scale }) => `${name} ×${scale}`))).toEqual(new Set(['detail ×2', 'fast ×2', 'fast ×1', 'quality ×1']));
+  });
+
+  it('is unknown where no network runs', async () => {
+    failing = () => true;
+    const speeds = machine({ options: { floor } });
+    expect(await speeds.measure()).toBeUndefined();
+    await speeds.settle({});
+    expect(trials.filter((trial) => trial === 'fast ×2 int8')).toHaveLength(1);
+    expect(existsSync(file)).toBe(false);
+    expect(speeds.models().some((model) => 'msPerMegapixel' in model)).toBe(false);
+  });
+});
+
+describe('a job', () => {
+  it.each<[string, Parameters<Speeds['settle']>[0], Machine]>([
+    ['no floor is set', { model: 'auto' }, {}],
+    ['its network is named', { model: 'quality' }, { options: { floor } }],
+    ['it runs on a GPU', { model: 'auto', device: 'cuda:0' }, { options: { floor } }],
+    ['it is a segment of a plan', { model: 'auto', piece: { plan: '', index: 0 } }, { options: { floor } }],
+  ])('measures nothing when %s', async (_, job, given) => {
+    await machine(given).settle(job);
+    expect(trials).toEqual([]);
+  });
+
+  it('waits for the figures when a floor decides its network', async () => {
+    const speeds = machine({ options: { floor: { timesLength: 0.5 } } });
+    await Promise.all([speeds.settle({ model: 'auto' }), speeds.settle({ device: 'cpu' })]);
+    expect(trials.filter((trial) => trial === 'model none')).toHaveLength(1);
+    expect(speeds.machine()).toEqual({ otherMsPerMegapixel: 25, minTimesLength: 0.5 });
+    expect(speeds.models().find(fastInt8)).toMatchObject({ msPerMegapixel: 10 });
+    expect(speeds.models().find(({ layout }) => layout === 'face')).not.toHaveProperty('msPerMegapixel');
+  });
+
+  it('gets what an earlier process measured, without a floor, too', async () => {
+    await machine().measure();
+    const speeds = machine();
+    await speeds.settle({ model: 'auto' });
+    expect(speeds.machine()).toEqual({ otherMsPerMegapixel: 25 });
+    expect(speeds.models().find(fastInt8)).toMatchObject({ msPerMegapixel: 10 });
+  });
+});
