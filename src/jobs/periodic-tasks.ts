@@ -5,6 +5,7 @@
  */
 import { hostname } from 'node:os';
 import type { WorkerDevice } from '../store/index.ts';
+import type { KeptRunner } from './runner.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -14,13 +15,23 @@ export interface PeriodicTask {
   run(): Promise<void>;
 }
 
-/** The periodic tasks of one worker; `pools` returns the names of this process's Graphile pools. */
-export function periodicTasks(worker: WorkerContext, pools: () => string[]): PeriodicTask[] {
+/** The periodic tasks of one worker with these runners. */
+export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[]): PeriodicTask[] {
   const { store, logger, tuning, config } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   return [
-    { name: 'heartbeat', everyMs: heartbeatMs, run: () => store.workers.heartbeat(worker.id, pools()) },
+    { name: 'heartbeat', everyMs: heartbeatMs, run: () => store.workers.heartbeat(worker.id, poolsOf(runners)) },
+    {
+      name: 'lost rows',
+      everyMs: heartbeatMs,
+      async run() {
+        for (const runner of runners) {
+          const rows = await runner.freeLostRows();
+          if (rows > 0) logger.warn({ rows }, 'queue rows freed whose lock this worker did not know of');
+        }
+      },
+    },
     {
       name: 'leases',
       everyMs: heartbeatMs,
@@ -42,6 +53,9 @@ export function periodicTasks(worker: WorkerContext, pools: () => string[]): Per
     { name: 'description', everyMs: tuning.periodicMs.describe, run: describeWorker(worker) },
   ];
 }
+
+/** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */
+export const poolsOf = (runners: readonly KeptRunner[]): string[] => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
 
 /** Writes the worker's host and devices to its row, and counts the others. Repeated, since the row of a process that slept may have been removed. */
 function describeWorker({ id, store, media, config, deviceClasses, fleet }: WorkerContext): () => Promise<void> {

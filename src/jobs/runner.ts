@@ -12,6 +12,7 @@ import {
 } from 'graphile-worker';
 import { AccountLimiter, accountOf } from './account-limiter.ts';
 import type { FairShare } from './fair-share.ts';
+import { LostRows } from './lost-rows.ts';
 import type { QueueConnections } from './queue-connections.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -34,6 +35,8 @@ export interface RunnerSpec {
 export interface KeptRunner {
   /** Graphile's name of the current pool, under which queue rows are locked */
   pool(): string | undefined;
+  /** Frees rows whose lock nobody knows of; returns how many (lost-rows.ts). */
+  freeLostRows(): Promise<number>;
   /** Stops fetching rows and resolves when the running tasks have ended. */
   stop(): Promise<void>;
 }
@@ -44,10 +47,13 @@ const restartDelayMs = 1000;
 export async function keepRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec): Promise<KeptRunner> {
   const ending = new AbortController();
   let pool: string | undefined;
-  const launch = () =>
-    launchRunner(worker, connections, spec, (name) => {
-      pool = name;
-    });
+  const lostRows = new LostRows(worker.store);
+  const launch = () => {
+    const events: WorkerEvents = new EventEmitter();
+    events.on('pool:create', ({ workerPool }) => (pool = workerPool.id));
+    lostRows.follow(events);
+    return launchRunner(worker, connections, spec, events);
+  };
   let runner: Runner | undefined = await launch();
   const watch = async (): Promise<void> => {
     for (;;) {
@@ -67,6 +73,7 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   const watching = watch();
   return {
     pool: () => pool,
+    freeLostRows: () => lostRows.free(),
     async stop() {
       ending.abort();
       // stop() rejects when the runner has just ended by itself.
@@ -77,14 +84,7 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   };
 }
 
-function launchRunner(
-  worker: WorkerContext,
-  connections: QueueConnections,
-  spec: RunnerSpec,
-  named: (pool: string) => void,
-): Promise<Runner> {
-  const events: WorkerEvents = new EventEmitter();
-  events.on('pool:create', ({ workerPool }) => named(workerPool.id));
+function launchRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec, events: WorkerEvents): Promise<Runner> {
   if (spec.foundNothing !== undefined) events.on('worker:getJob:empty', spec.foundNothing);
   const { fairShare } = spec;
   if (fairShare !== undefined) {

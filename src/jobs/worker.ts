@@ -8,7 +8,7 @@ import { startWarmPool } from './enhance-step.ts';
 import { deviceClassesOf, enhancementTasks } from './enhancement-tasks.ts';
 import { FairShare } from './fair-share.ts';
 import { ingestTask } from './ingest-step.ts';
-import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
+import { periodicTasks, poolsOf, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
 import { pollFactor } from './fleet-size.ts';
@@ -153,8 +153,6 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   const specs = [...jobs, ...others];
   const connections = createQueueConnections(worker);
   const runners: KeptRunner[] = [];
-  // Queue rows are locked under these names: other processes use them to release the locks of a dead one.
-  const pools = () => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
   const stopJobs = () => Promise.all(runners.slice(0, jobs.length).map((runner) => runner.stop()));
   worker.lifetime.onEnd(stopJobs);
   await worker.store.workers.heartbeat(worker.id, []);
@@ -162,13 +160,13 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   worker.tuning.pollIntervalMs *= pollFactor(worker.fleet.alive);
   try {
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
-    await worker.store.workers.heartbeat(worker.id, pools());
+    await worker.store.workers.heartbeat(worker.id, poolsOf(runners));
   } catch (error) {
     await Promise.allSettled(runners.map((runner) => runner.stop()));
     await connections.end();
     throw error;
   }
-  const periodic = startPeriodicTasks(periodicTasks(worker, pools), (name, error) =>
+  const periodic = startPeriodicTasks(periodicTasks(worker, runners), (name, error) =>
     worker.logger.error({ err: error, task: name }, 'a periodic task failed and will be run again'),
   );
   const warmPool = startWarmPool(worker);

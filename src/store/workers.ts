@@ -48,6 +48,19 @@ export function workerQueries(db: Db) {
       });
     },
 
+    /**
+     * Frees the rows, other than `except`, that these pools have locked for `lockedForS` seconds. Nobody has run them, so it does not
+     * count as an attempt. Returns how many.
+     */
+    async unlockRows(pools: readonly string[], { except, lockedForS }: { except: readonly string[]; lockedForS: number }): Promise<number> {
+      const freed = await db.execute(sql`UPDATE graphile_worker._private_jobs
+        SET locked_at = NULL, locked_by = NULL, attempts = greatest(attempts - 1, 0)
+        WHERE locked_by IN (SELECT jsonb_array_elements_text(${JSON.stringify(pools)}::jsonb))
+          AND id NOT IN (SELECT jsonb_array_elements_text(${JSON.stringify(except)}::jsonb)::bigint)
+          AND locked_at <= now() - make_interval(secs => ${lockedForS}::float8) RETURNING id`);
+      return freed.length;
+    },
+
     /** Removes a worker that stops, and frees its queue locks. */
     async deregister(id: string): Promise<void> {
       await transact(db, async (tx) => {

@@ -84,7 +84,7 @@ describe('kill -9 of a worker', () => {
   }
 
   it.each([[2, 500], [20, 5000], [3600, 5000]])('with a lease of %i s, other workers look for expired ones every %i ms', (leaseSeconds, everyMs) => {
-    const tasks = periodicTasks({ config: { leaseSeconds }, tuning: defaultTuning } as WorkerContext, () => []);
+    const tasks = periodicTasks({ config: { leaseSeconds }, tuning: defaultTuning } as WorkerContext, []);
     expect(tasks.find(({ name }) => name === 'leases')).toMatchObject({ everyMs });
   });
 
