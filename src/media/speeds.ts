@@ -156,8 +156,8 @@ export class Speeds {
     const { name: processor } = await this.#processor();
     const key = await this.#key(options);
     this.#known = { version: 1, key, measuredAt: new Date().toISOString(), processor, threads: options.threads, otherMsPerMegapixel, networks };
-    const { networks: _, ...summary } = this.#known;
-    this.#parts.logger.info({ ...summary, networks: networks.length, seconds: (performance.now() - began) / 1000 }, 'the speed of the networks was measured');
+    const seconds = Math.round((performance.now() - began) / 1000);
+    this.#parts.logger.info({ processor, threads: options.threads, networks: networks.length, seconds }, 'the speed of the networks was measured');
     await this.#keep(options.file, this.#known);
   }
 
