@@ -71,7 +71,9 @@ export class FairShare {
   /**
    * Whether any account has a quota of its own. Through a pooler in transaction mode an idle worker does not ask, and quotas hold only
    * for what it takes while it is busy: with one more query at the start of a worker, postgres.js waited for an answer of PgBouncer 1.18
-   * that never came (test/jobs/connections.test.ts shows it). The cause is not known.
+   * that never came (test/jobs/connections.test.ts shows it, about every second time). PgBouncer then has the client as active and both
+   * its server connections as idle: for it, the query is answered. Names of applications and the pool's size make no difference. The
+   * cause is not known.
    */
   async #areThereQuotas(): Promise<boolean> {
     const { store, sessionUrl } = this.#worker;
