@@ -214,7 +214,7 @@ async function call<T>(url: string, key: string, method: string, body?: object):
 async function makeLink(url: string, key: string): Promise<Link> {
   const body = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
   const { id } = await call<{ id: string }>(`${url}/v1/jobs`, key, 'POST', body);
-  for (let look = 0; look < 1200; look += 1) {
+  for (let look = 0; look < 300; look += 1) {
     if ((await call<{ status: string }>(`${url}/v1/jobs/${id}`, key, 'GET')).status === 'done') break;
     await sleep(100);
   }

@@ -22,7 +22,7 @@ import { describeModels, installedModels } from '../media/models.ts';
 import { limitFactors } from '../domain/limits.ts';
 import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
-import { createTestModeSample } from './sample-clips.ts';
+import { testModeSample } from './sample-clips.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
@@ -133,7 +133,6 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
 
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
-  const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
   const silenceTimeoutS = config.databaseTimeoutS;
