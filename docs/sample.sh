@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes the bundled clip of `npm start` and the mark of test mode (src/app/samples): two photographs without copyright, moved as
-# a hand moves a camera, reduced, and damaged by real encoders, an old camera's and that of a messenger.
+# Makes the bundled clip of `npm start` and the results of test mode (src/app/samples): two photographs without copyright, moved as
+# a hand moves a camera, reduced, and damaged by real encoders, an old camera's and that of a messenger. The results of test mode
+# are the beginning of that clip with a mark on it, enhanced.
 #   docs/sample.sh
-# Needs pip, ffmpeg with drawtext, and the font DejaVu Sans. The photographs come with scikit-image 0.25.2.
+# Needs scripts/bootstrap, pip, ffmpeg with drawtext, and the font DejaVu Sans. The photographs come with scikit-image 0.25.2.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/src/app/samples
@@ -27,4 +28,11 @@ sound="aevalsrc='0.06*sin(2*PI*220*t)*exp(-mod(t\,1)*3)+0.05*sin(2*PI*330*t)*exp
 ffmpeg -v error -y -i camera.avi -f lavfi -i "$sound" -t 4 -c:v libx264 -preset slow -crf 27 -pix_fmt yuv420p -c:a aac -b:a 48k \
   -map_metadata -1 -fflags +bitexact -movflags +faststart "$out/sample.mp4"
 ffmpeg -v error -y -f lavfi -i color=black@0.55:s=96x22,format=rgba -frames:v 1 -pred mixed \
-  -vf "drawtext=font=DejaVu Sans:text='TEST MODE':fontsize=14:fontcolor=white:x=(w-tw)/2:y=(h-th)/2" "$out/test-mode.png"
+  -vf "drawtext=font=DejaVu Sans:text='TEST MODE':fontsize=14:fontcolor=white:x=(w-tw)/2:y=(h-th)/2" mark.png
+
+ffmpeg -v error -y -i "$out/sample.mp4" -i mark.png -filter_complex overlay=W-w-8:8 -t 2 -c:v libx264 -preset veryfast -crf 18 \
+  -pix_fmt yuv420p -c:a copy marked.mp4
+for resolution in 1080p 4k; do
+  "$root/scripts/reelmend" enhance marked.mp4 result.mp4 --resolution "$resolution" --crf 30 --preset slower
+  mv result.mp4 "$out/test-result-$resolution.mp4"
+done

@@ -214,7 +214,7 @@ async function call<T>(url: string, key: string, method: string, body?: object):
 async function makeLink(url: string, key: string): Promise<Link> {
   const body = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
   const { id } = await call<{ id: string }>(`${url}/v1/jobs`, key, 'POST', body);
-  for (let look = 0; look < 1200; look += 1) {
+  for (let look = 0; look < 300; look += 1) {
     if ((await call<{ status: string }>(`${url}/v1/jobs/${id}`, key, 'GET')).status === 'done') break;
     await sleep(100);
   }
@@ -271,6 +271,8 @@ interface Facts {
   upload: string;
   /** of the first account; empty for the console */
   key: string;
+  /** of an account that only the hooks use, for uploads; empty for the console */
+  uploaderKey: string;
   addressPattern: string;
   /** what the hooks need of the console's people; empty in other runs */
   console: object;
@@ -301,6 +303,7 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
     REELMEND_CONTRACT_DELETED: facts.deletedJob,
     REELMEND_CONTRACT_UPLOAD: facts.upload,
     REELMEND_CONTRACT_SERVICE: JSON.stringify({ url: facts.url, headers: { Authorization: `Bearer ${facts.key}` } }),
+    REELMEND_CONTRACT_UPLOADER: JSON.stringify({ Authorization: `Bearer ${facts.uploaderKey}` }),
     REELMEND_CONTRACT_MODE: one.mode,
     REELMEND_CONTRACT_CONSOLE: JSON.stringify(facts.console),
     REELMEND_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
@@ -399,7 +402,8 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
 
 async function prepareKeys(world: World, path: string, one: Run) {
   const key = await writeKeys(world.store, path, one);
-  return { key, upload: await makeUpload(world, key), deletedJob: await makeDeletedJob(world, key, one), console: {} };
+  const uploaderKey = await createKey(world.store, await createAccount(world.store, 'uploader'), one.mode, one.tier);
+  return { key, uploaderKey, upload: await makeUpload(world, key), deletedJob: await makeDeletedJob(world, key, one), console: {} };
 }
 
 /** The modes side by side, the runs of a mode one after the other. */
@@ -415,7 +419,7 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
       const keys = join(folder, `${one.name}.json`);
       const prepared =
         one.audience === 'console'
-          ? { key: '', upload: '', deletedJob: '', console: await writeSessions(world, keys) }
+          ? { key: '', uploaderKey: '', upload: '', deletedJob: '', console: await writeSessions(world, keys) }
           : await prepareKeys(world, keys, one);
       const verdict = await fuzz(one, { ...world, ...prepared, keys, addressPattern });
       console.log(line(verdict));

@@ -22,7 +22,7 @@ import { describeModels, installedModels } from '../media/models.ts';
 import { limitFactors } from '../domain/limits.ts';
 import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
-import { createTestModeSample } from './sample-clips.ts';
+import { testModeSample } from './sample-clips.ts';
 import { speedOptions } from './speed-options.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
@@ -136,7 +136,6 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
   // Before the first job: what runs beside it would make the machine look slower.
   if (config.minSpeed !== undefined && !config.device.startsWith('cuda') && config.workerConcurrency > 0) await media.speeds();
-  const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
   const silenceTimeoutS = config.databaseTimeoutS;

@@ -7,7 +7,7 @@ import type { StoredObject } from '../storage/types.ts';
 import { withDiskReservation } from './disk-reservation.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** Returns the stored sample of a size; `path` is the file that this worker has made. */
+/** Returns the stored sample of a size; `path` is the file that the service has of its own. */
 export type SharedSamples = (path: string, resolution: Resolution) => Promise<StoredObject>;
 
 /**

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { makeSamples } from '../helpers/samples.ts';
+import { makeDemoClip } from '../helpers/samples.ts';
 import { createSite, type Environment, type Running, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -45,7 +45,7 @@ export async function openWorld(env: Environment = {}, options: { quickDemo?: bo
   const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
-  if (options.quickDemo === true) await makeSamples(site.dataDir, ['demo']);
+  if (options.quickDemo === true) await makeDemoClip(site.dataDir);
   const service = await site.start('start');
   const browser = await launchBrowser();
   return {

@@ -33,6 +33,7 @@ LINK = json.loads(os.environ["REELMEND_CONTRACT_LINK"])
 DELETED = os.environ["REELMEND_CONTRACT_DELETED"]
 UPLOAD = os.environ["REELMEND_CONTRACT_UPLOAD"]
 SERVICE = json.loads(os.environ["REELMEND_CONTRACT_SERVICE"])
+UPLOADER = json.loads(os.environ["REELMEND_CONTRACT_UPLOADER"])
 LIVE = os.environ["REELMEND_CONTRACT_MODE"] == "live"
 
 CONSOLE = json.loads(os.environ["REELMEND_CONTRACT_CONSOLE"])
@@ -74,9 +75,9 @@ def use_own_idempotency_key(case):
 
 
 def new_upload(size):
-    """An upload of our own that waits for one part."""
+    """An upload that waits for one part, of an account that has no others: drawn sizes soon use up our account's quota."""
     body = {"file_name": "fuzz.mp4", "size_bytes": size}
-    response = requests.post(SERVICE["url"] + "/v1/uploads", json=body, headers=SERVICE["headers"], timeout=30)
+    response = requests.post(SERVICE["url"] + "/v1/uploads", json=body, headers=UPLOADER, timeout=30)
     response.raise_for_status()
     return response.json()
 
@@ -99,6 +100,7 @@ def use_sent_upload(case):
         return
     upload = new_upload(5)
     requests.put(upload["parts"][0]["url"], data=b"video", timeout=30).raise_for_status()
+    case.headers.update(UPLOADER)
     case.path_parameters = {"id": upload["id"]}
 
 
@@ -226,20 +228,17 @@ def use_own_endpoint(case):
     case.path_parameters = {"id": response.json()["endpoint"]["id"]}
 
 
-def new_console_upload():
-    """An upload whose part has arrived."""
-    try:
-        upload = console("POST", "/uploads", {"mode": "test", "request": {"file_name": "fuzz.mp4", "size_bytes": 5}}).json()
-    except requests.HTTPError:
-        return "upl_00000000000000000000000000"  # large uploads that were drawn before have used up the quota
+def use_console_upload(case):
+    """An upload whose part has arrived, of somebody new: drawn sizes soon use up the quota of our account."""
+    person = newcomer()
+    body = {"mode": "test", "request": {"file_name": "fuzz.mp4", "size_bytes": 5}}
+    upload = console("POST", "/uploads", body, person["headers"]).json()
     requests.put(upload["parts"][0]["url"], data=b"video", timeout=30).raise_for_status()
-    return upload["id"]
+    case.headers.update(person["headers"])
+    case.path_parameters = {"id": upload["id"]}
 
 
 REAL_IDS = {
-    "consoleGetUpload": new_console_upload,
-    "consoleCompleteUpload": new_console_upload,
-    "consoleDeleteUpload": new_console_upload,
     "consoleUpdateWebhookEndpoint": new_endpoint,
     "consoleDeleteWebhookEndpoint": new_endpoint,
     "consoleRotateWebhookEndpointSecret": new_endpoint,
@@ -268,6 +267,7 @@ REAL_IDS = {
 }
 
 
+UPLOAD_CALLS = {"consoleGetUpload", "consoleCompleteUpload", "consoleDeleteUpload"}
 CREATIONS = {"createJob", "consoleCreateJob", "createPreview", "consoleCreatePreview"}
 ENDPOINT_CALLS = {
     "getWebhookEndpoint",
@@ -341,6 +341,8 @@ def prepare_console(operation, case):
         return
     if operation in REAL_IDS and as_ours(case) and turn:
         case.path_parameters = {"id": REAL_IDS[operation]()}
+    if operation in UPLOAD_CALLS and as_ours(case) and turn:
+        use_console_upload(case)
     prepare_people(operation, case)
     if operation == "consoleSignOut" and as_ours(case):
         case.headers.update(new_session()[0])

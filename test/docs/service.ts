@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { makeSamples } from '../helpers/samples.ts';
+import { makeDemoClip } from '../helpers/samples.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { freePorts } from '../helpers/ports.ts';
 import { type Checkout, createCheckout, end } from './reader.ts';
@@ -27,7 +27,7 @@ export interface DemoService {
 export async function startDemo(): Promise<DemoService> {
   const checkout = await createCheckout();
   const port = await freePorts(3);
-  await makeSamples(join(checkout.dir, '.data'), ['demo', 'test']);
+  await makeDemoClip(join(checkout.dir, '.data'));
   const env = { REELMEND_ALLOW_HOSTS: `127.0.0.1:${port + 2}` };
   const log = join(checkout.dir, 'service.log');
   const child = spawn(join(checkout.dir, 'scripts/reelmend'), ['start'], {

@@ -15,27 +15,16 @@ function recipe(size: string, rate: number, seconds: number): string[] {
   return ['-i', bundled, '-t', String(seconds), '-vf', `fps=${rate},scale=${size}`, ...codecs];
 }
 
-/** By the names that the service gives them. */
-const recipes = {
-  demo: { 'sample.mp4': recipe('384x216', 2, 4) },
-  test: {
-    'test-source.mp4': recipe('384x216', 5, 2),
-    'test-result-1080p.mp4': recipe('1920x1080', 5, 2),
-    'test-result-4k.mp4': recipe('3840x2160', 5, 2),
-  },
-} satisfies Record<string, Record<string, string[]>>;
-
 /**
- * Stands for what the service has of its own (src/app/sample-clips.ts): the clip of the demo, as long but of
- * few frames, so that it is soon enhanced, and the results of test mode, which the service would enhance from a clip. The
- * first start (test/service/first-start.test.ts) has the real ones, and the browser's journey the real one of the demo.
+ * Stands for the bundled clip of the demo (src/app/sample-clips.ts): as long, but of few frames, so that it is soon enhanced. The
+ * first start (test/service/first-start.test.ts) and the browser's journey have the real one.
  */
-export async function makeSamples(dataDir: string, names: (keyof typeof recipes)[]): Promise<void> {
+export async function makeDemoClip(dataDir: string): Promise<void> {
   const samples = join(dataDir, 'samples');
+  const path = join(samples, 'sample.mp4');
+  if (existsSync(path)) return;
   await mkdir(samples, { recursive: true });
-  for (const [name, args] of names.flatMap((each) => Object.entries(recipes[each]))) {
-    if (!existsSync(join(samples, name))) await copyFile(await made(args), join(samples, name));
-  }
+  await copyFile(await made(recipe('384x216', 2, 4)), path);
 }
 
 /** The clip of a recipe, made once for all runs of the tests. */

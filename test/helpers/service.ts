@@ -11,7 +11,6 @@ import { runCommand } from './command.ts';
 import { createTestDatabase } from './database.ts';
 import { type FileServer, startFileServer } from './fileserver.ts';
 import { checkedFetch } from './http-contract.ts';
-import { makeSamples } from './samples.ts';
 import { hangMs } from './wait.ts';
 
 const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -85,7 +84,6 @@ export async function createSite(env: Environment = {}, options: { migrated?: bo
 }
 
 async function start(command: string, env: Environment, { prefix = [], program = cli }: HowToStart): Promise<Running> {
-  if (command !== 'serve') await makeSamples(env['REELMEND_DATA_DIR']!, ['test']);
   const line = [...prefix, process.execPath, program, command];
   const child = spawn(line[0]!, line.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const log: string[] = [];

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { demoClip, markedClip } from '../../src/app/sample-clips.ts';
+import { demoClip, testModeSample } from '../../src/app/sample-clips.ts';
 import { loadSecrets } from '../../src/app/secrets.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 
@@ -22,12 +22,19 @@ describe('first starts with one process id', () => {
     expect(await readdir(dataDir)).toEqual(['secrets.json']);
   });
 
-  it('17.31: make the samples, each of them, and leave one whole file of each', async () => {
-    const paths = await Promise.allSettled(Array.from({ length: 8 }, (_, number) => (number % 2 === 0 ? demoClip(dataDir) : markedClip(dataDir))));
-    const files = ['sample.mp4', 'test-source.mp4'].map((name) => join(dataDir, 'samples', name));
-    expect(paths).toEqual(paths.map((_, number) => ({ status: 'fulfilled', value: files[number % 2] })));
-    const streams = await Promise.all(files.map(async (path) => (await ffprobe(path)).streams[0]));
-    expect(streams).toMatchObject([{ codec_name: 'h264', nb_read_frames: '100' }, { codec_name: 'h264', nb_read_frames: '50' }]);
-    expect(await readdir(join(dataDir, 'samples'))).toEqual(['sample.mp4', 'test-source.mp4']);
+  it('17.31: make the sample, each of them, and leave one whole file', async () => {
+    const paths = await Promise.allSettled(Array.from({ length: 8 }, () => demoClip(dataDir)));
+    const file = join(dataDir, 'samples', 'sample.mp4');
+    expect(paths).toEqual(paths.map(() => ({ status: 'fulfilled', value: file })));
+    expect((await ffprobe(file)).streams[0]).toMatchObject({ codec_name: 'h264', nb_read_frames: '100' });
+    expect(await readdir(join(dataDir, 'samples'))).toEqual(['sample.mp4']);
+  });
+});
+
+describe('the bundled results of test mode', () => {
+  it.each([['1080p', 1920, 1080], ['4k', 3840, 2160]] as const)('have exactly the target size: %s', async (resolution, width, height) => {
+    const { streams } = await ffprobe(await testModeSample(resolution));
+    const sound = { codec_name: 'aac' };
+    expect(streams).toMatchObject([{ codec_name: 'h264', width, height, nb_read_frames: '50' }, sound]);
   });
 });

@@ -86,7 +86,7 @@ async function sendFile(ask: Ask, bytes: Buffer<ArrayBuffer>): Promise<string> {
   return id;
 }
 
-/** A job in test mode ends with the sample that the service has made of its own clip. */
+/** A job in test mode ends with the bundled sample. */
 async function checkTestMode(text: string): Promise<void> {
   const url = /(http:\/\/127\.0\.0\.1:\d+)\/console/.exec(text)![1]!;
   const key = /svc_test_\w{38}/.exec(text)![0];
