@@ -1,0 +1,162 @@
+// The colours of enhanced videos, end to end, with ffmpeg and ffprobe as witnesses.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "helpers/clip_test.h"
+#include "helpers/clips.h"
+#include "reelmend/enhance.h"
+
+namespace reelmend {
+namespace {
+
+using testing::DecodeRgb;
+using testing::PlainOptions;
+using testing::RunCommand;
+using testing::StreamFacts;
+using testing::VideoInput;
+
+class EnhanceColours : public testing::ClipTest {};
+
+struct ColorCase {
+  const char* name;
+  const char* arguments;
+};
+
+// ffmpeg 7 writes the tags that the frames have, whatever the encoder's options say: so the frames are tagged as well.
+const ColorCase kColors[] = {
+    {"bt709", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv420p -colorspace bt709 -color_range tv -c:v libx264"},
+    {"bt601", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p -colorspace smpte170m -color_range tv -c:v libx264"},
+    {"bt601 untagged", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p,setparams=colorspace=unknown:range=unknown -c:v libx264"},
+    {"bt601 full", "-vf scale=out_color_matrix=bt601:out_range=pc,format=yuvj420p -colorspace bt470bg -color_range pc -c:v libx264"},
+    {"bt709 full 444", "-vf scale=out_color_matrix=bt709:out_range=pc,format=yuvj444p -colorspace bt709 -color_range pc -c:v libx264"},
+    {"bt709 422 10 bit", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv422p10le -colorspace bt709 -color_range tv -c:v libx264"},
+    {"bt2020 10 bit", "-vf scale=out_color_matrix=bt2020:out_range=tv,format=yuv420p10le,setparams=color_primaries=bt709 -colorspace bt2020nc -color_primaries bt709 -color_range tv -c:v libx264"},
+    {"rgb", "-c:v ffv1 -pix_fmt gbrp"},
+    {"rgb packed", "-c:v qtrle -pix_fmt rgb24"},
+};
+
+TEST_F(EnhanceColours, KeepsColours) {
+  for (const ColorCase& c : kColors) {
+    const std::string source =
+        Clip("bars.mov", "-f lavfi -i smptebars=size=448x240:rate=5:duration=0.6,format=gbrp " + std::string(c.arguments) + " -crf 1");
+    EnhanceOptions options = PlainOptions();
+    options.encoder.crf = 4;
+    options.encoder.preset = "medium";
+    Enhance(source, output_, options);
+    const auto before = DecodeRgb(source);
+    const auto after = DecodeRgb(output_);
+    ASSERT_EQ(before.size(), after.size());
+    ASSERT_EQ(before.size(), 448U * 240U * 3U);
+    for (int bar = 0; bar < 7; ++bar) {
+      const std::size_t at = (80 * 448 + 32 + bar * 64) * 3;
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        EXPECT_NEAR(before[at + channel], after[at + channel], 2) << c.name << ", bar " << bar << ", channel " << channel;
+      }
+    }
+    EXPECT_EQ(StreamFacts(output_, "v").at("color_space"), "bt709") << c.name;
+  }
+}
+
+TEST_F(EnhanceColours, KeepsColoursWithAutomaticStrengthsOnACleanSource) {
+  const std::string source = Clip("clean.mp4", VideoInput("448x240", 0.6) +
+                                                   " -vf scale=out_color_matrix=bt709 -colorspace bt709 -pix_fmt yuv420p -c:v libx264 -crf 8");
+  EnhanceOptions options;
+  options.target = Target::kSource;
+  options.encoder.crf = 8;
+  const EnhanceResult result = Enhance(source, output_, options);
+  EXPECT_EQ(result.applied.denoise, 0);
+  EXPECT_EQ(result.applied.sharpen, 0);
+  EXPECT_EQ(result.applied.adaptive_contrast, 0);
+  EXPECT_GT(testing::Psnr(testing::DecodeLuma(source), testing::DecodeLuma(output_)), 38);
+}
+
+struct WidePrimaries {
+  const char* name;       // ffmpeg's
+  const char* matrix;
+  const char* zscale;     // zscale's name of the primaries
+};
+
+/// SDR of wide primaries becomes BT.709, as zimg makes it.
+TEST_F(EnhanceColours, ConvertsWidePrimariesOfSdr) {
+  if (RunCommand("ffmpeg -hide_banner -filters 2>/dev/null").find(" zscale ") == std::string::npos) {
+    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+  }
+  for (const WidePrimaries& c : {WidePrimaries{"bt2020", "bt2020nc", "bt2020"}, WidePrimaries{"smpte432", "bt709", "smpte432"}}) {
+    const std::string tags = std::string(" -colorspace ") + c.matrix + " -color_primaries " + c.name + " -color_trc bt709 -color_range tv ";
+    // Colours of less than full saturation: BT.709 holds them all.
+    const std::string source =
+        Clip("wide.mov", std::string("-f lavfi -i smptebars=size=448x240:rate=5:duration=0.4,format=gbrp,hue=s=0.45,format=gbrp"
+                                     " -vf zscale=min=gbr:pin=") + c.zscale + ":tin=bt709:rin=pc:m=" +
+                             (c.matrix == std::string("bt709") ? "bt709" : "2020_ncl") + ":p=" + c.zscale +
+                             ":t=bt709:r=tv,format=yuv420p10le" + tags + "-c:v libx264 -crf 1");
+    const std::string expected = Clip("expected.mov", "-i '" + source + "' -vf zscale=m=bt709:p=bt709:t=bt709:r=tv,format=yuv444p"
+                                                      " -colorspace bt709 -c:v ffv1 -strict -2");
+    EnhanceOptions options = PlainOptions();
+    options.encoder.crf = 4;
+    options.encoder.preset = "medium";
+    Enhance(source, output_, options);
+    const auto before = DecodeRgb(expected);
+    const auto after = DecodeRgb(output_);
+    const auto unconverted = DecodeRgb(source);
+    ASSERT_EQ(before.size(), after.size());
+    int farthest = 0;
+    for (int bar = 0; bar < 7; ++bar) {
+      const std::size_t at = (80 * 448 + 32 + bar * 64) * 3;
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        EXPECT_NEAR(before[at + channel], after[at + channel], 2) << c.name << ", bar " << bar << ", channel " << channel;
+        farthest = std::max(farthest, std::abs(before[at + channel] - unconverted[at + channel]));
+      }
+    }
+    EXPECT_GT(farthest, 8) << "the conversion is seen at all";
+    const auto facts = StreamFacts(output_, "v");
+    EXPECT_EQ(facts.at("color_primaries"), "bt709") << c.name;
+    EXPECT_EQ(facts.at("color_transfer"), "bt709") << c.name;
+    EXPECT_EQ(facts.at("color_space"), "bt709") << c.name;
+  }
+}
+
+TEST_F(EnhanceColours, CarriesPrimariesAndTransfer) {
+  const std::string source =
+      Clip("tagged.mp4", VideoInput("320x180", 0.4) +
+                             " -vf setparams=color_primaries=smpte170m:color_trc=smpte170m"
+                             " -c:v libx264 -pix_fmt yuv420p -colorspace smpte170m -color_primaries smpte170m -color_trc smpte170m");
+  ASSERT_EQ(StreamFacts(source, "v").at("color_primaries"), "smpte170m");
+  Enhance(source, output_, PlainOptions());
+  const auto facts = StreamFacts(output_, "v");
+  EXPECT_EQ(facts.at("color_space"), "bt709");
+  EXPECT_EQ(facts.at("color_primaries"), "smpte170m");
+  EXPECT_EQ(facts.at("color_transfer"), "smpte170m");
+  EXPECT_EQ(facts.at("chroma_location"), "left");
+}
+
+/// A grey of `level` of 1023 in PQ, with a mastering display of `peak` nits.
+std::string GreyInPq(int level, int peak) {
+  const std::string luma = std::to_string(level);
+  return "-f lavfi -i color=gray:s=320x180:r=25:d=0.4,format=yuv420p10le,geq=lum=" + luma +
+         ":cb=512:cr=512 -c:v libx265 -preset ultrafast -x265-params log-level=none:colorprim=bt2020:"
+         "transfer=smpte2084:colormatrix=bt2020nc:hdr10=1:master-display='G(13250,34500)B(7500,3000)"
+         "R(34000,16000)WP(15635,16450)L(" +
+         std::to_string(peak) + "0000,50)'";
+}
+
+TEST_F(EnhanceColours, ToneMapsHighDynamicRange) {
+  // 573 is the level of 203 nits. It is white for a display that goes no further, and lower the more is above it.
+  struct Case {
+    int peak;
+    double level;
+  };
+  for (const Case& c : {Case{203, 235}, Case{1000, 214}, Case{4000, 197}}) {
+    const std::string source = Clip("hdr" + std::to_string(c.peak) + ".mkv", GreyInPq(573, c.peak));
+    Enhance(source, output_, PlainOptions());
+    const auto facts = StreamFacts(output_, "v");
+    EXPECT_EQ(facts.at("color_space"), "bt709");
+    EXPECT_EQ(facts.at("color_primaries"), "bt709");
+    EXPECT_EQ(facts.at("color_transfer"), "bt709");
+    const auto luma = testing::DecodeLuma(output_);
+    EXPECT_NEAR(luma.at(luma.size() / 2), c.level, 2) << c.peak;
+  }
+}
+
+}  // namespace
+}  // namespace reelmend
