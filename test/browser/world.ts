@@ -26,8 +26,9 @@ export interface World {
 }
 
 function chromiumPath(): string {
-  const path = process.env['REELMEND_CHROMIUM'] ?? '/usr/bin/chromium';
-  if (!existsSync(path)) throw new Error(`There is no browser at ${path}; install Debian's chromium or set REELMEND_CHROMIUM`);
+  // Chromium without the parts that draw a window: the same engine for a third less processor time.
+  const path = process.env['REELMEND_CHROMIUM'] ?? '/usr/bin/chromium-headless-shell';
+  if (!existsSync(path)) throw new Error(`There is no browser at ${path}; install Debian's chromium-headless-shell or set REELMEND_CHROMIUM`);
   return path;
 }
 
