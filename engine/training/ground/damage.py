@@ -33,7 +33,10 @@ ENCODERS = {
     'libx264': (0.14, 0.28, (18, 41)),
     'libx265': (0.02, 0.10, (18, 42)),
 }
-UP_FILTERS = {'bicubic': 0.4, 'bilinear': 0.3, 'lanczos3': 0.25, 'area': 0.05}
+# `area` repeats pixels.
+UP_FILTERS = {'bicubic': 0.4, 'bilinear': 0.28, 'lanczos3': 0.22, 'area': 0.1}
+# Cameras that read some pixels of their sensor only: every so many pixels, or every so many lines.
+SKIPPING = {'point': 0.5, 'lines': 0.5}
 BLURS = {'round': 0.35, 'oval': 0.2, 'general': 0.15, 'motion': 0.15, 'lens': 0.15}
 # The chains that validate: what is fixed of a plan, the rest being that of an undamaged video.
 CHAINS = {
@@ -47,6 +50,8 @@ CHAINS = {
                 'codings': [('libx264', 24)]},
     'noisy': {'noise': 10.0, 'codings': [('libx264', 27)]},
     'twice': {'codings': [('mpeg4', 9), ('libx264', 30)]},
+    'camera': {'true_size': 0.6, 'filter': 'lines', 'up': 'bilinear', 'sharpened_after': {'amount': 0.8, 'sigma': 1.0},
+               'codings': [('mjpeg', 7)]},
 }
 
 
@@ -111,7 +116,7 @@ def draw_plan(rng):
     size: of the photograph before the clip was cut out of it (`real` draws it). motion: [down, right] of the window from
     picture to picture, in pixels of the truth. shown: which picture each place shows. levels: black and white in codes,
     gamma, saturation. blur: `draw_blur`. true_size: of the recording, 1 the nominal size. filter, linear: of the reduction
-    to it. up: filter of the enlargement to the nominal size. noise: standard deviation in codes at mid grey and at the
+    to it; `SKIPPING` leaves stair-steps. up: filter of the enlargement to the nominal size. noise: standard deviation in codes at mid grey and at the
     true size; noise_chroma: its share in colours; coarse: spread over neighbours. sharpened, sharpened_after: unsharp
     masks at the true size, and behind the enlargement. interlaced: no, comb or bob. codings: `draw_coding`.
     """
@@ -138,6 +143,8 @@ def draw_plan(rng):
     if rng.random() < 0.35:
         plan.update(noise=float(1 + 17 * rng.random() ** 1.7), noise_chroma=float(rng.uniform(0, 1)),
                     coarse=bool(rng.random() < 0.4))
+    if rng.random() < (0.3 if t < 1 else 0.08):
+        plan.update(filter=degrade.pick(rng, SKIPPING), linear=False)
     return plan
 
 
@@ -238,6 +245,13 @@ def bobbed(picture, parity):
     return out
 
 
+def reduced(picture, height, width, name):
+    """A picture at the size of the recording, by the filter of a plan."""
+    if name == 'lines':
+        return resize(resize(picture, height, picture.shape[1], 'point'), height, width, 'area')
+    return resize(picture, height, width, name)
+
+
 def recorded(rng, pictures, plan, shape):
     """High-resolution RGB [N, H, W, 3] as recorded at the true size, before any encode. `shape`: the nominal size
     (height, width) of the video."""
@@ -248,7 +262,7 @@ def recorded(rng, pictures, plan, shape):
     wanted = [even_size(side, plan['true_size']) for side in shape]
     for picture in pictures:
         source = degrade.to_linear(picture) if plan['linear'] else picture
-        low = resize(source, *wanted, plan['filter'])
+        low = reduced(source, *wanted, plan['filter'])
         low = np.clip(degrade.to_gamma(low) if plan['linear'] else low, 0, 255).astype(np.float32)
         if plan['noise']:
             low = low + noise_of(rng, low, plan)

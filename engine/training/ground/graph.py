@@ -27,10 +27,10 @@ class GraphTrainer(Trainer):
     """
     WARM_UP = 3
 
-    def __init__(self, net, batches, recipe, objective=None, device='cpu', amx=None, capture=None):
+    def __init__(self, net, batches, recipe, objective=None, device='cpu', half=None, capture=None):
         if recipe.adversarial_term:
             raise GroundError('no_graph: a discriminator cannot train inside a CUDA graph.')
-        super().__init__(net, batches, recipe, 1, objective, device, amx)
+        super().__init__(net, batches, recipe, 1, objective, device, half)
         self.objective.unsteady = unsteady_at_once
         self.capture = capture or (cuda_graph if self.device.type == 'cuda' else None)
         self.scalars, self.results = torch.zeros(3, device=self.device), torch.zeros(2, device=self.device)

@@ -16,7 +16,7 @@ class Recipe:
     decay: int = 30_000
     rate: float = 1e-3
     batch: int = 8
-    batch_amx: int | None = None  # on a processor that multiplies bfloat16 (AMX), where large batches cost less a sample
+    batch_bf16: int | None = None  # on a processor that multiplies bfloat16, where large batches cost less a sample
     patch: int = 64          # low-resolution pixels a side
     clip: float = 0.5        # ceiling of the gradient's norm
     average: float = 0.999   # of the averaged weights
@@ -89,7 +89,7 @@ RECIPES = {
     # Blind restoration of real damage at strength 1, faithful at strength 0, straight between. Without end: `--finish`
     # makes weights to release.
     'real': Recipe(shares={'real': 0.74, 'real-between': 0.13, 'real-clean': 0.13}, steps=10**9, decay=0,
-                   rate=5e-4, batch_amx=32, structure_term=0.2, steady_term=1.0),
+                   rate=5e-4, batch_bf16=32, structure_term=0.2, steady_term=1.0),
 }
 
 

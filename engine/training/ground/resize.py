@@ -24,8 +24,10 @@ def _box(x):
     return np.where((x >= -0.5) & (x < 0.5), 1.0, 0.0)
 
 
-# name → (kernel, its support on either side of 0 in samples)
-KERNELS = {'bicubic': (_cubic, 2.0), 'lanczos3': (_lanczos3, 3.0), 'bilinear': (_triangle, 1.0), 'area': (_box, 0.5)}
+# name → (kernel, its support on either side of 0 in samples). `point` samples a smooth picture without a filter before it, as
+# cameras do that skip lines: what is finer than the new samples folds into stair-steps (aliasing).
+KERNELS = {'bicubic': (_cubic, 2.0), 'lanczos3': (_lanczos3, 3.0), 'bilinear': (_triangle, 1.0), 'area': (_box, 0.5),
+           'point': (_cubic, 2.0)}
 
 
 @lru_cache(maxsize=256)
@@ -33,11 +35,11 @@ def weights(length, wanted, kernel='bicubic', shift=0.0):
     """The matrix [wanted, length], float32, that resamples a line of samples; its rows sum to 1.
 
     `shift` moves the sampling grid by so many samples of the input. When shrinking, the kernel is widened
-    by the ratio (antialiasing); beyond the borders the line is mirrored.
+    by the ratio (antialiasing), unless it is `point`; beyond the borders the line is mirrored.
     """
     function, support = KERNELS[kernel]
     ratio = wanted / length
-    widen = max(1.0, 1.0 / ratio)
+    widen = 1.0 if kernel == 'point' else max(1.0, 1.0 / ratio)
     centres = (np.arange(wanted) + 0.5) / ratio - 0.5 + shift
     taps = int(np.ceil(support * widen)) * 2 + 2
     first = np.floor(centres - taps / 2 + 1).astype(int)

@@ -45,39 +45,42 @@ def request_tiles(call=None):
     return call(*(ctypes.c_long(v) for v in (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA))) == 0
 
 
-def has_amx(cpuinfo=Path('/proc/cpuinfo'), request=request_tiles):
-    """Whether this processor multiplies matrices of bfloat16 (AMX), the kernel lets this process do so, and PyTorch knows."""
+def multiplies_bfloat16(cpuinfo=Path('/proc/cpuinfo'), request=request_tiles):
+    """Whether this processor has instructions for bfloat16, and PyTorch uses them: AVX-512 BF16, or AMX where the kernel grants
+    it. A step then takes half to two thirds of the time (AVX-512 BF16), or a half to a fifth (AMX)."""
     try:
         flags = cpuinfo.read_text()
     except OSError:
         return False
-    return ' amx_bf16' in flags and torch.amp.is_autocast_available('cpu') and request()
+    if not torch.amp.is_autocast_available('cpu'):
+        return False
+    return ' avx512_bf16' in flags or (' amx_bf16' in flags and request())
 
 
-def runs_in_bfloat16(device, amx=None):
-    """Whether the network runs in bfloat16: on GPUs, and on processors with AMX. On any other it is slower than float32."""
+def runs_in_bfloat16(device, half=None):
+    """Whether the network runs in bfloat16: on GPUs, and on processors that multiply it. On any other it is slower than float32."""
     if torch.device(device).type == 'cpu':
-        return has_amx() if amx is None else amx
+        return multiplies_bfloat16() if half is None else half
     return True
 
 
-def for_processor(recipe, device, amx=None):
-    """The recipe with the batch that suits a processor with AMX, where it names one."""
-    large = recipe.batch_amx and torch.device(device).type == 'cpu' and runs_in_bfloat16(device, amx)
-    return replace(recipe, batch=recipe.batch_amx) if large else recipe
+def for_processor(recipe, device, half=None):
+    """The recipe with the batch that suits a processor that multiplies bfloat16, where it names one."""
+    large = recipe.batch_bf16 and torch.device(device).type == 'cpu' and runs_in_bfloat16(device, half)
+    return replace(recipe, batch=recipe.batch_bf16) if large else recipe
 
 
 class Trainer:
     """Holds a network, its optimiser and the averaged weights; `step` advances by one batch.
 
-    On a GPU and on a processor with AMX the network runs in bfloat16 (weights, loss and optimiser stay float32). On a GPU a
+    On a GPU and on a processor that multiplies it the network runs in bfloat16 (weights, loss and optimiser stay float32). On a GPU a
     loss that is no number is noticed within `CHECKED` steps, so that no step waits for the one before.
     """
     CHECKED = 100
 
-    def __init__(self, net, batches, recipe, workers=1, objective=None, device='cpu', amx=None):
+    def __init__(self, net, batches, recipe, workers=1, objective=None, device='cpu', half=None):
         self.device = torch.device(device)
-        self.half = runs_in_bfloat16(self.device, amx)
+        self.half = runs_in_bfloat16(self.device, half)
         self.net, self.batches, self.recipe = net.to(self.device), batches, recipe
         self.workers, self.objective = workers, objective or Objective(recipe, self.device)
         self.forward = self.net

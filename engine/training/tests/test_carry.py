@@ -68,7 +68,7 @@ def sent_to(there, monkeypatch):
         monkeypatch.setattr(module, 'CACHE', there)
     monkeypatch.setattr(drawn, 'PICTURES', 2)
     monkeypatch.setattr(drawn.DrawnStore.__init__, '__defaults__', (2, 1))
-    monkeypatch.delenv('REELMEND_TRAIN_PHOTOS')
+    monkeypatch.delenv('REELMEND_TRAIN_PHOTOS', raising=False)
     for cached in (validate.validation_clips, validate.validation_pairs, validate.filter_scores, validate.plain_clip_scores,
                    validate.noisy_pairs, real_scores.validation_clips, real_scores.lanczos_scores):
         cached.cache_clear()

@@ -29,13 +29,13 @@ class Pairs(RandomBatches):
 
 def graphed(batches=None, recipe=RECIPE, **named):
     torch.manual_seed(3)
-    return GraphTrainer(build(TINY), batches or RandomBatches(), recipe, **named)
+    return GraphTrainer(build(TINY), batches or RandomBatches(), recipe, half=False, **named)
 
 
 @pytest.mark.parametrize('batches,recipe', [(RandomBatches(), RECIPE), (Pairs(), REAL)])
 def test_steps_are_those_of_the_plain_trainer(batches, recipe):
     torch.manual_seed(3)
-    plain, recorded = Trainer(build(TINY), batches, recipe), graphed(batches, recipe)
+    plain, recorded = Trainer(build(TINY), batches, recipe, half=False), graphed(batches, recipe)
     rows = [(plain.step(), recorded.step()) for _ in range(6)]
     for a, b in rows:
         assert b['loss'] == pytest.approx(a['loss'], rel=1e-3) and b['norm'] == pytest.approx(a['norm'], rel=1e-2)

@@ -124,6 +124,25 @@ def test_an_enlarged_source_holds_nothing_beyond_its_true_size():
     assert np.array_equal(small[2], whole[2])
 
 
+def test_a_camera_that_skips_samples_folds_fine_detail_into_coarse():
+    """A wave finer than the recording can hold vanishes by a filter, and comes back as a coarse one without."""
+    across = np.cos(2 * np.pi * 0.4 * np.arange(128))  # 0.4 of a pixel's rate; a quarter of the samples hold 0.125
+    wave = np.broadcast_to((128 + 100 * across)[:, None, None], (128, 128, 1)).astype(np.float32)
+    left = {name: damage.reduced(wave, 32, 32, name).std() for name in ('bicubic', 'lines', 'point')}
+    assert left['bicubic'] < 8 and min(left['lines'], left['point']) > 25
+    # Lines are skipped, pixels along a line are not.
+    turned = wave.transpose(1, 0, 2)
+    assert damage.reduced(turned, 32, 32, 'lines').std() < 25 < damage.reduced(turned, 32, 32, 'point').std()
+
+
+@pytest.mark.parametrize('name', damage.SKIPPING)
+def test_skipped_samples_lie_where_filtered_ones_do(name):
+    slope = np.broadcast_to(np.arange(128, dtype=np.float32)[:, None, None], (128, 128, 1))
+    for picture in (slope, slope.transpose(1, 0, 2)):
+        apart = damage.reduced(picture, 32, 32, name) - damage.reduced(picture, 32, 32, 'bicubic')
+        assert np.abs(apart[4:-4, 4:-4]).max() < 0.01
+
+
 def test_rows_say_what_each_encode_changed():
     codings = [{'codec': 'mpeg4', 'quality': 6, 'preset': 'fast', 'size': 0.5},
                {'codec': 'libx264', 'quality': 36, 'preset': 'fast', 'size': 1.0}]

@@ -19,7 +19,7 @@ from ground.optimiser import all_orthogonal
 from ground.recipes import Network, Recipe
 from ground.release import load_state
 from ground.samples import Ahead
-from ground.trainer import Trainer, build, for_processor, has_amx, rate_at, request_tiles, run, save
+from ground.trainer import Trainer, build, for_processor, multiplies_bfloat16, rate_at, request_tiles, run, save
 
 TINY = Network('', '', '', 2, 16, 2)
 RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
@@ -37,7 +37,7 @@ class RandomBatches:
 
 def trainer(workers=1):
     torch.manual_seed(3)
-    return Trainer(build(TINY), RandomBatches(), RECIPE, workers)
+    return Trainer(build(TINY), RandomBatches(), RECIPE, workers, half=False)
 
 
 def losses(t, steps):
@@ -53,7 +53,7 @@ def test_a_checkpoint_resumes_to_the_same_losses(tmp_path):
     losses(first, 6)
     save(tmp_path / 'last.pt', first.state(), label='x')
     torch.manual_seed(99)
-    again = Trainer(build(TINY), RandomBatches(), RECIPE)
+    again = Trainer(build(TINY), RandomBatches(), RECIPE, half=False)
     again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
     assert losses(again, 4) == whole[6:]
 
@@ -188,15 +188,17 @@ def test_a_finish_may_begin_with_the_end_of_another(tmp_path):
     assert commands.finish_of(state, args) == {'steps': 10, 'end': 10}
 
 
-def test_a_processor_with_amx_trains_in_bfloat16_with_its_own_batch(tmp_path):
-    for name, flags in {'amx': 'flags\t: avx512f amx_bf16 avx512_fp16 amx_tile', 'plain': 'flags\t: avx512f avx512_vnni'}.items():
-        (tmp_path / name).write_text(f'processor\t: 0\n{flags}\n')
+def test_a_processor_that_multiplies_bfloat16_trains_in_it_with_its_own_batch(tmp_path):
+    processors = {'amx': 'avx512f amx_bf16 avx512_fp16 amx_tile', 'avx512': 'avx512f avx512_bf16', 'plain': 'avx512f avx512_vnni'}
+    for name, flags in processors.items():
+        (tmp_path / name).write_text(f'processor\t: 0\nflags\t: {flags}\n')
     granted, denied = (lambda: True), (lambda: False)
-    assert has_amx(tmp_path / 'amx', granted) and not has_amx(tmp_path / 'amx', denied)
-    assert not has_amx(tmp_path / 'plain', granted) and not has_amx(tmp_path / 'none', granted)
-    wide = dataclasses.replace(RECIPE, batch_amx=16)
-    assert for_processor(wide, 'cpu', amx=True).batch == 16 and for_processor(wide, 'cpu', amx=False).batch == RECIPE.batch
-    assert for_processor(RECIPE, 'cpu', amx=True) == RECIPE
+    assert multiplies_bfloat16(tmp_path / 'amx', granted) and not multiplies_bfloat16(tmp_path / 'amx', denied)
+    assert multiplies_bfloat16(tmp_path / 'avx512', denied)  # needs no permission
+    assert not multiplies_bfloat16(tmp_path / 'plain', granted) and not multiplies_bfloat16(tmp_path / 'none', granted)
+    wide = dataclasses.replace(RECIPE, batch_bf16=16)
+    assert for_processor(wide, 'cpu', half=True).batch == 16 and for_processor(wide, 'cpu', half=False).batch == RECIPE.batch
+    assert for_processor(RECIPE, 'cpu', half=True) == RECIPE
 
 
 @pytest.mark.skipif(platform.system() != 'Linux' or platform.machine() != 'x86_64', reason='asks the kernel of x86-64')
@@ -209,9 +211,9 @@ def test_the_kernel_is_asked_for_the_tile_registers():
 
 
 def test_bfloat16_learns_nearly_the_same():
-    def seen(amx):
+    def seen(half):
         torch.manual_seed(3)
-        t = Trainer(build(TINY), RandomBatches(), RECIPE, amx=amx)
+        t = Trainer(build(TINY), RandomBatches(), RECIPE, half=half)
         return losses(t, 30), t
     (exact, plain), (half, rounded) = seen(False), seen(True)
     assert exact != half and np.allclose(exact, half, rtol=0.1)
