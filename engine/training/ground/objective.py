@@ -66,10 +66,10 @@ class Objective:
     """The loss of a recipe. Called with the output and what was wanted [n, planes, h, w], the strengths [n] and, where the
     batch holds pictures that follow each other, their `shifts` [n, 2]. Structure, features and the discriminator see luma."""
 
-    def __init__(self, recipe, device='cpu'):
+    def __init__(self, recipe, device='cpu', half=False):
         self.unsteady = unsteady  # `graph` sets the one of fixed sizes
         self.features = Features().to(device) if recipe.perceptual_term else None
-        self.adversary = Adversary(device=device, seed=recipe.seed) if recipe.adversarial_term else None
+        self.adversary = Adversary(device=device, seed=recipe.seed, half=half) if recipe.adversarial_term else None
 
     def __call__(self, output, wanted, recipe, strength=None, shifts=None):
         luma, truth = output[:, :1], wanted[:, :1]
