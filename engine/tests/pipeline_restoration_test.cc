@@ -58,6 +58,19 @@ TEST(ChooseRestoration, TakesTwoMildSignsTogether) {
   EXPECT_EQ(of(2.6F, 1, 0.85F).strength, 0);
 }
 
+TEST(ChooseRestoration, ExpectsOfSmallSourcesWhatNoMeasurementSees) {
+  const auto of = [](int lines, float told, float seen) { return ChooseRestoration({told, 0, 0, 1, 1, seen, lines}); };
+  for (const int lines : {144, 240, 400}) {
+    EXPECT_EQ(of(lines, 1.6F, 0).cause, DamageKind::kSmall) << lines;
+    EXPECT_FLOAT_EQ(of(lines, 1.2F, 0).strength, 0.6F) << lines;
+    EXPECT_EQ(of(lines, 0, 2.4F).cause, DamageKind::kSmall) << lines;
+    EXPECT_EQ(of(lines, 1.1F, 1.1F).strength, 0) << lines;
+    EXPECT_EQ(of(lines, 5, 0).cause, DamageKind::kCompression) << lines;  // what is measured is named first
+  }
+  for (const int lines : {0, 402, 1080}) EXPECT_EQ(of(lines, 1.6F, 2.4F).strength, 0) << lines;
+  EXPECT_EQ(plan::DamageName(DamageKind::kSmall), "small and compressed");
+}
+
 TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
   float last = 0;
   for (float scale = 1; scale > 0.1F; scale -= 0.01F) {

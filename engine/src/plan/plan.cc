@@ -168,7 +168,9 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   float strength = ChooseNetworkStrength(options, plan.traits);
-  plan.restoration = ChooseRestoration(DamageOf(plan.traits));
+  Damage damage = DamageOf(plan.traits);
+  damage.lines = std::min(stored.width, stored.height);
+  plan.restoration = ChooseRestoration(damage);
   stored = PlanWorkingSize(options, stored, strength, device, plan);
   plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
   if (plan.model == "none") return;

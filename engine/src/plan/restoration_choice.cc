@@ -18,6 +18,13 @@ float CompressedScale(const Damage& damage) {
   return std::max(damage.compression_error, damage.seen_compression_error) < kSurelyCompressed ? 1 : damage.effective_scale;
 }
 
+/// What the stream or the pictures tell of an encode of a small source; 0 for any other.
+float SmallCompression(const Damage& damage) {
+  constexpr int kSmall = 400;  // lines
+  if (damage.lines <= 0 || damage.lines > kSmall) return 0;
+  return std::max(damage.compression_error, damage.seen_compression_error);
+}
+
 /// One kind of damage: nothing before `from`, there `least`, `most` at `full` and beyond, linear between. `from` may be the
 /// larger one. Of rules that ask for the same, the first one names the cause.
 struct DamageRule {
@@ -47,6 +54,7 @@ constexpr DamageRule kRules[] = {
     {DamageKind::kEnlargement, Value<&Damage::true_scale>, 0.8F, 0.5F, 0.55F, 0.9F},
     {DamageKind::kBlur, Value<&Damage::effective_scale>, 0.65F, 0.55F, 0.5F, 0.9F},
     {DamageKind::kBlur, CompressedScale, 0.8F, 0.5F, 0.65F, 0.6F},
+    {DamageKind::kSmall, SmallCompression, 1.2F, 0.6F, 7.0F, 0.7F},
 };
 
 /// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and too
@@ -78,6 +86,7 @@ std::string DamageName(DamageKind kind) {
     case DamageKind::kCompression: return "compressed";
     case DamageKind::kBlur: return "blurred";
     case DamageKind::kEnlargement: return "enlarged before";
+    case DamageKind::kSmall: return "small and compressed";
   }
   return "";
 }

@@ -13,9 +13,10 @@ struct Damage {
   float true_scale = 1;         ///< size of the recording as a share of the source's; below 1 it was enlarged before
   float effective_scale = 1;    ///< resolution that blur and enlargement have left, where they cannot be told apart
   float seen_compression_error = 0;  ///< the same as the first, judged by the pictures alone
+  int lines = 0;              ///< the shorter side of the source, in pixels; 0: not known
 };
 
-enum class DamageKind { kNone, kCompression, kBlur, kEnlargement };
+enum class DamageKind { kNone, kCompression, kBlur, kEnlargement, kSmall };
 
 struct RestorationChoice {
   float strength = 0;  ///< of the network for damaged sources, 0…1; 0: the faithful network serves better
@@ -57,6 +58,11 @@ struct RestorationChoice {
 ///   of one, their mean begins at 3.4.
 /// - Blur and earlier enlargement are what `detail` is for: it begins where a little was lost, and half gets 0.9. A source that
 ///   is compressed and a little soft gains twice as much NEG by it as by `fast`, and more PSNR-Y ("soft" above).
+/// - Small sources: recordings of at most 400 lines come from old cameras and phones. Their sensors skipped lines, their
+///   firmware sharpened, their encoders smeared, and neither the quantiser nor the measurement sees it: a camera's Motion
+///   JPEG of 320×240 full of stair-steps is called clean, with errors of 1.6 and 2.5. So a small source that was encoded at
+///   all gets `detail`. Looked at on five real clips (Motion JPEG, H.264, MPEG-1, MPEG-4, WMV): `detail` at 0.6 was taken
+///   before `fast` each time. Pictures that were not encoded stay with `fast`.
 /// - Below 0.5 `detail` restores no more than `fast` does, so there is no smaller strength than that.
 RestorationChoice ChooseRestoration(const Damage& damage);
 
