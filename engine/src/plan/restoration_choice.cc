@@ -54,7 +54,7 @@ constexpr DamageRule kRules[] = {
     {DamageKind::kEnlargement, Value<&Damage::true_scale>, 0.8F, 0.5F, 0.55F, 0.9F},
     {DamageKind::kBlur, Value<&Damage::effective_scale>, 0.65F, 0.55F, 0.5F, 0.9F},
     {DamageKind::kBlur, CompressedScale, 0.8F, 0.5F, 0.65F, 0.6F},
-    {DamageKind::kSmall, SmallCompression, 1.2F, 0.6F, 7.0F, 0.7F},
+    {DamageKind::kSmall, SmallCompression, 1.2F, 0.6F, 7.0F, 0.6F},
 };
 
 /// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and too
