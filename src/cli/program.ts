@@ -79,7 +79,7 @@ function enhanceCommand(command: Command): void {
     .argument('<paths...>', 'videos (files, folders, "patterns", URLs, or - for standard input), then the output: an MP4 file, - for standard output, or a folder')
     .option('--list <file>', 'take videos from a list, one a line; - reads it from standard input')
     .option('--jobs <count>', 'videos at the same time', positiveWhole, 1)
-    .option('--force', 'enhance videos whose result is in the folder already, too', false)
+    .option('--force', 'replace an existing output; in a folder: enhance videos that have a result, too', false)
     .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
     .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
     .action(runEnhance);
@@ -92,7 +92,7 @@ async function runEnhance(paths: string[], { list, jobs, force, ...options }: En
   const targets = await targetsOf({ paths, list, resolution: options.resolution });
   const { enhanceCommand: enhanceFile, requireModel } = await enhance();
   await requireModel(config, options.model);
-  if (targets.kind === 'one') return enhanceFile(await media(config), config, { ...options, ...targets });
+  if (targets.kind === 'one') return enhanceFile(await media(config), config, { ...options, ...targets, force });
   const { enhanceFiles } = await import('./enhance-files.ts');
   await enhanceFiles(await media(config), config, { ...options, ...targets, jobs, force });
 }
