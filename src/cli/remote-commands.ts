@@ -22,7 +22,7 @@ interface UploadOptions extends RemoteOptions {
 }
 
 function uploadCommand(): Command {
-  const command = new Command('upload').description('send video files to a service, for jobs with --upload');
+  const command = new Command('upload').description('send video files to a service, for `jobs create` and `preview`, which take the ids of uploads');
   return withService(command)
     .argument('<files...>', 'video files')
     .option('--resume <upload>', 'go on with an upload that was broken off, upl_…; for one file')
