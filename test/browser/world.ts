@@ -139,20 +139,14 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(shotDir, `${name}.png`), fullPage: true });
 }
 
-type DragStep = 'dragEnter' | 'dragOver' | 'drop' | 'dragCancel';
-
-/** Drags files of this machine, as from a file manager. Returns the steps of the drag. */
-export async function dragFiles(page: Page, files: string[]): Promise<(type: DragStep, point: { x: number; y: number }) => Promise<void>> {
-  const devtools = await page.context().newCDPSession(page);
-  const data = { items: [], files, dragOperationsMask: 1 };
-  return async (type, point) => void (await devtools.send('Input.dispatchDragEvent', { type, ...point, data }));
-}
-
-/** Drops files and folders of this machine on the page for a new job. */
+/** Drops files and folders of this machine, as from a file manager, on the page for a new job. */
 export async function dropFiles(page: Page, files: string[]): Promise<void> {
   const { x, y, width, height } = (await page.locator('.drop').boundingBox())!;
-  const drag = await dragFiles(page, files);
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) await drag(type, { x: x + width / 2, y: y + height / 2 });
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await devtools.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
+  }
 }
 
 export const password = 'correct horse battery staple';
