@@ -39,7 +39,10 @@ describe('several videos', () => {
     const made = await stat('out/a-enhanced.mp4');
     // b.mov has changed since.
     await utimes('clips/b.mov', new Date(), new Date(Date.now() + 60_000));
-    expect(states((await enhance('clips', 'out')).stdout)).toEqual(['a-enhanced.mp4 skipped', 'b-enhanced.mp4 done']);
+    const second = await enhance('clips', 'out', '--crf', '30');
+    expect(states(second.stdout)).toEqual(['a-enhanced.mp4 skipped', 'b-enhanced.mp4 done']);
+    // Made with another CRF: that must not pass for the result of this command.
+    expect(second.stderr).toBe('reelmend: 1 video has a result already and was skipped, whatever model and settings were used then; --force enhances again.\n');
     expect((await stat('out/a-enhanced.mp4')).mtimeMs).toBe(made.mtimeMs);
     expect(states((await enhance('clips/a.mp4', 'out', '--force')).stdout)).toEqual(['a-enhanced.mp4 done']);
     expect((await stat('out/a-enhanced.mp4')).mtimeMs).toBeGreaterThan(made.mtimeMs);
