@@ -61,7 +61,7 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
 
 export function loginCommands(): Command[] {
   const login = new Command('login')
-    .description('keep the URL of a service and an API key for the commands upload, jobs, preview, previews and listen')
+    .description('keep the URL of a service and an API key for the commands upload, jobs, preview, previews, audit-log and listen')
     .argument('<url>', 'base URL of the service')
     .action(runLogin);
   const logout = new Command('logout').description('forget what login has kept').action(async () => {

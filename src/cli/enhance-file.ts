@@ -1,6 +1,6 @@
 /** `reelmend enhance`, `plan` and `probe`: work on one file, without a database, with the service's media child. */
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
@@ -36,6 +36,8 @@ export interface EnhanceCommand extends EnhanceSettings {
   input: Input;
   /** path, or `-` for standard output */
   output: string;
+  /** replace an existing output */
+  force: boolean;
 }
 
 export type PlanCommand = Omit<EnhanceSettings, 'from' | 'to'> & { input: string; json?: boolean };
@@ -86,6 +88,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   const { output } = command;
   const piped = output === '-';
   if (piped && terminal().isTerminal) throw new Error('A terminal cannot show a video: send it to a program or a file.');
+  if (!piped) await requireFreeOutput(command);
   const bar = progressBar();
   await interruptible(async (signal) => {
     try {
@@ -106,6 +109,14 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   });
 }
 
+/** Somebody who names two videos, as other programs take them, must not lose the second. */
+async function requireFreeOutput({ input, output, force }: EnhanceCommand): Promise<void> {
+  if (input.kind === 'file' && resolve(output) === resolve(input.given)) throw new Error('The output would overwrite the input; choose another name.');
+  // Also what is no file, such as a device or a link, is not replaced unasked.
+  if (force || (await lstat(output).catch(() => null)) === null) return;
+  throw new Error(`${output} exists already: add --force to replace it, or name a folder for the results of several videos.`);
+}
+
 async function sendFile(path: string): Promise<void> {
   for await (const chunk of createReadStream(path)) await terminal().stdoutBytes(chunk as Buffer);
 }
@@ -116,11 +127,10 @@ interface Running {
 }
 
 /** Enhances one video into a file. */
-export async function enhanceOne(media: Media, config: Config, command: EnhanceCommand, running: Running): Promise<EnhanceResult> {
+export async function enhanceOne(media: Media, config: Config, command: Omit<EnhanceCommand, 'force'>, running: Running): Promise<EnhanceResult> {
   const { input, from = 0, to = endOfAll } = command;
   const output = resolve(command.output);
   if (from >= to) throw new Error(`--to ${to} must be after --from ${from}.`);
-  if (input.kind === 'file' && output === resolve(input.given)) throw new Error('The output would overwrite the input; choose another name.');
   const outputDir = await mkdtemp(join(dirname(output), '.reelmend-')).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
   });

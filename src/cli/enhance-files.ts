@@ -9,7 +9,7 @@ import { type Input, resultName } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
 import { reasonOf } from './reason.ts';
 import { table } from './table.ts';
-import { say, terminal } from './terminal.ts';
+import { say, terminal, warn } from './terminal.ts';
 
 export interface EnhanceFiles extends EnhanceSettings {
   inputs: Input[];
@@ -50,6 +50,7 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
     }
   });
   say(summary(outputs, outcomes));
+  sayWhySkipped(outcomes);
   const failed = outcomes.filter(({ state }) => state === 'failed').length;
   if (failed === 0) return;
   for (const [index, outcome] of outcomes.entries()) {
@@ -93,6 +94,14 @@ async function isFinished({ given, kind }: Input, output: string): Promise<boole
   if (made === null) return false;
   const source = kind === 'file' ? await stat(given) : null;
   return source === null || made.mtimeMs >= source.mtimeMs;
+}
+
+/** A result does not say which settings made it, so one of other settings is skipped, too. */
+function sayWhySkipped(outcomes: Outcome[]): void {
+  const count = outcomes.filter(({ state }) => state === 'skipped').length;
+  if (count === 0) return;
+  const skipped = count === 1 ? '1 video has a result already and was skipped' : `${count} videos have results already and were skipped`;
+  warn(`reelmend: ${skipped}, whatever model and settings were used then; --force enhances again.`);
 }
 
 const fileSize = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);

@@ -30,7 +30,18 @@ const stemOf = (name: string) => basename(name, extname(name)) || 'video';
 function input(given: string): Input {
   if (given === '-') return { given, kind: 'stdin', stem: 'video' };
   if (!urlPattern.test(given)) return { given, kind: 'file', stem: stemOf(given) };
-  return { given, kind: 'url', stem: stemOf(decodeURIComponent(new URL(given).pathname)) };
+  return { given, kind: 'url', stem: stemOf(fileNameOf(given)) };
+}
+
+/** What a URL calls its file, without what no file name may have. An escape that stands for no text stays as it is. */
+function fileNameOf(url: string): string {
+  if (!URL.canParse(url)) throw new Error(`${url} is no whole URL, such as https://media.example.com/holiday.mp4.`);
+  const { pathname } = new URL(url);
+  try {
+    return decodeURIComponent(pathname).replaceAll(/\p{Cc}/gu, '_');
+  } catch {
+    return pathname;
+  }
 }
 
 /** The videos that the arguments name, each once, in the order of the arguments. Throws when one names none. */

@@ -1,6 +1,7 @@
 /** Options that override environment variables for one run. The configuration validates them like the variables. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../app/config.ts';
+import type { Strength } from '../domain/job.ts';
 import { terminal } from './terminal.ts';
 
 /** the variable that each option overrides */
@@ -31,6 +32,16 @@ export function bitrate(text: string): number {
   }
   return bits;
 }
+
+/** `auto`, `off`, or a number from 0 to 1. */
+function strength(text: string): Strength {
+  if (text === 'auto' || text === 'off') return text;
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('Expected auto, off or a number from 0 to 1.');
+  return value;
+}
+
+export const strengthOption = (name: string, what: string): Option => new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength);
 
 export function withEncoder(command: Command): Command {
   return command

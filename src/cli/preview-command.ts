@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { EnhancementsInput, OutputInput, Preview, PreviewClip, PreviewSetting, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
+import { positiveWhole } from './options.ts';
 import { print, say } from './terminal.ts';
-import { isUpload, isUrl, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
+import { firstOf, isUpload, isUrl, largestPage, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
 
 interface PreviewOptions extends RemoteOptions {
   setting?: PreviewSetting[];
@@ -31,12 +32,9 @@ export function previewsCommand(): Command {
   const previews = new Command('previews').description('list, get and delete previews of a service, with an API key');
   withService(previews.command('list'))
     .description('list the newest previews')
+    .option('--limit <count>', 'list so many', positiveWhole, 20)
     .option('--json', 'print JSON')
-    .action(async (options: RemoteOptions & { json?: boolean }) => {
-      const { data } = await (await connect(options)).previews.list({ limit: 20 });
-      if (options.json === true) return print(data);
-      for (const each of data) say(line(each));
-    });
+    .action(listPreviews);
   withService(previews.command('get'))
     .description('print a preview as JSON, with links to its clips')
     .argument('<preview>', 'id, prv_…')
@@ -46,6 +44,13 @@ export function previewsCommand(): Command {
     .argument('<preview>', 'id, prv_…')
     .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).previews.delete(id)));
   return previews;
+}
+
+async function listPreviews({ limit, json, ...options }: RemoteOptions & { limit: number; json?: boolean }): Promise<void> {
+  const reelmend = await connect(options);
+  const previews = await firstOf(reelmend.previews.list({ limit: Math.min(limit, largestPage) }), limit);
+  if (json === true) return print(previews);
+  for (const each of previews) say(line(each));
 }
 
 const line = ({ id, status, progress, settings, file_name }: Preview): string =>

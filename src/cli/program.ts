@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
-import { configWith, type OverridingOptions, positiveWhole, withEncoder, withMachine } from './options.ts';
+import { configWith, type OverridingOptions, positiveWhole, strengthOption, withEncoder, withMachine } from './options.ts';
 import { configOfTerminal, terminal, warn } from './terminal.ts';
 import { remoteCommands } from './remote-commands.ts';
 import { addGroups, rootCommand, run } from './run.ts';
@@ -16,20 +16,12 @@ import type { Config } from '../app/config.ts';
 import type { Lifetime, Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
 
-function strength(text: string): Strength {
-  if (text === 'auto' || text === 'off') return text;
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('Expected auto, off or a number from 0 to 1.');
-  return value;
-}
-
 function seconds(text: string): number {
   if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Expected seconds, such as 12 or 12.5.');
   return Number(text);
 }
 
-const strengthOption = (name: string, what: string) =>
-  new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
+const automatic = (name: string, what: string) => strengthOption(name, what).default('auto' as Strength);
 
 /** Adds the options that say how to enhance a video. */
 function withEnhancements(command: Command) {
@@ -39,10 +31,10 @@ function withEnhancements(command: Command) {
         .choices(['1080p', '4k', 'source'])
         .default('1080p'),
     )
-    .addOption(strengthOption('denoise', 'noise reduction'))
-    .addOption(strengthOption('sharpen', 'sharpening'))
-    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
-    .addOption(strengthOption('face-restoration', 'face restoration'))
+    .addOption(automatic('denoise', 'noise reduction'))
+    .addOption(automatic('sharpen', 'sharpening'))
+    .addOption(automatic('adaptive-contrast', 'local contrast'))
+    .addOption(automatic('face-restoration', 'face restoration'))
     .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto');
 }
 
@@ -79,7 +71,7 @@ function enhanceCommand(command: Command): void {
     .argument('<paths...>', 'videos (files, folders, "patterns", URLs, or - for standard input), then the output: an MP4 file, - for standard output, or a folder')
     .option('--list <file>', 'take videos from a list, one a line; - reads it from standard input')
     .option('--jobs <count>', 'videos at the same time', positiveWhole, 1)
-    .option('--force', 'enhance videos whose result is in the folder already, too', false)
+    .option('--force', 'replace an existing output; in a folder: enhance videos that have a result, too', false)
     .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
     .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
     .action(runEnhance);
@@ -92,7 +84,7 @@ async function runEnhance(paths: string[], { list, jobs, force, ...options }: En
   const targets = await targetsOf({ paths, list, resolution: options.resolution });
   const { enhanceCommand: enhanceFile, requireModel } = await enhance();
   await requireModel(config, options.model);
-  if (targets.kind === 'one') return enhanceFile(await media(config), config, { ...options, ...targets });
+  if (targets.kind === 'one') return enhanceFile(await media(config), config, { ...options, ...targets, force });
   const { enhanceFiles } = await import('./enhance-files.ts');
   await enhanceFiles(await media(config), config, { ...options, ...targets, jobs, force });
 }

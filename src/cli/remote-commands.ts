@@ -1,19 +1,20 @@
 /**
- * `reelmend upload`, `preview`, `previews …`, `jobs …`, `login` and `listen`: a customer's commands against a service anywhere, with an API key. They
- * need neither database nor storage.
+ * `reelmend upload`, `preview`, `previews …`, `jobs …`, `audit-log`, `login` and `listen`: a customer's commands against a service
+ * anywhere, with an API key. They need neither database nor storage.
  */
 import { basename, resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import type { DownloadedFile, DownloadProgress, Job, JobInput, OutputQuality, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
+import { Command, Option } from 'commander';
+import type { AuditEntry, DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
+import { type SettingOptions, type Settings, settingsOf, withSettings } from './job-settings.ts';
 import { listenCommand } from './listen-command.ts';
-import { bitrate } from './options.ts';
+import { positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, print, say } from './terminal.ts';
-import { isUpload, isUrl, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
+import { firstOf, isUpload, isUrl, largestPage, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
 
 export function remoteCommands(): Command[] {
-  return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), listenCommand()];
+  return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), auditLogCommand(), listenCommand()];
 }
 
 interface UploadOptions extends RemoteOptions {
@@ -22,7 +23,7 @@ interface UploadOptions extends RemoteOptions {
 }
 
 function uploadCommand(): Command {
-  const command = new Command('upload').description('send video files to a service, for jobs with --upload');
+  const command = new Command('upload').description('send video files to a service, for `jobs create` and `preview`, which take the ids of uploads');
   return withService(command)
     .argument('<files...>', 'video files')
     .option('--resume <upload>', 'go on with an upload that was broken off, upl_…; for one file')
@@ -41,29 +42,14 @@ function uploadCommand(): Command {
     });
 }
 
-/** The settings of a job, of which a quote is asked for, too. */
-interface SettingOptions extends RemoteOptions {
-  resolution: Job['resolution'];
-  model?: string;
-  secure?: boolean;
-  quality?: OutputQuality;
-  maxBitrate?: number;
-}
-
 interface CreateOptions extends SettingOptions {
   maxCredits?: number;
+  webhook?: string;
+  poster?: boolean;
+  thumbnails?: number;
   output?: string;
   wait?: boolean;
   json?: boolean;
-}
-
-function withSettings(command: Command): Command {
-  return command
-    .addOption(new Option('--resolution <target>', 'target size').choices(['1080p', '4k']).default('1080p'))
-    .option('--model <name>', 'an installed network, auto, or none for the plain filter')
-    .option('--secure', 'in the Secure tier')
-    .option('--quality <quality>', 'standard, high, or a CRF from 10 to 40, lower is better; default: standard', quality)
-    .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate);
 }
 
 function jobCommands(): Command {
@@ -71,6 +57,9 @@ function jobCommands(): Command {
   withSettings(withService(jobs.command('create')))
     .description('create a job from a file, which is sent first, from an upload, or from a URL')
     .argument('<source>', 'a video file, an upload (upl_…), or a URL')
+    .option('--poster', 'also make a poster of the result; jobs get links it')
+    .option('--thumbnails <count>', 'also make so many thumbnails of the result', positiveWhole)
+    .option('--webhook <url>', 'gets a signed event when the job ends')
     .option('--max-credits <number>', 'refuse the job if it would cost more', wholeNumber)
     .option('--wait', 'wait until the job has ended')
     .option('--output <file>', 'wait, and write the result to this file; an existing one is replaced')
@@ -83,12 +72,10 @@ function jobCommands(): Command {
     .action(quoteJob);
   withService(jobs.command('list'))
     .description('list the newest jobs')
+    .addOption(new Option('--status <status>', 'only jobs with this status').choices(['queued', 'running', 'done', 'error']))
+    .option('--limit <count>', 'list so many', positiveWhole, 20)
     .option('--json', 'print JSON')
-    .action(async (options: RemoteOptions & { json?: boolean }) => {
-      const { data } = await (await connect(options)).jobs.list({ limit: 20 });
-      if (options.json === true) return print(data);
-      for (const job of data) say(line(job));
-    });
+    .action(listJobs);
   withService(jobs.command('get'))
     .description('print a job as JSON')
     .argument('<job>', 'id, job_…')
@@ -106,26 +93,48 @@ function jobCommands(): Command {
     .description('delete a job with its files and its upload')
     .argument('<job>', 'id, job_…')
     .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.delete(id)));
+  withService(jobs.command('certificate'))
+    .description('print the deletion certificate of a deleted job of the Secure tier as JSON, for verify certificate')
+    .argument('<job>', 'id, job_…')
+    .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.deletionCertificate(id)));
   return jobs;
+}
+
+interface ListOptions extends RemoteOptions {
+  status?: JobStatus;
+  limit: number;
+  json?: boolean;
+}
+
+async function listJobs({ status, limit, json, ...options }: ListOptions): Promise<void> {
+  const reelmend = await connect(options);
+  const query = { limit: Math.min(limit, largestPage), ...(status === undefined ? {} : { status }) };
+  const jobs = await firstOf(reelmend.jobs.list(query), limit);
+  if (json === true) return print(jobs);
+  for (const job of jobs) say(line(job));
+}
+
+function auditLogCommand(): Command {
+  return withService(new Command('audit-log'))
+    .description("print the whole audit log of the key's account with its signed head as JSON, for verify audit-log; needs a key of the Secure tier")
+    .action(async (options: RemoteOptions) => print(await wholeAuditLog(await connect(options))));
+}
+
+/** The head of the first page covers all entries of this page and those after it: the log only grows. */
+async function wholeAuditLog(reelmend: Reelmend): Promise<{ data: AuditEntry[]; head: string }> {
+  const log = reelmend.auditLog.list({ limit: largestPage });
+  return { data: await firstOf(log, Infinity), head: (await log).head };
 }
 
 const line = ({ id, status, progress, resolution, file_name }: Job) =>
   [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, file_name ?? ''].join('  ').trimEnd();
 
-function quality(text: string): OutputQuality {
-  if (text === 'standard' || text === 'high') return text;
-  if (!/^\d{2}(\.\d+)?$/.test(text) || Number(text) < 10 || Number(text) > 40) {
-    throw new InvalidArgumentError('Expected standard, high, or a number from 10 to 40.');
-  }
-  return Number(text);
-}
-
 async function createJob(source: string, options: CreateOptions): Promise<void> {
-  const { output, maxCredits } = options;
+  const { output } = options;
   const isFile = !isUrl(source) && !isUpload(source);
   if (isFile) await requireFile(source);
   const reelmend = await connect(options);
-  const settings = { ...settingsOf(options), ...(maxCredits === undefined ? {} : { max_credits: maxCredits }) };
+  const settings = await newJobOf(reelmend, options);
   const video = videoOf(isFile ? (await sendFile(reelmend, source)).id : source);
   let job = await reelmend.jobs.create({ ...settings, ...video });
   if (options.wait === true || output !== undefined) job = await waitFor(reelmend, job);
@@ -134,21 +143,22 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
   else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${job.id}`);
 }
 
-type Settings = Omit<JobInput, 'video_url' | 'upload_id'>;
-
-function settingsOf({ resolution, model, secure, quality, maxBitrate }: SettingOptions): Settings {
-  const output = { ...(quality === undefined ? {} : { quality }), ...(maxBitrate === undefined ? {} : { max_bitrate: maxBitrate }) };
+async function newJobOf(reelmend: Reelmend, options: CreateOptions): Promise<Settings> {
+  const { maxCredits, webhook, poster, thumbnails } = options;
+  const settings = await settingsOf(reelmend, options);
+  const output = { ...settings.output, ...(poster === true ? { poster } : {}), ...(thumbnails === undefined ? {} : { thumbnails }) };
   return {
-    resolution,
-    ...(model === undefined ? {} : { model }),
-    ...(secure === true ? { secure } : {}),
+    ...settings,
     ...(Object.keys(output).length === 0 ? {} : { output }),
+    ...(webhook === undefined ? {} : { webhook_url: webhook }),
+    ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
   };
 }
 
 async function quoteJob(source: string, options: SettingOptions & { json?: boolean }): Promise<void> {
   if (!isUrl(source) && !isUpload(source)) throw new Error('Expected a URL or an upload. Send a file with `reelmend upload` first.');
-  const quote = await (await connect(options)).quotes.create({ ...settingsOf(options), ...videoOf(source) });
+  const reelmend = await connect(options);
+  const quote = await reelmend.quotes.create({ ...(await settingsOf(reelmend, options)), ...videoOf(source) });
   if (options.json === true) return print(quote);
   const { credits, duration_seconds, estimated_time, estimated_size } = quote;
   const size = estimated_size === null ? '' : `, a result of ${bytes(estimated_size.min_bytes)} to ${bytes(estimated_size.max_bytes)}`;

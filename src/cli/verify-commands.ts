@@ -144,12 +144,12 @@ export function verifyCommands(): Command {
   const certificate = verify
     .command('certificate')
     .description('check a deletion certificate and print its content')
-    .argument('<file>', "a compact JWS, the API's response, or the output of `reelmend certificates export`");
+    .argument('<file>', "a compact JWS, the API's response, or the output of `reelmend jobs certificate` or `reelmend certificates export`");
   withKeys(certificate).action(certificateCommand);
   const auditLog = verify
     .command('audit-log')
     .description('check an exported audit log; reports the first invalid entry')
-    .argument('<file>', 'the output of `reelmend audit export`');
+    .argument('<file>', 'the output of `reelmend audit-log` or `reelmend audit export`');
   withKeys(auditLog).action(auditLogCommand);
   return verify;
 }

@@ -1,4 +1,4 @@
-/** What the commands of customers share: the video that they name, sending a file, and a bar of progress. */
+/** What the commands of customers share: the video that they name, sending a file, reading a list, and a bar of progress. */
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -35,6 +35,16 @@ export async function sendFile(reelmend: Reelmend, path: string, resumed?: strin
 export const isUrl = (source: string) => /^https?:\/\//i.test(source);
 export const isUpload = (source: string) => /^upl_[0-9a-z]{26}$/.test(source);
 export const videoOf = (source: string) => (isUrl(source) ? { video_url: source } : { upload_id: source });
+
+/** the most that the API lists at a time */
+export const largestPage = 100;
+
+/** The first items of a list of any length. */
+export async function firstOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) if (found.push(item) === count) break;
+  return found;
+}
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');

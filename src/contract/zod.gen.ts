@@ -541,7 +541,7 @@ export const zSha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 export const zUploadInput = z.strictObject({
     file_name: zFileName,
-    size_bytes: z.int().gte(1).lte(2000000000),
+    size_bytes: z.int().gte(1),
     sha256: zSha256.optional()
 });
 
@@ -568,7 +568,7 @@ export const zUploadList = z.object({
 
 export const zUploadCompletion = z.strictObject({
     sha256: zSha256.optional(),
-    part_sha256: z.array(zSha256).min(1).max(400).optional()
+    part_sha256: z.array(zSha256).min(1).max(900).optional()
 });
 
 export const zDestroyedObject = z.object({

@@ -24,13 +24,17 @@ export interface UploadRecord {
   expiresAt: Date;
 }
 
+const mebibyte = 1024 * 1024;
 /**
- * Bytes of every part but the last. S3 allows no smaller one than 5 MiB. A line with 28 kB/s sends one within the five
- * minutes that Node gives a request.
+ * Bytes of every part but the last, unless the file is very large. S3 allows no smaller one than 5 MiB. A line with 28 kB/s
+ * sends one within the five minutes that Node gives a request.
  */
-export const partSizeBytes = 8 * 1024 * 1024;
-/** The contract's maximum. Where operators allow larger videos, those come by URL. */
-export const largestUploadBytes = 2_000_000_000;
+export const partSizeBytes = 8 * mebibyte;
+/**
+ * Checksums of so many parts fit into the body of a request. S3 allows 10,000. A line that sends a whole file while it is
+ * kept, in 24 hours, sends such a part in 96 s.
+ */
+export const maxUploadParts = 900;
 /** hours that an upload is kept after its creation, and again after its completion */
 export const uploadKeptHours = 24;
 /** seconds of validity of a part's URL */
@@ -51,6 +55,12 @@ export interface Part {
   /** of its first byte in the file */
   offset: number;
   size: number;
+}
+
+/** Bytes of every part but the last of a file: larger ones where there would be too many. */
+export function partSizeFor(sizeBytes: number): number {
+  const least = Math.ceil(sizeBytes / maxUploadParts / mebibyte) * mebibyte;
+  return Math.max(partSizeBytes, least);
 }
 
 /** The parts of a file. */

@@ -1,8 +1,6 @@
 /** Converts validation errors to an error with a code, a sentence and a JSON Pointer. */
 import type { z } from 'zod';
 import { ReelmendError, type RequestErrorCode } from '../domain/errors.ts';
-import { defaultVideoLimits, tooLargeMessage } from '../domain/limits.ts';
-import { largestUploadBytes } from '../domain/uploads.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 
 type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
@@ -102,12 +100,6 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
 
 const urlFields: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
-/** The code that a job with such a file would get. */
-function sizeRefused(sizeBytes: number, param: string): ReelmendError {
-  const message = tooLargeMessage(sizeBytes, { ...defaultVideoLimits, bytes: largestUploadBytes });
-  return new ReelmendError('video_too_large', message, { param });
-}
-
 /** A malformed URL gets the same code as a private one: neither can be fetched. */
 function specialCase(issue: Issue, value: unknown, param: string): ReelmendError | undefined {
   if (exactlyOneOf(issue) !== undefined) return undefined;
@@ -116,7 +108,6 @@ function specialCase(issue: Issue, value: unknown, param: string): ReelmendError
   if (urlFields.has(field) && typeof value === 'string') {
     return urlNotAllowed(problemOfText(value), { param });
   }
-  if (field === '/size_bytes' && issue.code === 'too_big' && typeof value === 'number') return sizeRefused(value, param);
   return undefined;
 }
 

@@ -60,7 +60,9 @@ export type FileName = string;
 export type UploadInput = {
     file_name: FileName;
     /**
-     * Exact size of the file. More than the maximum returns `video_too_large`.
+     * Exact size of the file. `limits.max_file_size_bytes` of `GET /v1/account` says how large it may be (by default
+     * 2,000,000,000 bytes); more returns `video_too_large`.
+     *
      */
     size_bytes: number;
     /**
@@ -95,7 +97,7 @@ export type Upload = {
      */
     sandbox: boolean;
     /**
-     * Bytes of every part but the last.
+     * Bytes of every part but the last; more for very large files, which have at most 900 parts.
      */
     part_size_bytes: number;
     /**
@@ -2327,7 +2329,7 @@ export type CreateUploadErrors = {
     /**
      * The request is not valid. Codes: `invalid_json` (malformed JSON, a duplicate name, deep nesting, U+0000 or a
      * lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param` names; or a body that
-     * did not arrive within 30 s), `video_too_large` (over 2,000,000,000 bytes).
+     * did not arrive within 30 s), `video_too_large` (over `limits.max_file_size_bytes`).
      *
      */
     400: Error;

@@ -6,7 +6,7 @@ import { and, desc, eq, inArray, isNotNull, isNull, lt, ne, not, or, type SQL, s
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
-import { maxUploads, partSizeBytes, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
+import { maxUploads, partSizeFor, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
 import { lockOpenAccount } from './account-locks.ts';
 import { databaseError, type Db, transact, type Tx } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
@@ -216,7 +216,7 @@ async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> 
   const id = newId('upl');
   const [row] = await tx
     .insert(uploads)
-    .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes, sha256, key: `uploads/${id}/file`, expiresAt: keptFor })
+    .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes: partSizeFor(sizeBytes), sha256, key: `uploads/${id}/file`, expiresAt: keptFor })
     .returning();
   await appendEvent(tx, { accountId, kind: 'upload.created', data: { upload_id: id, mode, size_bytes: sizeBytes, ...actor } });
   return toRecord(row!);

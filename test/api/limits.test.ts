@@ -1,7 +1,9 @@
 /** Limits that the operator has set: what is accepted, refused, charged and shown follows from them. */
 import { describe, expect, it } from 'vitest';
 import { defaultVideoLimits } from '../../src/domain/limits.ts';
+import { partSizeBytes, partsOf } from '../../src/domain/uploads.ts';
 import { finished, errorOf, makeApi, source } from '../helpers/http.ts';
+import { complete, create, created } from '../helpers/upload-calls.ts';
 
 const limits = { ...defaultVideoLimits, durationS: 3600, bytes: 5_000_000_000 };
 const input = { video_url: 'https://media.example.com/lecture.mp4', resolution: '1080p' };
@@ -35,6 +37,24 @@ describe('an installation that allows an hour and 5 GB', () => {
     expect(await (await post({ ...input, duration_seconds: 7000 })).json()).toMatchObject({ duration_seconds: 3600 });
     const tooLong = await post({ ...input, video_url: 'https://media.example.com/video_too_long.mp4' });
     expect((await errorOf(tooLong)).message).toBe('The video lasts 3601.000 s; at most 3600 s are accepted.');
+  });
+
+  it('takes uploads of that size, in parts whose checksums fit into one request', async () => {
+    const api = makeApi({ options: { limits, uploadQuotaBytes: 1e13 } });
+    const upload = await created(api, { file_name: 'lecture.mov', size_bytes: 5_000_000_000 });
+    expect(upload.part_size_bytes).toBe(partSizeBytes);
+    const refused = await create(api, { file_name: 'lecture.mov', size_bytes: 5_000_000_001 });
+    expect(await errorOf(refused)).toMatchObject({ code: 'video_too_large', message: 'The video has 5000000001 bytes; at most 5000000000 are accepted.' });
+
+    const largest = 1e12; // of REELMEND_MAX_FILE_MB
+    const generous = makeApi({ options: { limits: { ...limits, bytes: largest }, uploadQuotaBytes: 1e13 } });
+    const huge = await created(generous, { file_name: 'archive.mov', size_bytes: largest });
+    const parts = partsOf({ sizeBytes: largest, partSizeBytes: huge.part_size_bytes });
+    expect(parts.length).toBeLessThanOrEqual(900);
+    expect(parts[0]!.size).toBeLessThan(5 * 1024 ** 3); // S3 allows no larger one
+    const response = await complete(generous, huge.id, { part_sha256: parts.map(() => '0'.repeat(64)) });
+    // The body is accepted: only the parts are missing.
+    expect(await errorOf(response)).toMatchObject({ code: 'upload_incomplete', message: expect.stringContaining('have not arrived yet') as string });
   });
 
   it('gives links that last for twice the longest video', async () => {

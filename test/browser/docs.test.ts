@@ -8,7 +8,7 @@ import { serve } from '@hono/node-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeApi } from '../helpers/http.ts';
 import { hangMs } from '../helpers/wait.ts';
-import { axeViolations, launchBrowser, openTab, screenshot, type World } from './world.ts';
+import { axeViolations, launchBrowser, openTab, screenshot, unreachableByTab, type World } from './world.ts';
 
 const root = join(import.meta.dirname, '../..');
 const docsDir = join(root, 'build/docs');
@@ -68,6 +68,17 @@ describe('a reader', () => {
     await page.getByText('Nothing was found.').waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
+  });
+
+  it('reaches every control of every page with the Tab key, on wide screens and phones', async () => {
+    for (const width of [390, 1440]) {
+      const { page } = await openTab(world, { width });
+      for (const name of names().toSorted()) {
+        await page.goto(`${world.url}${pathOf(name)}`);
+        expect(await unreachableByTab(page), `${name}, ${width} pixels`).toEqual([]);
+      }
+      await page.context().close();
+    }
   });
 
   it('chooses a language once, copies a sample, and keeps the theme', async () => {

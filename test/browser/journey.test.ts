@@ -9,9 +9,10 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyCertificate } from '../../src/evidence/index.ts';
 import { verifyWebhook } from '../../src/sdk/webhook.ts';
+import { type Outcome, runCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { eventually } from '../helpers/wait.ts';
-import { axeViolations, meanDifference, openTab, openWorld, password, pixelsOf, signUp, type Tab, type World } from './world.ts';
+import { axeViolations, dropFiles, meanDifference, openTab, openWorld, password, pixelsOf, signUp, type Tab, type World } from './world.ts';
 
 interface Received {
   headers: IncomingHttpHeaders;
@@ -54,6 +55,22 @@ function waitForToast(page: Page, text: string): Promise<void> {
   return page.locator('.toast', { hasText: text }).waitFor();
 }
 
+/** The operator approves an account and gives it credits. */
+async function letIn(name: string): Promise<void> {
+  const { page } = operator;
+  await page.reload();
+  await page.getByRole('link', { name: /^Accounts/ }).click();
+  await page.getByRole('button', { name: `Approve ${name}` }).click();
+  await waitForToast(page, `${name} is approved.`);
+  await page.getByRole('radio', { name: 'Approved' }).click();
+  await page.getByRole('button', { name: `Actions for ${name}` }).click();
+  await page.getByRole('menuitem', { name: 'Grant credits' }).click();
+  await page.getByLabel('Credits', { exact: true }).fill('5000');
+  await page.getByLabel('Note').fill('Welcome');
+  await page.getByRole('button', { name: 'Grant', exact: true }).click();
+  await waitForToast(page, `Granted 5,000 credits to ${name}.`);
+}
+
 describe('a newcomer', () => {
   it('refuses a short password before it is sent, then signs up and waits for approval', async () => {
     const { page } = customer;
@@ -86,17 +103,7 @@ describe('a newcomer', () => {
     await signUp(operator, world, 'grace@example.com', 'Operations');
     expect(await page.getByRole('link', { name: 'Workers' }).count()).toBe(0);
     await world.site.reelmend('operators', 'add', 'grace@example.com', '--existing');
-    await page.reload();
-    await page.getByRole('link', { name: /^Accounts/ }).click();
-    await page.getByRole('button', { name: 'Approve Analytical Engines' }).click();
-    await waitForToast(page, 'Analytical Engines is approved.');
-    await page.getByRole('radio', { name: 'Approved' }).click();
-    await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
-    await page.getByRole('menuitem', { name: 'Grant credits' }).click();
-    await page.getByLabel('Credits', { exact: true }).fill('5000');
-    await page.getByLabel('Note').fill('Welcome');
-    await page.getByRole('button', { name: 'Grant', exact: true }).click();
-    await waitForToast(page, 'Granted 5,000 credits to Analytical Engines.');
+    await letIn('Analytical Engines');
 
     await customer.page.goto(`${world.url}/credits`);
     await customer.page.getByRole('cell', { name: 'Welcome' }).waitFor();
@@ -171,7 +178,7 @@ describe('a live job of the Secure tier', () => {
     await page.getByText(/^the picture is enlarged [\d.]+ times/).first().waitFor();
     await page.getByText('MP4 or MOV').waitFor();
     // The bundled clip shows a face.
-    await page.getByText(/where a face is found$/).waitFor();
+    await page.getByText(/for the faces that are found$/).waitFor();
     expect(await page.getByText('no face found').count()).toBe(0);
     expect(customer.complaints).toEqual([]);
   });
@@ -346,6 +353,78 @@ describe('a file from this computer', () => {
     await page.getByLabel('Video files').setInputFiles({ name: 'letter.mp4', mimeType: 'video/mp4', buffer: Buffer.from('Dear Sir or Madam') });
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('button', { name: 'Enhance', exact: true }).isDisabled()).toBe(true);
+  });
+});
+
+describe('the whole way of one video', () => {
+  const listened = { text: '' };
+  let listening: Promise<Outcome>;
+  let stranger: Tab;
+
+  it('begins with signing up, being let in, and a key for reelmend listen', async () => {
+    stranger = await openTab(world);
+    const { page } = stranger;
+    await signUp(stranger, world, 'mary@example.com', 'Somerville');
+    await letIn('Somerville');
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    await page.getByRole('radio', { name: 'Live' }).check();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const key = (await page.locator('dialog [data-secret]').textContent())!;
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    const env = { PATH: process.env['PATH']!, HOME: world.site.dataDir, REELMEND_URL: world.service.url, REELMEND_API_KEY: key };
+    listening = runCommand(['listen', '--events', '1'], { env, onStdout: (text) => (listened.text += text) });
+    await eventually(() => listened.text.includes('Waiting for the events of new jobs.'));
+  });
+
+  it('goes on with a dropped file, a preview, and the video made like it', async () => {
+    const { page } = stranger;
+    const clip = join(world.site.dataDir, 'walk.mp4');
+    await makeClip(clip, { video: 'testsrc2=size=160x90:rate=10', seconds: 2, audio: null, args: ['-c:v', 'libx264', '-crf', '35', '-pix_fmt', 'yuv420p'] });
+    await page.goto(`${world.url}/enhance`);
+    await page.getByRole('radio', { name: 'Files' }).check();
+    await page.getByLabel('Secure tier').check();
+    await dropFiles(page, [clip]);
+    await page.getByText('160 × 90, h264').waitFor();
+    await page.getByRole('button', { name: /^Make a preview \(\d+ credits\)$/ }).click();
+    const preview = page.getByRole('region', { name: 'Preview', exact: true });
+    await preview.locator('video').first().waitFor();
+    expect(await preview.locator('figcaption').allTextContents()).toEqual(['Original', '1080p, automatic']);
+    await preview.getByRole('button', { name: 'Make the whole video with this' }).click();
+    await page.waitForURL(/\/jobs\/job_/);
+  });
+
+  it('is compared, downloaded and told to reelmend listen', async () => {
+    const { page } = stranger;
+    await page.getByRole('region', { name: 'Before and after' }).waitFor();
+    await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 3));
+    const divider = page.getByRole('slider', { name: 'Divider between before and after' });
+    const look = async (key: string) => {
+      await divider.press(key);
+      return pixelsOf(await page.locator('.stage').screenshot());
+    };
+    expect(meanDifference(await look('Home'), await look('End'), 0, 1)).toBeGreaterThan(0.3);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+    expect(download.suggestedFilename()).toBe('walk-1080p.mp4');
+    expect((await ffprobe(await download.path())).streams[0]).toMatchObject({ codec_name: 'h264', width: 1920, nb_read_frames: '20' });
+    const { status, stdout } = await listening;
+    expect([status, stdout.split('\n')[1]]).toEqual([0, `job.completed  ${page.url().split('/').at(-1)}`]);
+  });
+
+  it('ends with its deletion, and a certificate that the command line verifies', async () => {
+    const { page, complaints } = stranger;
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
+    await page.getByText('The signature is valid.').waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save' }).click()]);
+    const jwks = `${world.service.url}/.well-known/jwks.json`;
+    const { status, stdout } = await runCommand(['verify', 'certificate', await download.path(), '--jwks', jwks], { env: {} });
+    expect(status).toBe(0);
+    const { result, certificate } = JSON.parse(stdout) as { result: string; certificate: { job_id: string; objects: { role: string }[] } };
+    expect([result, certificate.job_id]).toEqual(['verified', page.url().split('/').at(-1)]);
+    expect(certificate.objects.map(({ role }) => role).sort()).toEqual(['original', 'output', 'upload']);
+    expect(complaints).toEqual([]);
+    await page.context().close();
   });
 });
 

@@ -1,14 +1,15 @@
 /** What a new user meets before anything is approved: a real result, wrong input, a failed test job, a service that goes away. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../helpers/ports.ts';
-import { axeViolations, meanDifference, openTab, openWorld, pixelsOf, screenshot, signUp, type Tab, type World } from './world.ts';
+import { axeViolations, dropFiles, meanDifference, openTab, openWorld, pixelsOf, screenshot, signUp, type Tab, type World } from './world.ts';
 
 let world: World;
 let tab: Tab;
 beforeAll(async () => {
-  world = await openWorld({ PORT: String(await freePorts()) });
+  world = await openWorld({ PORT: String(await freePorts()), REELMEND_MAX_DURATION_SECONDS: '1200', REELMEND_MAX_FILE_MB: '3000' });
   tab = await openTab(world);
   await signUp(tab, world, 'ada@example.com', 'Analytical Engines');
 });
@@ -70,10 +71,8 @@ it('drops a folder, a folder in it and a file at once, and chooses a folder: the
   await writeFile(single, 'test mode reads no video');
   await page.goto(`${world.url}/enhance`);
   await page.getByRole('radio', { name: 'Files' }).check();
-  const area = (await page.locator('.drop').boundingBox())!;
-  const devtools = await page.context().newCDPSession(page);
-  const data = { items: [], files: [folder, single], dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) await devtools.send('Input.dispatchDragEvent', { type, x: area.x + area.width / 2, y: area.y + area.height / 2, data });
+  await page.getByText('Up to 20 min 00 s and 3.0 GB each.').waitFor();
+  await dropFiles(page, [folder, single]);
   const sent = (name: string) => page.getByRole('button', { name: `Remove ${name}`, exact: true });
   for (const name of ['single.mp4', 'beach.MTS', '10.mp4', '9.mkv']) await sent(name).waitFor();
   await page.getByText('2 files of the folder left out: no video.').waitFor();
@@ -88,6 +87,79 @@ it('drops a folder, a folder in it and a file at once, and chooses a folder: the
   await chooser.setFiles(folder);
   for (const name of ['beach.MTS', '10.mp4', '9.mkv']) await sent(name).waitFor();
   expect(await page.getByRole('button', { name: /^Remove / }).count()).toBe(3);
+  await page.getByRole('radio', { name: 'URL' }).check();
+});
+
+it('marks the place to drop while files are over it, also where they pass from its border to its input', async () => {
+  const { page } = tab;
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  // As a browser dispatches them: the part that is entered hears of it before the part that is left.
+  const marks = await page.evaluate(async () => {
+    const area = document.querySelector('.drop')!;
+    const input = area.querySelector('input')!;
+    const send = async (type: string, target: Element, relatedTarget: Element) => {
+      target.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, relatedTarget }));
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      return area.classList.contains('over');
+    };
+    return [
+      await send('dragenter', area, document.body),
+      await send('dragenter', input, area),
+      await send('dragleave', area, input),
+      await send('dragleave', input, document.body),
+    ];
+  });
+  expect(marks).toEqual([true, true, true, false]);
+});
+
+it('prices what can be read, a few at a time, and names what cannot', async () => {
+  const { page } = tab;
+  const names = ['first.mp4', 'unreadable_video.mp4', 'second.mp4', 'third.mp4', 'fourth.mp4'];
+  const buffer = Buffer.from('test mode reads no video');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  let [running, most] = [0, 0];
+  await page.route('**/console/api/quotes', async (route) => {
+    most = Math.max(most, ++running);
+    const response = await route.fetch();
+    await pause(100);
+    running -= 1;
+    await route.fulfill({ response });
+  });
+  await page.getByLabel('Video files').setInputFiles(names.map((name) => ({ name, mimeType: 'video/mp4', buffer })));
+  await page.getByText('1 file left out').waitFor();
+  await page.getByText(/^unreadable_video\.mp4: /).waitFor();
+  await page.getByRole('button', { name: 'Run in test mode (4 videos)' }).waitFor();
+  expect(most).toBe(3);
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Run in test mode (4 videos)' }).click();
+  await page.waitForURL(`${world.url}/jobs`);
+  for (const name of ['first.mp4', 'fourth.mp4']) await page.getByText(name).first().waitFor();
+  expect(await page.getByText('unreadable_video.mp4').count()).toBe(0);
+  // Where none can be read, each is named.
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  await page.getByLabel('Video files').setInputFiles(['unreadable_video.mp4', 'video_too_long.mp4'].map((name) => ({ name, mimeType: 'video/mp4', buffer })));
+  await page.getByText(/unreadable_video\.mp4: .* video_too_long\.mp4: /).waitFor();
+  await page.unroute('**/console/api/quotes');
+});
+
+it('goes on with an upload that has failed', async () => {
+  const { page } = tab;
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  await page.route('**/v1/upload-parts/**', (route) => route.abort());
+  let begun = 0;
+  page.on('request', (request) => void (begun += request.method() === 'POST' && request.url().endsWith('/console/api/uploads') ? 1 : 0));
+  await page.getByLabel('Video files').setInputFiles({ name: 'lost.mp4', mimeType: 'video/mp4', buffer: Buffer.from('test mode reads no video') });
+  await page.getByRole('alert').getByText('The connection broke while a part was sent.').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.unroute('**/v1/upload-parts/**');
+  await page.getByRole('button', { name: 'Try again to send lost.mp4' }).click();
+  await page.getByText('$0.00').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(begun).toBe(1);
   await page.getByRole('radio', { name: 'URL' }).check();
 });
 

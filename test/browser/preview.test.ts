@@ -55,6 +55,56 @@ it('shows the original and two settings side by side and in step; the job has th
   expect(complaints).toEqual([]);
 });
 
+it('makes another preview with the same settings after a failure and after a deletion', async () => {
+  const tab = await openTab(world);
+  const { page, complaints } = tab;
+  await signUp(tab, world, 'mary@example.com', 'Somerville');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'URL' }).check();
+  const make = async () => {
+    const created = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/api/previews'));
+    await page.getByRole('button', { name: 'Make a preview' }).click();
+    const response = await created;
+    expect(response.status()).toBe(201);
+    return ((await response.json()) as { id: string }).id;
+  };
+  const choose = async (url: string) => {
+    await page.getByLabel('Video URL').fill(url);
+    await page.getByText('$0.00').waitFor();
+  };
+
+  await choose('https://media.example.com/processing_failed.mp4');
+  const failed = await make();
+  await page.getByText('The preview failed.').waitFor();
+  expect(await make()).not.toBe(failed);
+
+  await choose('https://media.example.com/holiday.mp4');
+  const deleted = await make();
+  await page.locator('video').first().waitFor();
+  await page.getByRole('button', { name: 'Delete the preview' }).click();
+  await page.getByRole('region', { name: 'Preview', exact: true }).waitFor({ state: 'detached' });
+  expect(await make()).not.toBe(deleted);
+  await page.locator('video').first().waitFor();
+
+  // A lost response: the same request again makes no second preview.
+  await page.route('**/console/api/previews', async (route) => {
+    await route.fetch();
+    await route.abort();
+  }, { times: 1 });
+  await page.getByRole('button', { name: 'Make a preview' }).click();
+  await page.getByText('The service cannot be reached.').waitFor();
+  const made = async () => {
+    const sql = postgres(world.site.databaseUrl, { max: 1 });
+    const [row] = await sql`SELECT count(*)::int AS count FROM jobs WHERE preview IS NOT NULL`;
+    await sql.end();
+    return row!['count'] as number;
+  };
+  const before = await made();
+  await make();
+  expect(await made()).toBe(before);
+  expect(complaints.filter((each) => !each.includes('net::ERR_FAILED'))).toEqual([]);
+});
+
 it('lists what was made, shows it again, makes the video with another setting, and deletes it', async () => {
   const tab = await openTab(world);
   const { page, complaints } = tab;

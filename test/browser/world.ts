@@ -139,6 +139,16 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(shotDir, `${name}.png`), fullPage: true });
 }
 
+/** Drops files and folders of this machine, as from a file manager, on the page for a new job. */
+export async function dropFiles(page: Page, files: string[]): Promise<void> {
+  const { x, y, width, height } = (await page.locator('.drop').boundingBox())!;
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await devtools.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
+  }
+}
+
 export const password = 'correct horse battery staple';
 
 export async function signUp({ page }: Tab, world: World, email: string, name: string): Promise<void> {

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifyCertificate } from '../../src/evidence/index.ts';
+import { runCommand } from '../helpers/command.ts';
+import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
-import { hangMs } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 import { expectedOf, sampleKey, samplesIn, startRecorder, withoutSample } from './recorder.ts';
 
 const exec = promisify(execFile);
@@ -17,7 +20,7 @@ let api: Running;
 let key: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-python-'));
-  site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '100' });
+  site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '100', REELMEND_ENCODER_PRESET: 'ultrafast' });
   ({ key } = await createCustomer(site, { mode: 'test' }));
   api = await site.start('start');
 });
@@ -50,6 +53,27 @@ it('does what customers do, with types for every answer', async () => {
     unknown: [404, 'job_not_found'],
     refused: 'invalid_request',
   });
+});
+
+it('goes the whole way of one video in live mode, with its event in reelmend listen', async () => {
+  const customer = await createCustomer(site, { tier: 'secure' });
+  const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_URL: api.url, REELMEND_API_KEY: customer.key };
+  const [clip, large] = [join(dir, 'walk.mp4'), join(dir, 'large.mp4')];
+  await makeClip(clip, { video: 'testsrc2=size=160x90:rate=10', seconds: 2, audio: null, args: ['-c:v', 'libx264', '-crf', '35', '-pix_fmt', 'yuv420p'] });
+  let printed = '';
+  const listening = runCommand(['listen', '--events', '1'], { env, onStdout: (text) => (printed += text) });
+  await eventually(() => printed.includes('Waiting for the events of new jobs.'));
+  const running = exec(join(venv, 'bin/python'), [join(import.meta.dirname, 'journey.py'), clip, large], { env, timeout: hangMs });
+  const [event] = await Promise.race([listening.then(({ stdout: text }) => text.split('\n').slice(1)), running.then(() => [])]);
+  running.child.stdin!.end('\n');
+  const { stdout } = await running;
+  const { certificate, job, ...seen } = JSON.parse(stdout) as { certificate: string; job: string };
+  expect(seen).toEqual({ status: 'done', clips: [2] });
+  expect((await ffprobe(large)).streams[0]).toMatchObject({ codec_name: 'h264', width: 1920, nb_read_frames: '20' });
+  expect(event).toBe(`job.completed  ${job}`);
+  const keys = (await (await fetch(`${api.url}/.well-known/jwks.json`)).json()) as Parameters<typeof verifyCertificate>[1];
+  const proof = await verifyCertificate(certificate, keys);
+  expect([proof.job_id, proof.objects.map(({ role }) => role).sort()]).toEqual([job, ['original', 'output', 'upload']]);
 });
 
 it('sends what the contract asks for, with the samples of the API reference', async () => {

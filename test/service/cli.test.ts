@@ -41,12 +41,30 @@ describe('help', () => {
     expect(stdout).toContain(`Usage: reelmend${command === '' ? '' : ` ${command}`}`);
   });
 
+  it('names only options that exist', async () => {
+    const all = (await helpOf([])).join('\n');
+    const options = new Set([...all.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option));
+    expect(options.size).toBeGreaterThan(40);
+    const named = [...all.matchAll(/--[a-z][a-z-]+/g)].map(([option]) => option);
+    expect(named.filter((option) => !options.has(option))).toEqual([]);
+  });
+
   it('names defaults as one would type them', async () => {
     const { stdout } = await reelmend(['models', 'bench', '--help']);
     expect(stdout).toContain('(default: 960x540)');
     expect(stdout).not.toContain('{');
   });
 });
+
+/** The help of a command and of all below it. */
+async function helpOf(command: string[]): Promise<string[]> {
+  const { stdout } = await reelmend([...command, '--help']);
+  const [, below = ''] = stdout.split('\nCommands:\n');
+  const names = [...below.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+  const all = [stdout];
+  for (const name of names) all.push(...(await helpOf([...command, name])));
+  return all;
+}
 
 describe('the program on the path', () => {
   it('ends without a word when the reader of its output has gone', async () => {

@@ -39,7 +39,10 @@ describe('several videos', () => {
     const made = await stat('out/a-enhanced.mp4');
     // b.mov has changed since.
     await utimes('clips/b.mov', new Date(), new Date(Date.now() + 60_000));
-    expect(states((await enhance('clips', 'out')).stdout)).toEqual(['a-enhanced.mp4 skipped', 'b-enhanced.mp4 done']);
+    const second = await enhance('clips', 'out', '--crf', '30');
+    expect(states(second.stdout)).toEqual(['a-enhanced.mp4 skipped', 'b-enhanced.mp4 done']);
+    // Made with another CRF: that must not pass for the result of this command.
+    expect(second.stderr).toBe('reelmend: 1 video has a result already and was skipped, whatever model and settings were used then; --force enhances again.\n');
     expect((await stat('out/a-enhanced.mp4')).mtimeMs).toBe(made.mtimeMs);
     expect(states((await enhance('clips/a.mp4', 'out', '--force')).stdout)).toEqual(['a-enhanced.mp4 done']);
     expect((await stat('out/a-enhanced.mp4')).mtimeMs).toBeGreaterThan(made.mtimeMs);
@@ -79,16 +82,39 @@ describe('one video', () => {
     await rm('clips/a-1080p.mp4');
   });
 
+  it('replaces no file unasked: somebody who names two videos keeps the second', async () => {
+    await copyFile('clips/b.mov', 'second.mp4');
+    const before = await readFile('second.mp4');
+    const refused = (name: string) => oneLine(`${name} exists already: add --force to replace it, or name a folder for the results of several videos.`);
+    expect(await enhance('clips/a.mp4', 'second.mp4')).toEqual(refused('second.mp4'));
+    expect((await readFile('second.mp4')).equals(before)).toBe(true);
+    await writeFile('clips/a-enhanced.mp4', 'kept');
+    expect(await enhance('clips/a.mp4')).toEqual(refused('clips/a-enhanced.mp4'));
+    await rm('clips/a-enhanced.mp4');
+    // Of a device, a new file would take the name.
+    expect(await enhance('clips/a.mp4', '/dev/null')).toEqual(refused('/dev/null'));
+    expect((await enhance('clips/a.mp4', 'second.mp4', '--force')).status).toBe(0);
+    expect((await ffprobe('second.mp4')).streams).toMatchObject([{ codec_name: 'h264' }]);
+  });
+
   it('of a URL is downloaded first', async () => {
     const files = await startFileServer({ dir: join(dir, 'clips') });
     try {
       const { stdout } = await enhance(`${files.url}/a.mp4`, 'url.mp4');
       expect(stdout).toMatch(/^url\.mp4: 64×36 → 64×36/);
-      expect(await enhance(`${files.url}/absent.mp4`, 'url.mp4')).toEqual(oneLine(`${files.url}/absent.mp4 cannot be downloaded (status 404).`));
+      expect(await enhance(`${files.url}/absent.mp4`, 'absent.mp4')).toEqual(oneLine(`${files.url}/absent.mp4 cannot be downloaded (status 404).`));
     } finally {
       await files.close();
     }
-    expect((await enhance('http://127.0.0.1:9/a.mp4', 'url.mp4')).stderr).toBe('reelmend: http://127.0.0.1:9/a.mp4 cannot be reached.\n');
+    expect((await enhance('http://127.0.0.1:9/a.mp4', 'absent.mp4')).stderr).toBe('reelmend: http://127.0.0.1:9/a.mp4 cannot be reached.\n');
+  });
+
+  it.each([
+    ['http://', 'http:// is no whole URL, such as https://media.example.com/holiday.mp4.'],
+    ['http://127.0.0.1:9/%ZZ.mp4', 'http://127.0.0.1:9/%ZZ.mp4 cannot be reached.'],
+    ['http://127.0.0.1:9/a%00b.mp4', 'http://127.0.0.1:9/a%00b.mp4 cannot be reached.'],
+  ])('of a URL that is none, or with odd escapes, fails with a sentence: %s', async (url, sentence) => {
+    expect(await enhance(url)).toEqual(oneLine(sentence));
   });
 
   it('goes through pipes', async () => {

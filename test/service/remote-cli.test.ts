@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Job, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
+import { createReelmend, type Job, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
+import { eventually } from '../helpers/wait.ts';
 
 let site: Site;
 let api: Running;
@@ -36,6 +37,12 @@ const json = async <T>(...args: string[]): Promise<T> => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return JSON.parse(stdout) as T;
 };
+
+/** What the job was created with, as the request log has it. */
+async function bodyOf({ id }: Job): Promise<unknown> {
+  const { requestLog } = createReelmend({ baseUrl: api.url, apiKey: key });
+  return eventually(async () => (await requestLog.list({ limit: 20 })).data.find(({ method, resource_id }) => method === 'POST' && resource_id === id)?.request_body);
+}
 
 describe('reelmend upload', () => {
   it('sends files and prints their ids', async () => {
@@ -155,6 +162,37 @@ describe('reelmend jobs', () => {
     });
     expect((await create('30')).status).toBe(0);
     expect((await create('many')).stderr).toContain('Expected a whole number.');
+  });
+
+  it('takes the settings of a preview, which options replace, and what else a job may have', async () => {
+    const url = 'https://media.example.com/a.mp4';
+    const { id } = await json<Preview>('preview', url, '--setting', '1080p', '--setting', '4k,model=none,sharpen=0.6,quality=20', '--json');
+    const chosen = ['jobs', 'create', url, '--preview', id, '--setting', '2', '--sharpen', '0.2', '--denoise', 'off', '--max-bitrate', '8000000'];
+    const more = ['--face-restoration', 'off', '--adaptive-contrast', '0.3', '--poster', '--thumbnails', '3', '--webhook', 'https://hooks.example.com/x'];
+    const job = await json<Job>(...chosen, ...more, '--json');
+    expect(await bodyOf(job)).toEqual({
+      video_url: '…',
+      resolution: '4k',
+      model: 'none',
+      enhancements: { denoise: 'off', sharpen: 0.2, face_restoration: 'off', adaptive_contrast: 0.3 },
+      output: { quality: 20, max_bitrate: 8_000_000, poster: true, thumbnails: 3 },
+      webhook_url: '…',
+    });
+    expect((await json<Job>('jobs', 'create', url, '--preview', id, '--json')).resolution).toBe('1080p');
+    expect((await reelmend('jobs', 'create', url, '--preview', id, '--setting', '3')).stderr).toBe(`reelmend: The preview ${id} has 2 settings.\n`);
+    expect((await reelmend('jobs', 'quote', url, '--setting', '1')).stderr).toBe('reelmend: --setting names a setting of a preview: add --preview prv_….\n');
+    expect((await reelmend('jobs', 'create', url, '--denoise', '2')).stderr).toContain('Expected auto, off or a number from 0 to 1.');
+  });
+
+  it('lists as many as asked, and those of a status', async () => {
+    const all = await json<Job[]>('jobs', 'list', '--limit', '101', '--json');
+    expect(all.length).toBeGreaterThan(3);
+    expect((await json<Job[]>('jobs', 'list', '--limit', '2', '--json')).map(({ id }) => id)).toEqual(all.slice(0, 2).map(({ id }) => id));
+    await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
+    const failed = await json<Job[]>('jobs', 'list', '--status', 'error', '--json');
+    expect(new Set(failed.map(({ status }) => status))).toEqual(new Set(['error']));
+    expect(await json<Preview[]>('previews', 'list', '--limit', '1', '--json')).toHaveLength(1);
+    expect((await reelmend('jobs', 'list', '--status', 'ready')).stderr).toContain('Allowed choices are queued, running, done, error.');
   });
 
   it('downloads the result of a job', async () => {

@@ -74,8 +74,8 @@ std::string WhyFaces(const EnhanceOptions& options, const Plan& plan) {
   const std::string asked = Asked(options.face_restoration);
   if (options.face_restoration.mode == Strength::Mode::kOff) return asked;
   if (const std::string obstacle = WhyNoFaces(options, plan.device_restores_faces); !obstacle.empty()) return obstacle;
-  if (!asked.empty()) return asked + ", where a face is found";
-  return "the source has " + ErrorOf(plan.traits) + (plan.face_model ? ", where a face is found" : "");
+  if (!asked.empty()) return asked + ", for the faces that are found";
+  return "the source has " + ErrorOf(plan.traits) + (plan.face_model ? ", for the faces that are found" : "");
 }
 
 std::string WhySharpen(const EnhanceOptions& options, const Plan& plan, float enlargement) {

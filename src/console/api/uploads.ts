@@ -11,8 +11,8 @@ import type {
   Mode,
   Upload,
 } from '../../contract/types.gen.ts';
-import { sendUpload } from '../../sdk/uploads.ts';
-import { call } from './client.ts';
+import { sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
+import { ApiError, call } from './client.ts';
 
 /** The page may have been opened under another host name of the service than the one in the URLs of the parts. */
 function onThisHost(upload: Upload): Upload {
@@ -32,18 +32,34 @@ const complete = (id: string, body: ConsoleCompleteUploadData['body']): Promise<
 export interface FileToSend {
   file: File;
   mode: Mode;
-  /** 0…1 */
-  onProgress: (part: number) => void;
+  /** of an upload of this file that was broken off; null: there is none */
+  uploadId: string | null;
+  /** `part`: 0…1 */
+  onProgress: (part: number, uploadId: string) => void;
   signal: AbortSignal;
 }
 
-/** Sends a file and resolves with the id of its upload, which is ready for jobs. */
-export async function sendFile({ file, mode, onProgress, signal }: FileToSend): Promise<string> {
+/** Sends a file, or what is missing of it, and resolves when its upload is ready for jobs. */
+export async function sendFile({ file, mode, uploadId, onProgress, signal }: FileToSend): Promise<void> {
+  const upload = (uploadId === null ? null : await unfinished(uploadId)) ?? (await begin({ file, mode, signal }));
+  const progress = ({ uploadId: id, sentBytes, totalBytes }: UploadProgress) => onProgress(sentBytes / totalBytes, id);
+  await sendUpload({ upload, file, get, complete, onProgress: progress, signal });
+}
+
+/** The upload to go on with; null where it has failed or is gone, so that the file is sent anew. */
+async function unfinished(id: string): Promise<Upload | null> {
+  try {
+    const upload = await get(id);
+    return upload.status === 'failed' ? null : upload;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+async function begin({ file, mode, signal }: Pick<FileToSend, 'file' | 'mode' | 'signal'>): Promise<Upload> {
   const body = { mode, request: { file_name: file.name, size_bytes: file.size } };
-  const upload = await call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }, { signal });
-  const progress = ({ sentBytes, totalBytes }: { sentBytes: number; totalBytes: number }) => onProgress(sentBytes / totalBytes);
-  const { id } = await sendUpload({ upload: onThisHost(upload), file, get, complete, onProgress: progress, signal });
-  return id;
+  return onThisHost(await call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }, { signal }));
 }
 
 export function deleteUpload(id: string): Promise<ConsoleDeleteUploadResponse> {

@@ -5,17 +5,17 @@ import { useLocation } from 'wouter';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { formatBytes, formatDuration } from '../app/format.ts';
+import { formatBytes, formatDuration, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
 import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
-import { FilePicker } from './file-picker.tsx';
+import { FilePicker, type UploadedFile } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
 import { PreviewPart } from './preview.tsx';
 import type { Previewed } from './preview-result.tsx';
-import { type Body, QuotePanel, type QuoteState, useQuote } from './quote.tsx';
+import { QuotePanel, type QuoteState, useQuote, type Video } from './quote.tsx';
 import { useSubmitJob } from './submit-job.ts';
 
 type SourceKind = 'sample' | 'url' | 'file';
@@ -25,8 +25,8 @@ export interface Draft {
   mode: Mode;
   kind: SourceKind;
   url: string;
-  /** ids of the uploads of the chosen files; null while one is being sent */
-  uploads: readonly string[] | null;
+  /** of the chosen files; null while one is being sent */
+  uploads: readonly UploadedFile[] | null;
   resolution: Resolution;
   secure: boolean;
   webhook: string;
@@ -51,13 +51,14 @@ export function EnhancePage() {
   const approved = session.account.approval_status === 'approved';
   const [draft, setDraft] = useState<Draft>(() => firstDraft(approved, session.capabilities.sample_url.live !== null));
   const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
-  const bodies = bodiesOf(draft, session.capabilities.sample_url);
-  const quote = useQuote(bodies);
+  const videos = videosOf(draft, session.capabilities.sample_url);
+  const quote = useQuote(videos);
+  const priced = quote.data?.priced ?? [];
   const submitJob = useSubmitJob();
   const [, navigate] = useLocation();
   const { run, busy, error } = useAction(async () => {
     const ids: string[] = [];
-    for (const [index, body] of bodies.entries()) ids.push(await submitJob(body, quote.data?.prices[index]));
+    for (const { body, credits } of priced) ids.push(await submitJob(body, credits));
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
   const submit = (event: FormEvent) => {
@@ -75,25 +76,25 @@ export function EnhancePage() {
           <Extras draft={draft} patch={patch} problem={problem} />
         </div>
         <div className="quote stack">
-          <QuotePanel quote={quote} mode={draft.mode} ready={bodies.length > 0} />
+          <QuotePanel quote={quote} mode={draft.mode} ready={videos.length > 0} />
           {error !== null && <ErrorNotice error={error} />}
           <Button type="submit" tone="primary" wide busy={busy} disabled={quote.data === undefined || quote.isStale}>
             <Sparkles size={15} aria-hidden="true" />
             {draft.mode === 'live' ? 'Enhance' : 'Run in test mode'}
-            {bodies.length > 1 && ` (${bodies.length} videos)`}
+            {videos.length > 1 && ` (${plural(priced.length === 0 ? videos.length : priced.length, 'video')})`}
           </Button>
         </div>
       </form>
-      <PreviewPart previewed={previewedOf(bodies, quote)} onMake={async (body, credits) => navigate(`/jobs/${await submitJob(body, credits)}`)} />
+      <PreviewPart previewed={previewedOf(videos, quote)} onMake={async (body, credits) => navigate(`/jobs/${await submitJob(body, credits)}`)} />
     </Page>
   );
 }
 
 /** Previews are of one video, whose length the quote knows. */
-function previewedOf(bodies: Body[], { data, isStale }: QuoteState): Previewed | null {
-  const [body] = bodies;
-  if (body === undefined || bodies.length > 1 || data === undefined || isStale) return null;
-  return { body, durationS: data.source?.duration ?? data.duration_seconds };
+function previewedOf(videos: Video[], { data, isStale }: QuoteState): Previewed | null {
+  const [video] = videos;
+  if (video === undefined || videos.length > 1 || data === undefined || isStale) return null;
+  return { body: video.body, durationS: data.source?.duration ?? data.duration_seconds };
 }
 
 function firstDraft(approved: boolean, liveSample: boolean): Draft {
@@ -113,13 +114,13 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
   };
 }
 
-/** The request bodies, one for each video; none while no source is chosen. */
-function bodiesOf(draft: Draft, sample: { live: string | null; test: string }): Body[] {
+/** The videos with their request bodies; none while no source is chosen. */
+function videosOf(draft: Draft, sample: { live: string | null; test: string }): Video[] {
   const { mode, kind } = draft;
-  if (kind === 'file') return (draft.uploads ?? []).map((upload_id) => ({ mode, request: requestOf(draft, { upload_id }) }));
+  if (kind === 'file') return (draft.uploads ?? []).map(({ id, name }) => ({ name, body: { mode, request: requestOf(draft, { upload_id: id }) } }));
   const url = kind === 'sample' ? sample[mode] : draft.url.trim();
   if (url === null || !isVideoUrl(url)) return [];
-  return [{ mode, request: requestOf(draft, { video_url: url }) }];
+  return [{ name: null, body: { mode, request: requestOf(draft, { video_url: url }) } }];
 }
 
 function requestOf({ resolution, secure, webhook, model, strengths, ...encoding }: Draft, video: { video_url: string } | { upload_id: string }): JobInput {

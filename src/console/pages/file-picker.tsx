@@ -3,12 +3,20 @@ import { FileVideo, FolderOpen } from 'lucide-react';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
+import { useSession } from '../api/session.ts';
 import { deleteUpload, sendFile } from '../api/uploads.ts';
-import { formatBytes, formatPercent, plural } from '../app/format.ts';
+import { formatBytes, formatDuration, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice, ProgressBar } from '../ui/feedback.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { type ChosenFiles, droppedFiles, filesOfFolder } from './chosen-files.ts';
+
+/** A file that the service has. */
+export interface UploadedFile {
+  /** of the upload */
+  id: string;
+  name: string;
+}
 
 interface Sent {
   /** of the row in the list */
@@ -16,16 +24,19 @@ interface Sent {
   file: File;
   /** 0…1 */
   part: number;
-  /** of the upload, once it is ready */
-  id: string | null;
+  /** of the upload, once it has begun: after a failure it goes on there */
+  uploadId: string | null;
+  isReady: boolean;
   error: unknown;
   abort: AbortController;
 }
 
+const isSending = ({ isReady, error }: Sent) => !isReady && error === null;
+
 interface FilePickerProps {
   mode: Mode;
-  /** called with the ids of the uploads that are ready; null while a file is being sent */
-  onUploads: (ids: readonly string[] | null) => void;
+  /** called with the uploads that are ready; null while a file is being sent */
+  onUploads: (uploads: readonly UploadedFile[] | null) => void;
 }
 
 export function FilePicker({ mode, onUploads }: FilePickerProps) {
@@ -40,38 +51,44 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
     const next = change(current.current);
     current.current = next;
     setFiles(next);
-    const isSending = next.some(({ id, error }) => id === null && error === null);
-    onUploads(isSending ? null : next.flatMap(({ id }) => id ?? []));
+    const ready = next.flatMap(({ isReady, uploadId, file }) => (isReady && uploadId !== null ? [{ id: uploadId, name: file.name }] : []));
+    onUploads(next.some(isSending) ? null : ready);
   };
   const patch = (key: number, part: Partial<Sent>) => set((old) => old.map((each) => (each.key === key ? { ...each, ...part } : each)));
-  const send = async ({ key, file, abort }: Sent) => {
+  const send = async ({ key, file, uploadId, abort }: Sent) => {
     try {
-      const id = await sendFile({ file, mode, onProgress: (part) => patch(key, { part }), signal: abort.signal });
-      patch(key, { id, part: 1 });
+      const onProgress = (part: number, id: string) => patch(key, { part, uploadId: id });
+      await sendFile({ file, mode, uploadId, onProgress, signal: abort.signal });
+      patch(key, { isReady: true, part: 1 });
     } catch (error) {
       if (!abort.signal.aborted) patch(key, { error });
     }
   };
+  const sendAgain = (failed: Sent) => {
+    patch(failed.key, { error: null });
+    void send(failed);
+  };
   const add = async ({ files: chosen, skipped: others }: ChosenFiles) => {
     // `0 files` is said where a folder had nothing at all.
     setSkipped(others > 0 || chosen.length === 0 ? others : null);
-    const added = chosen.map((file): Sent => ({ key: nextKey.current++, file, part: 0, id: null, error: null, abort: new AbortController() }));
+    const added = chosen.map(newlyChosen);
     if (added.length === 0) return;
     set((old) => [...old, ...added]);
     // One after the other: each is sent several parts at a time.
     for (const each of added) if (!each.abort.signal.aborted) await send(each);
   };
-  const remove = ({ key, id, abort }: Sent) => {
+  const newlyChosen = (file: File): Sent => ({ key: nextKey.current++, file, part: 0, uploadId: null, isReady: false, error: null, abort: new AbortController() });
+  const remove = ({ key, uploadId, abort }: Sent) => {
     abort.abort();
     set((old) => old.filter((each) => each.key !== key));
     // It expires by itself if this fails.
-    if (id !== null) void deleteUpload(id).catch(() => undefined);
+    if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
   };
 
   return (
     <div className="stack-s">
       {files.map((each) => (
-        <FileRow key={each.key} sent={each} onRemove={() => remove(each)} />
+        <FileRow key={each.key} sent={each} onRemove={() => remove(each)} onRetry={() => sendAgain(each)} />
       ))}
       <DropArea isFirst={files.length === 0} onChosen={(chosen) => void add(chosen)} />
       <span className="small muted" role="status">
@@ -82,6 +99,7 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
 }
 
 function DropArea({ isFirst, onChosen }: { isFirst: boolean; onChosen: (chosen: ChosenFiles) => void }) {
+  const { max_duration_seconds: longest, max_file_size_bytes: largest } = useSession().limits;
   const [over, setOver] = useState(false);
   const folder = useRef<HTMLInputElement>(null);
   const drop = (event: DragEvent) => {
@@ -95,13 +113,16 @@ function DropArea({ isFirst, onChosen }: { isFirst: boolean; onChosen: (chosen: 
       <div
         className={over ? 'drop over' : 'drop'}
         onDragEnter={() => setOver(true)}
-        onDragLeave={() => setOver(false)}
+        // It also tells that the pointer has gone on to a child of the area.
+        onDragLeave={({ currentTarget, relatedTarget }) => setOver(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))}
         onDragOver={(event) => event.preventDefault()}
         onDrop={drop}
       >
         <FileVideo size={26} strokeWidth={1.5} aria-hidden="true" />
         <strong>{isFirst ? 'Choose videos, or drop files and folders here' : 'Add more videos'}</strong>
-        <span className="small muted">Up to 10 minutes and 2 GB each. They stay in the storage of this service, for 24 hours.</span>
+        <span className="small muted">
+          Up to {formatDuration(longest)} and {formatBytes(largest)} each. They stay in the storage of this service, for 24 hours.
+        </span>
         <input
           type="file"
           multiple
@@ -134,16 +155,27 @@ function DropArea({ isFirst, onChosen }: { isFirst: boolean; onChosen: (chosen: 
   );
 }
 
-function FileRow({ sent, onRemove }: { sent: Sent; onRemove: () => void }) {
-  const { file, part, id, error } = sent;
-  const isSending = id === null && error === null;
+interface FileRowProps {
+  sent: Sent;
+  onRemove: () => void;
+  onRetry: () => void;
+}
+
+function FileRow({ sent, onRemove, onRetry }: FileRowProps) {
+  const { file, part, error } = sent;
+  const sending = isSending(sent);
   if (error !== null) {
     return (
       <Notice tone="bad" role="alert" title={file.name}>
         <span>{sentenceOf(error)}</span>
-        <Button size="small" onClick={onRemove}>
-          Remove
-        </Button>
+        <span className="row">
+          <Button size="small" onClick={onRetry} aria-label={`Try again to send ${file.name}`}>
+            Try again
+          </Button>
+          <Button size="small" onClick={onRemove} aria-label={`Remove ${file.name}`}>
+            Remove
+          </Button>
+        </span>
       </Notice>
     );
   }
@@ -153,15 +185,15 @@ function FileRow({ sent, onRemove }: { sent: Sent; onRemove: () => void }) {
       <div className="body">
         <div className="row spread">
           <strong className="wrap-anywhere">{file.name}</strong>
-          <Button size="small" onClick={onRemove} aria-label={`${isSending ? 'Cancel' : 'Remove'} ${file.name}`}>
-            {isSending ? 'Cancel' : 'Remove'}
+          <Button size="small" onClick={onRemove} aria-label={`${sending ? 'Cancel' : 'Remove'} ${file.name}`}>
+            {sending ? 'Cancel' : 'Remove'}
           </Button>
         </div>
         <span className="small muted num">
           {formatBytes(file.size)}
-          {isSending && ` · ${part < 1 ? formatPercent(part) : 'being verified'}`}
+          {sending && ` · ${part < 1 ? formatPercent(part) : 'being verified'}`}
         </span>
-        {isSending && <ProgressBar value={part} label={`Upload of ${file.name}`} />}
+        {sending && <ProgressBar value={part} label={`Upload of ${file.name}`} />}
       </div>
     </div>
   );

@@ -2,6 +2,7 @@
 import { Plus, X } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
 import type { Mode, PreviewInput, PreviewSetting } from '../../contract/types.gen.ts';
+import { ApiError } from '../api/client.ts';
 import { createPreview } from '../api/previews.ts';
 import { plural } from '../app/format.ts';
 import { newIdempotencyKey } from '../app/random.ts';
@@ -32,6 +33,28 @@ function secondsPerSetting(durationS: number): number {
   return Math.max(1, Math.ceil(stretches * Math.min(2, durationS)));
 }
 
+/**
+ * Returns a function that creates a preview. After a lost response it repeats the request with the same key, so that nobody
+ * pays twice. An answer ends the key: the same settings once more, after a failure or a deletion, are another preview.
+ */
+function useCreateOnce() {
+  const keys = useRef(new Map<string, string>());
+  return async (body: ReturnType<typeof previewBody>): Promise<{ id: string }> => {
+    const text = JSON.stringify(body);
+    const key = keys.current.get(text) ?? newIdempotencyKey();
+    keys.current.set(text, key);
+    const answered = () => keys.current.delete(text);
+    try {
+      const created = await createPreview(body, key);
+      answered();
+      return created;
+    } catch (error) {
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) answered();
+      throw error;
+    }
+  };
+}
+
 interface PreviewPartProps {
   /** null while there is no single measured video */
   previewed: Previewed | null;
@@ -43,7 +66,7 @@ interface PreviewPartProps {
 export function PreviewPart({ previewed, onMake }: PreviewPartProps): ReactNode {
   const [chosen, setChosen] = useState<PreviewSetting[]>([]);
   const [made, setMade] = useState<{ id: string; previewed: Previewed } | null>(null);
-  const keys = useRef(new Map<string, string>());
+  const createOnce = useCreateOnce();
   const creditsOf = useCredits();
   const current = previewed === null ? null : settingOf(previewed.body.request);
   const settings = chosen.length > 0 || current === null ? chosen : [current];
@@ -51,10 +74,7 @@ export function PreviewPart({ previewed, onMake }: PreviewPartProps): ReactNode 
   const { run, busy, error } = useAction(async () => {
     if (previewed === null) return;
     const body = previewBody(previewed.body, settings, credits);
-    const text = JSON.stringify(body);
-    const key = keys.current.get(text) ?? newIdempotencyKey();
-    keys.current.set(text, key);
-    setMade({ id: (await createPreview(body, key)).id, previewed });
+    setMade({ id: (await createOnce(body)).id, previewed });
   });
   const canAdd = current !== null && chosen.length < mostSettings && !chosen.some((each) => same(each, current));
   return (

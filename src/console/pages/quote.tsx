@@ -2,19 +2,38 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { JobInput, Mode, Quote } from '../../contract/types.gen.ts';
+import { ApiError } from '../api/client.ts';
 import { quote as askQuote } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
-import { creditsInDollars, formatBytes, formatCount, formatDuration } from '../app/format.ts';
+import { creditsInDollars, formatBytes, formatCount, formatDuration, plural } from '../app/format.ts';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
 
 export type Body = { mode: Mode; request: JobInput };
+
+/** What a job is to be created of. */
+export interface Video {
+  /** of the chosen file; null for a URL */
+  name: string | null;
+  body: Body;
+}
+
 const pauseMs = 450;
+/** quotes that are asked for at a time: as many as the service measures at a time for one account */
+const parallelQuotes = 3;
+
+/** One of several videos that no job can be created of. */
+interface RefusedVideo {
+  name: string;
+  /** a sentence */
+  reason: string;
+}
 
 /** The quote of all videos together. */
 interface TotalQuote extends Quote {
-  /** credits of each video, in the order of the bodies */
-  prices: number[];
+  /** the videos that have a price, in their order, each with its credits */
+  priced: { body: Body; credits: number }[];
+  refused: RefusedVideo[];
 }
 
 export interface QuoteState {
@@ -25,14 +44,18 @@ export interface QuoteState {
   isStale: boolean;
 }
 
-/** The price of several videos together; one that is refused refuses all. */
-async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<TotalQuote> {
-  const quotes: Quote[] = [];
-  for (const body of bodies) quotes.push(await askQuote(body, signal));
+/** The price of several videos together, without those that are refused. Throws if all are. */
+async function askQuotes(videos: Video[], signal: AbortSignal): Promise<TotalQuote> {
+  const answers = await inParallel(videos, parallelQuotes, (video) => quoteOrRefusal(video, signal));
+  const refused = answers.filter((answer) => 'error' in answer);
+  const accepted = answers.filter((answer) => 'quote' in answer);
+  if (accepted.length === 0) throw refusalOfAll(refused);
+  const quotes = accepted.map(({ quote }) => quote);
   const sum = (field: 'credits' | 'duration_seconds' | 'estimated_seconds') => quotes.reduce((total, each) => total + each[field], 0);
   return {
     ...quotes[0]!,
-    prices: quotes.map(({ credits }) => credits),
+    priced: accepted.map(({ video: { body }, quote: { credits } }) => ({ body, credits })),
+    refused: refused.map(reasonOf),
     credits: sum('credits'),
     duration_seconds: sum('duration_seconds'),
     estimated_seconds: sum('estimated_seconds'),
@@ -40,6 +63,42 @@ async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<TotalQuot
     estimated_size: totalSize(quotes),
     source: quotes.length === 1 ? quotes[0]!.source : null,
   };
+}
+
+type Refusal = { video: Video; error: ApiError };
+type Answer = { video: Video; quote: Quote } | Refusal;
+
+const reasonOf = ({ video, error }: Refusal): RefusedVideo => ({ name: video.name ?? 'The video', reason: error.message });
+
+/** The error of a single video may be about a field of the form; one of several has to name them. */
+function refusalOfAll(refused: Refusal[]): Error {
+  if (refused.length === 1) return refused[0]!.error;
+  return new Error(refused.map(reasonOf).map(({ name, reason }) => `${name}: ${reason}`).join(' '));
+}
+
+/** Throws what is no refusal of this video, such as a service that is away. */
+async function quoteOrRefusal(video: Video, signal: AbortSignal): Promise<Answer> {
+  try {
+    return { video, quote: await askQuote(video.body, signal) };
+  } catch (error) {
+    if (error instanceof ApiError && refusals.has(error.status)) return { video, error };
+    throw error;
+  }
+}
+
+/** Statuses that are about the video: invalid, too expensive, gone, or not ready. */
+const refusals: ReadonlySet<number> = new Set([400, 402, 404, 409]);
+
+/** Calls `work` for all items, at most `most` at a time. Results are in the order of the items. */
+async function inParallel<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const waiting = items.entries();
+  // All take from the same iterator, so each item is taken once.
+  const worker = async () => {
+    for (const [index, item] of waiting) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
+  return results;
 }
 
 function totalTime(quotes: Quote[]): Quote['estimated_time'] {
@@ -59,8 +118,8 @@ const bases = {
   source_bitrate: 'by the bitrate of the source; motion and grain make it large',
 } as const;
 
-export function useQuote(bodies: readonly Body[]): QuoteState {
-  const text = bodies.length === 0 ? null : JSON.stringify(bodies);
+export function useQuote(videos: readonly Video[]): QuoteState {
+  const text = videos.length === 0 ? null : JSON.stringify(videos);
   const [settled, setSettled] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), pauseMs);
@@ -68,7 +127,7 @@ export function useQuote(bodies: readonly Body[]): QuoteState {
   }, [text]);
   const query = useQuery({
     queryKey: ['quote', settled],
-    queryFn: ({ signal }) => askQuotes(JSON.parse(settled!) as Body[], signal),
+    queryFn: ({ signal }) => askQuotes(JSON.parse(settled!) as Video[], signal),
     enabled: settled !== null,
     staleTime: 5 * 60_000,
     retry: false,
@@ -98,6 +157,7 @@ export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mo
         )}
         {error !== null && error !== undefined && <ErrorNotice error={error} />}
         {ready && data !== undefined && <Price quote={data} mode={mode} />}
+        {ready && data !== undefined && data.refused.length > 0 && <Refused videos={data.refused} />}
       </div>
     </Panel>
   );
@@ -129,6 +189,21 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
         <Notice tone="warn">The balance does not cover this job. Ask the operator of this service for credits.</Notice>
       )}
     </>
+  );
+}
+
+function Refused({ videos }: { videos: readonly RefusedVideo[] }) {
+  return (
+    <Notice tone="warn" title={`${plural(videos.length, 'file')} left out`}>
+      <ul className="stack-s">
+        {videos.map(({ name, reason }, index) => (
+          // Files of different folders may have the same name.
+          <li key={index} className="wrap-anywhere">
+            {name}: {reason}
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 

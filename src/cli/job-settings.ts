@@ -1,0 +1,86 @@
+/** How to enhance a video, as options of `reelmend jobs create` and `jobs quote`, and the part of a request that they make. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { EnhancementsInput, JobInput, OutputInput, OutputQuality, PreviewSetting, Reelmend, Resolution } from '../sdk/index.ts';
+import type { RemoteOptions } from './connect.ts';
+import { bitrate, positiveWhole, strengthOption } from './options.ts';
+
+type Strength = NonNullable<EnhancementsInput['denoise']>;
+
+/** Options that were not given are absent: then those of the preview hold, or the defaults of the service. */
+export interface SettingOptions extends RemoteOptions {
+  resolution?: Resolution;
+  model?: string;
+  secure?: boolean;
+  quality?: OutputQuality;
+  maxBitrate?: number;
+  denoise?: Strength;
+  sharpen?: Strength;
+  faceRestoration?: Strength;
+  adaptiveContrast?: Strength;
+  /** id of a preview */
+  preview?: string;
+  /** number of its setting, from 1 */
+  setting?: number;
+}
+
+export function withSettings(command: Command): Command {
+  return command
+    .addOption(new Option('--resolution <target>', 'target size; default: 1080p').choices(['1080p', '4k']))
+    .option('--model <name>', 'an installed network, auto, or none for the plain filter')
+    .addOption(strengthOption('denoise', 'noise reduction'))
+    .addOption(strengthOption('sharpen', 'sharpening'))
+    .addOption(strengthOption('face-restoration', 'face restoration'))
+    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
+    .option('--quality <quality>', 'standard, high, or a CRF from 10 to 40, lower is better; default: standard', quality)
+    .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate)
+    .option('--preview <preview>', 'take the settings of this preview, prv_…; other options replace them')
+    .option('--setting <number>', 'which setting of the preview, from 1; default: 1', positiveWhole)
+    .option('--secure', 'in the Secure tier');
+}
+
+function quality(text: string): OutputQuality {
+  if (text === 'standard' || text === 'high') return text;
+  if (!/^\d{2}(\.\d+)?$/.test(text) || Number(text) < 10 || Number(text) > 40) {
+    throw new InvalidArgumentError('Expected standard, high, or a number from 10 to 40.');
+  }
+  return Number(text);
+}
+
+export type Settings = Omit<JobInput, 'video_url' | 'upload_id'>;
+
+/** The settings of the preview, if one is named, with the options that replace them. */
+export async function settingsOf(reelmend: Reelmend, options: SettingOptions): Promise<Settings> {
+  const base = await settingOfPreview(reelmend, options);
+  const { resolution = base?.resolution ?? '1080p', model = base?.model, secure } = options;
+  const enhancements = { ...base?.enhancements, ...enhancementsOf(options) };
+  const output = { ...base?.output, ...outputOf(options) };
+  return {
+    resolution,
+    ...(model === undefined ? {} : { model }),
+    ...(secure === true ? { secure } : {}),
+    ...(Object.keys(enhancements).length === 0 ? {} : { enhancements }),
+    ...(Object.keys(output).length === 0 ? {} : { output }),
+  };
+}
+
+async function settingOfPreview(reelmend: Reelmend, { preview: id, setting: number }: SettingOptions): Promise<PreviewSetting | undefined> {
+  if (id === undefined && number !== undefined) throw new Error('--setting names a setting of a preview: add --preview prv_….');
+  if (id === undefined) return undefined;
+  const { settings } = await reelmend.previews.get(id);
+  const chosen = settings[(number ?? 1) - 1];
+  if (chosen === undefined) throw new Error(`The preview ${id} has ${settings.length === 1 ? 'one setting' : `${settings.length} settings`}.`);
+  return chosen;
+}
+
+function enhancementsOf({ denoise, sharpen, faceRestoration, adaptiveContrast }: SettingOptions): EnhancementsInput {
+  return {
+    ...(denoise === undefined ? {} : { denoise }),
+    ...(sharpen === undefined ? {} : { sharpen }),
+    ...(faceRestoration === undefined ? {} : { face_restoration: faceRestoration }),
+    ...(adaptiveContrast === undefined ? {} : { adaptive_contrast: adaptiveContrast }),
+  };
+}
+
+function outputOf({ quality, maxBitrate }: SettingOptions): OutputInput {
+  return { ...(quality === undefined ? {} : { quality }), ...(maxBitrate === undefined ? {} : { max_bitrate: maxBitrate }) };
+}

@@ -1,0 +1,54 @@
+"""The whole way of one video in live mode with the Python client: sent, previewed, enhanced, downloaded, deleted, proved. Prints JSON."""
+
+import hashlib
+import json
+import os
+import sys
+import time
+
+import httpx
+from reelmend import AuthenticatedClient
+from reelmend.api.evidence import get_deletion_certificate
+from reelmend.api.jobs import create_job, delete_job, get_job, get_job_result
+from reelmend.api.previews import create_preview, get_preview
+from reelmend.api.uploads import complete_upload, create_upload, get_upload
+from reelmend.models import JobInput, JobStatus, PreviewInput, UploadCompletion, UploadInput, UploadStatus
+
+client = AuthenticatedClient(base_url=os.environ["REELMEND_URL"], token=os.environ["REELMEND_API_KEY"], raise_on_unexpected_status=True)
+source, result = sys.argv[1:]
+
+
+def until_ended(get, one):
+    while one.status in (JobStatus.QUEUED, JobStatus.RUNNING):
+        time.sleep(0.2)
+        one = get.sync(one.id, client=client)
+    return one
+
+
+with open(source, "rb") as opened:
+    film = opened.read()
+upload = create_upload.sync(client=client, body=UploadInput(file_name="walk.mp4", size_bytes=len(film)))
+for part in upload.parts:
+    httpx.put(part.url, content=film[part.offset : part.offset + part.size_bytes]).raise_for_status()
+complete_upload.sync(upload.id, client=client, body=UploadCompletion(sha256=hashlib.sha256(film).hexdigest()))
+while (upload := get_upload.sync(upload.id, client=client)).status == UploadStatus.VERIFYING:
+    time.sleep(0.1)
+
+video = {"upload_id": upload.id, "secure": True}
+settings = [{"resolution": "1080p"}, {"resolution": "1080p", "model": "none"}]
+preview = until_ended(get_preview, create_preview.sync(client=client, body=PreviewInput.from_dict({**video, "settings": settings})))
+chosen = preview.settings[1].to_dict()
+job = until_ended(get_job, create_job.sync(client=client, body=JobInput.from_dict({**video, **chosen})))
+with open(result, "wb") as opened:
+    opened.write(httpx.get(get_job_result.sync(job.id, client=client).download_url).content)
+
+# The test says when `reelmend listen`, which looks once a second, has seen the job.
+input()
+delete_job.sync(job.id, client=client)
+answer = get_deletion_certificate.sync_detailed(job.id, client=client)
+while answer.status_code == 409:
+    time.sleep(int(answer.headers["Retry-After"]))
+    answer = get_deletion_certificate.sync_detailed(job.id, client=client)
+
+clips = [len(stretch.results) for stretch in preview.stretches]
+print(json.dumps({"job": job.id, "status": job.status.value, "clips": clips, "certificate": answer.parsed.certificate}))
