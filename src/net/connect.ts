@@ -3,8 +3,6 @@
  * resolved, and on the connected socket before a byte is written. All IP addresses of a name must pass, and the socket
  * gets exactly those that were checked: the name is not resolved a second time.
  */
-import type { LookupAddress } from 'node:dns';
-import { lookup as systemLookup } from 'node:dns/promises';
 import { connect as tcpConnect, isIP } from 'node:net';
 import type { LookupFunction, Socket, TcpNetConnectOpts } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
@@ -12,9 +10,8 @@ import type { buildConnector } from 'undici';
 import { NetFailure } from './failure.ts';
 import { notAllowed, withoutRootDot } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
-
-/** All IP addresses of a name; rejects as dns.lookup does. */
-export type Resolver = (hostname: string) => Promise<LookupAddress[]>;
+import { createResolver, systemResolver } from './resolver.ts';
+import type { Resolver } from './resolver.ts';
 
 /** The part of pino's logger that the client uses. */
 export interface NetLogger {
@@ -26,6 +23,7 @@ export interface ConnectorOptions {
   policy: UrlPolicy;
   /** for name, TCP and TLS together, ms */
   connectMs: number;
+  /** default: createResolver for customers' names, the system's for those that the operator allows */
   resolver?: Resolver | undefined;
   /** further trusted certificate authorities, PEM */
   ca?: string[] | undefined;
@@ -34,13 +32,18 @@ export interface ConnectorOptions {
   logger?: NetLogger | undefined;
 }
 
-const systemResolver: Resolver = (hostname) => systemLookup(hostname, { all: true, verbatim: true });
+const customersResolver = createResolver();
 
-function guardedLookup(options: ConnectorOptions, port: number): LookupFunction {
-  const resolve = options.resolver ?? systemResolver;
+/** Names that the operator allows may be those of a search domain, which only the system knows, and are the operator's own. */
+function resolverOf({ policy, resolver }: ConnectorOptions, hostname: string, port: number): Resolver {
+  return resolver ?? (policy.isExempt(hostname, port) ? systemResolver : customersResolver);
+}
+
+/** The signal ends a lookup whose connection is no longer wanted. */
+function guardedLookup(options: ConnectorOptions, port: number, signal: AbortSignal): LookupFunction {
   return (hostname, { all }, callback) => {
     const checkedAddresses = async () => {
-      const addresses = await resolve(hostname);
+      const addresses = await resolverOf(options, hostname, port)(hostname, signal);
       if (addresses.length === 0) throw Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
       for (const { address } of addresses) options.policy.checkIp(address, hostname, port);
       return addresses.map(({ address, family }) => ({ address, family }));
@@ -94,8 +97,10 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
     const hostname = withoutRootDot(name);
     const port = Number(portText) || (protocol === 'https:' ? 443 : 80);
     let socket: Socket | undefined;
+    const ended = new AbortController();
     const finish = (error: Error | null) => {
       clearTimeout(timer);
+      ended.abort();
       socket?.off('error', finish);
       if (error === null && socket !== undefined) return callback(null, containExceptions(socket, options.logger));
       socket?.on('error', () => undefined).destroy();
@@ -106,7 +111,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
     }, options.connectMs);
     try {
       if (isIP(hostname) !== 0) policy.checkIp(hostname, hostname, port);
-      const plain = tcp({ host: hostname, port, lookup: guardedLookup(options, port), noDelay: true });
+      const plain = tcp({ host: hostname, port, lookup: guardedLookup(options, port, ended.signal), noDelay: true });
       socket = plain.once('error', finish).once('connect', () => {
         try {
           if (plain.remoteAddress === undefined) throw notAllowed('private', 'the socket has no address');

@@ -1,7 +1,8 @@
 /** Reads the audit log of an account: its entries, and the head that src/evidence signs. */
+import type { AccountTurns } from './account-turns.ts';
 import { and, asc, desc, eq, gt, lt, lte, sql } from './orm.ts';
 import { type AuditEntry, genesisHash } from '../domain/audit.ts';
-import { type Db, type Executor, transact } from './database.ts';
+import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
 import { eventHeads, jobEvents } from './schema.ts';
 import type { AuditStore } from './types.ts';
@@ -19,7 +20,7 @@ export interface LogHead {
   hash: string;
 }
 
-export function auditQueries(db: Db) {
+export function auditQueries(db: Db, inTurn: AccountTurns) {
   return {
     async list({ accountId, limit, startingAfter, jobId }) {
       const rows = await db
@@ -47,11 +48,12 @@ export function auditQueries(db: Db) {
         ...(data === undefined ? {} : { data }),
       };
       if (await isRecorded(db, event)) return;
-      await transact(db, async (tx) => {
+      const recordOnce = async (tx: Tx) => {
         // Of several concurrent calls the first one records.
         await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`accessed ${jobId}`}, 0))`);
         if (!(await isRecorded(tx, event))) await appendEvent(tx, event);
-      });
+      };
+      await inTurn(accountId, () => transact(db, recordOnce));
     },
 
     head: (accountId: string): Promise<LogHead> => readHead(db, accountId),

@@ -1,6 +1,7 @@
 /** The store: one file of queries per aggregate, behind one object. */
 import { sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
+import { createAccountTurns } from './account-turns.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';
 import { certificateQueries } from './certificates.ts';
@@ -115,19 +116,20 @@ export function createStore(options: StoreOptions): Store {
     silenceTimeoutS: options.silenceTimeoutS,
   });
   const feed = new JobFeed({ url: options.sessionUrl ?? options.url, poll: (jobIds) => pollJobs(db, jobIds), silenceTimeoutS: options.silenceTimeoutS, ...options.feed });
+  const inTurn = createAccountTurns();
   return {
     accounts: accountQueries(db, options.cipher),
     keys: keyQueries(db, client),
-    jobs: jobQueries(db, client, feed),
+    jobs: jobQueries(db, client, feed, inTurn),
     leases: leaseQueries(db),
     people: peopleQueries(db),
     passwordLinks: passwordLinkQueries(db),
     segments: segmentQueries(db),
     objects: objectQueries(db),
-    uploads: uploadQueries(db),
+    uploads: uploadQueries(db, inTurn),
     workers: workerQueries(db),
     rateLimits: rateLimitQueries(client),
-    audit: auditQueries(db),
+    audit: auditQueries(db, inTurn),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
     requestLog: requestLogQueries(db),

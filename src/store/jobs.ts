@@ -7,6 +7,7 @@ import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
+import { type AccountTurns, apart } from './account-turns.ts';
 import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
@@ -25,6 +26,7 @@ export function jobQueries(
   db: Db,
   client: postgres.Sql,
   feed: JobFeed,
+  inTurn: AccountTurns,
 ): JobStore & { expireDue(limit: number): Promise<string[]>; deleteOfClosed(limit: number): Promise<string[]> } {
   const get: JobStore['get'] = async (accountId, mode, jobId) => {
     const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, mode], { prepare: true });
@@ -32,7 +34,7 @@ export function jobQueries(
   };
   return {
     findReplay: (accountId, mode, idempotency) => findReplay(db, accountId, mode, idempotency),
-    create: (input) => createJob(db, client, input),
+    create: (input) => inTurn(input.account.id, () => createJob(db, client, input)),
     get,
     watch: (accountId, mode, jobId, signal) =>
       watchJob({ feed, jobId, signal, read: () => get(accountId, mode, jobId) }),
@@ -49,8 +51,8 @@ export function jobQueries(
     segments: (jobId) => segmentsOf(db, jobId),
     recordPartialOutput: (access) => recordPartialOutput(db, access),
     delete: (accountId, mode, jobId, actor?: Actor) =>
-      transact(db, (tx) =>
-        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor),
+      inTurn(accountId, () =>
+        transact(db, (tx) => deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor)),
       ),
     expireDue: (limit) => expireDue(db, limit),
     deleteOfClosed: (limit) => deleteOfClosed(db, limit),
@@ -74,7 +76,7 @@ async function createJob(
   const { account, mode, idempotency, credits } = input;
   const values = creationValues(newId(isPreview(input) ? 'prv' : 'job'), input);
   try {
-    const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, { prepare: true }));
+    const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, apart));
     if (row) return { job: fromVisibleRow(row), replayed: false };
   } catch (error) {
     throw insufficientCredits(error, credits, isPreview(input) ? 'preview' : 'job') ?? uploadIsGone(error) ?? error;

@@ -8,6 +8,7 @@ import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import { maxUploads, partSizeFor, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
 import { lockOpenAccount } from './account-locks.ts';
+import type { AccountTurns } from './account-turns.ts';
 import { databaseError, type Db, transact, type Tx } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
 import { isOpen } from './job-states.ts';
@@ -49,9 +50,9 @@ function toRecord(row: UploadRow): UploadRecord {
 const ofAccount = (accountId: string, mode: Mode, id: string) =>
   and(eq(uploads.id, id), eq(uploads.accountId, accountId), eq(uploads.mode, mode), isNull(uploads.deletedAt));
 
-export function uploadQueries(db: Db) {
+export function uploadQueries(db: Db, inTurn: AccountTurns) {
   return {
-    create: (input) => transact(db, (tx) => createUpload(tx, input)),
+    create: (input) => inTurn(input.accountId, () => transact(db, (tx) => createUpload(tx, input))),
 
     async begin(id, multipartId) {
       await db.update(uploads).set({ multipartId }).where(eq(uploads.id, id));
@@ -82,7 +83,7 @@ export function uploadQueries(db: Db) {
     complete: (accountId, mode, id, checksum) => transact(db, (tx) => completeUpload(tx, ofAccount(accountId, mode, id), checksum)),
 
     delete: (accountId, mode, id, actor?: Actor) =>
-      transact(db, (tx) => deleteUpload(tx, ofAccount(accountId, mode, id), 'customer', actor)),
+      inTurn(accountId, () => transact(db, (tx) => deleteUpload(tx, ofAccount(accountId, mode, id), 'customer', actor))),
 
     async expectedBytes() {
       const [row] = await db

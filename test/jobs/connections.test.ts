@@ -3,7 +3,9 @@ import { sql as query } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, readApart } from '../../src/store/database.ts';
-import { createStore, migrate } from '../../src/store/index.ts';
+import type { JobRecord } from '../../src/domain/job.ts';
+import { createStore, migrate, type Store } from '../../src/store/index.ts';
+import type { Account } from '../../src/store/types.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startPgBouncer } from '../helpers/pgbouncer.ts';
 import { createSite } from '../helpers/service.ts';
@@ -126,6 +128,39 @@ describe('two connections', () => {
       await slow;
     } finally {
       await close();
+    }
+  });
+});
+
+describe('17: an account that waits for its audit log', () => {
+  const upload = { fileName: 'film.mp4', sizeBytes: 1000, sha256: null, quotaBytes: 1e9 };
+  const writes: { name: string; write: (store: Store, account: Account, jobs: JobRecord[], n: number) => Promise<unknown> }[] = [
+    { name: 'creations', write: (store, account) => store.jobs.create(jobInput(account, {})) },
+    { name: 'deletions', write: (store, account, jobs, n) => store.jobs.delete(account.id, 'live', jobs[n]!.id) },
+    { name: 'results', write: (store, account, jobs, n) => store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId: jobs[n]!.id }) },
+    { name: 'uploads', write: (store, account) => store.uploads.create({ ...upload, accountId: account.id, mode: 'live' }) },
+  ];
+
+  it.each(writes)('leaves connections for others, however many $name it sends', async ({ write }) => {
+    const [busy, other] = [await fundedAccount(world.store, 3000), await fundedAccount(world.store, 3000)];
+    const store = createStore({ url: world.url, cipher: testCipher, maxConnections: 4 });
+    const jobs: JobRecord[] = [];
+    for (let n = 0; n < 20; n++) jobs.push((await store.jobs.create(jobInput(busy, {}))).job);
+    const { job } = await store.jobs.create(jobInput(other, {}));
+    let burst: Promise<unknown>[] = [];
+    try {
+      await world.sql.begin(async (tx) => {
+        await tx`SELECT 1 FROM event_heads WHERE account_id = ${busy.id} FOR NO KEY UPDATE`;
+        burst = jobs.map((_job, n) => write(store, busy, jobs, n));
+        await eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length > 0);
+        // More at once than there are connections: the driver may send one query behind another.
+        const others = Array.from({ length: 20 }, (_, n) => (n % 4 === 0 ? store.jobs.create(jobInput(other, {})) : store.jobs.get(other.id, 'live', job.id)));
+        await Promise.all(others);
+      });
+      expect(await Promise.all(burst)).toHaveLength(jobs.length);
+    } finally {
+      await Promise.allSettled(burst);
+      await store.close();
     }
   });
 });

@@ -9,64 +9,83 @@ import { isLongRun } from '../helpers/long-run.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
+/** A worker with a database of its own, and an account that uses it properly. */
+interface Service {
+  world: World;
+  shop: Workshop;
+  account: Account;
+}
+
 let world: World;
+let idleWorld: World;
 let shop: Workshop;
 let greedy: Account;
-let other: Account;
+/** where the greedy account is */
+let shared: Service;
+/** The control: the same work at the same time on the same machine, beside no other account. */
+let idle: Service;
 beforeAll(async () => {
-  world = await createWorld();
+  [world, idleWorld] = [await createWorld(), await createWorld()];
 });
-afterAll(() => world.close());
+afterAll(() => Promise.all([world.close(), idleWorld.close()]));
 beforeEach(async () => {
-  shop = await createWorkshop(world);
+  const service = async (of: World): Promise<Service> => ({ world: of, shop: await createWorkshop(of), account: await fundedAccount(of.store, 9 * 30) });
+  [shared, idle] = [await service(world), await service(idleWorld)];
+  shop = shared.shop;
   greedy = await fundedAccount(world.store, 0);
-  other = await fundedAccount(world.store, 0);
 });
-afterEach(() => shop.close());
+afterEach(() => Promise.all([shared.shop.close(), idle.shop.close()]));
 
 /** what the greedy account has of each: several times the slots of a worker */
 const crowd = isLongRun ? { receivers: 100, slowJobs: 60, deletions: 80 } : { receivers: 36, slowJobs: 24, deletions: 20 };
 
-/** the goal of the service: nobody waits longer for what another account does; a busy machine may take longer for the work itself */
+/** the goal of the service: nobody waits longer for what another account does */
 const goalMs = 5000;
+/** how often each goal is tried; every time counts */
+const runs = 3;
 
-const create = async (account: Account, change: Partial<CreateJob> = {}) =>
-  (await world.store.jobs.create(jobInput(account, { mode: 'test', ...change }))).job;
-const status = async (job: JobRecord) => (await world.store.jobs.get(job.accountId, job.mode, job.id))?.status;
-const done = (job: JobRecord) => eventually(async () => (await status(job)) === 'done');
-const many = async (count: number, account: Account, change: Partial<CreateJob> = {}) => {
+const createIn = async ({ store }: World, account: Account, change: Partial<CreateJob> = {}) =>
+  (await store.jobs.create(jobInput(account, { mode: 'test', ...change }))).job;
+const status = async (job: JobRecord, { store } = world) => (await store.jobs.get(job.accountId, job.mode, job.id))?.status;
+const done = (job: JobRecord, of = world) => eventually(async () => (await status(job, of)) === 'done');
+const many = async (count: number, account: Account, change: Partial<CreateJob> = {}, of = world) => {
   const jobs: JobRecord[] = [];
-  for (let i = 0; i < count; i++) jobs.push(await create(account, change));
+  for (let i = 0; i < count; i++) jobs.push(await createIn(of, account, change));
   return jobs;
 };
+const create = ({ world: of, account }: Service, change: Partial<CreateJob> = {}) => createIn(of, account, change);
+/** Jobs of the service's own account that are done, to be deleted one after the other. */
+const doneJobs = async ({ world: of, account }: Service, change: Partial<CreateJob>) => {
+  const jobs = await many(runs, account, change, of);
+  await Promise.all(jobs.map((job) => done(job, of)));
+  return jobs;
+};
+const isCertified = ({ world: of }: Service, { accountId, mode, id }: JobRecord) =>
+  eventually(async () => (await of.store.certificates.get(accountId, mode, id))?.state === 'issued');
 const deliveries = (account: Account, state: string) =>
   world.sql`SELECT 1 FROM webhook_deliveries WHERE account_id = ${account.id} AND state = ${state}`;
 
 /** Polls as a worker of the field does; the fakes' tenth of a second would hide waiting. Receivers that hang do so to the end. */
 const webhooks = { ...defaultTuning.webhooks, timeoutMs: 10 * hangMs };
-const start = (config = {}) => shop.worker({ config: { testModeDelayMs: 0, ...config }, tuning: { pollIntervalMs: 1000, webhooks } }).start();
+const start = (config = {}) =>
+  Promise.all([shared, idle].map((service) => service.shop.worker({ config: { testModeDelayMs: 0, ...config }, tuning: { pollIntervalMs: 1000, webhooks } }).start()));
 
-/** How long this machine takes for the work with nobody else about, at the moment. */
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
+async function timeOf(work: Promise<unknown>): Promise<number> {
   const begun = performance.now();
-  await work();
+  await work;
   return performance.now() - begun;
 }
 
-/** The best of several is near the goal, or near the time that the same takes alone. `again` is done before each but the first. */
-async function within(
-  aloneMs: number,
-  attempts: number,
-  what: () => Promise<unknown>,
-  again: () => Promise<void> = async () => {},
-): Promise<void> {
-  const limitMs = goalMs + 20 * aloneMs;
-  let best = Infinity;
-  for (let attempt = 0; attempt < attempts && best >= limitMs; attempt += 1) {
-    if (attempt > 0) await again();
-    best = Math.min(best, await timeOf(what));
+/**
+ * Each time, what the other account does adds less than the goal to the time that the control takes meanwhile: a machine that is
+ * busy with other work delays both. `again` is done before each time but the first.
+ */
+async function expectGoal(what: (service: Service) => Promise<unknown>, again: () => Promise<void> = async () => {}): Promise<void> {
+  for (let run = 0; run < runs; run += 1) {
+    if (run > 0) await again();
+    const [ms, controlMs] = await Promise.all([timeOf(what(shared)), timeOf(what(idle))]);
+    expect(ms - controlMs, `${Math.round(ms)} ms, and ${Math.round(controlMs)} ms beside nobody`).toBeLessThan(goalMs);
   }
-  expect(best).toBeLessThan(limitMs);
 }
 
 describe('17.15: beside an account that does its worst', () => {
@@ -78,50 +97,45 @@ describe('17.15: beside an account that does its worst', () => {
       return hang(signal);
     };
     await start();
-    let sent = 0;
-    const sendOne = async () => {
-      const job = await create(other, { webhookUrl: 'https://works.example.com/hook' });
-      sent += 1;
-      await eventually(async () => (await deliveries(other, 'delivered')).length === sent);
-      expect(await status(job)).toBe('done');
+    const sendOne = async (service: Service) => {
+      const { id } = await create(service, { webhookUrl: 'https://works.example.com/hook' });
+      await eventually(async () => (await service.world.sql`SELECT 1 FROM webhook_deliveries WHERE job_id = ${id} AND state = 'delivered'`).length === 1);
     };
-    const aloneMs = await timeOf(sendOne);
     await many(crowd.receivers, greedy, { webhookUrl: 'https://hangs.example.com/hook' });
     await eventually(async () => (await deliveries(greedy, 'pending')).length === crowd.receivers);
     await eventually(() => hanging >= 3);
     await sleep(1000);
-    await within(aloneMs, 8, sendOne);
+    await expectGoal(sendOne);
     // Three at a time: no attempt has ended.
     expect(hanging).toBe(3);
   });
 
   it(`a sandbox job and a deletion of another are done in time: ${crowd.slowJobs} sandbox jobs are slow`, async () => {
     await start();
-    const secure = await many(5, other, { tier: 'secure' });
-    await Promise.all(secure.map(done));
-    const removeOne = async () => {
-      const { id } = secure.pop()!;
-      await world.store.jobs.delete(other.id, 'test', id);
-      await eventually(async () => (await world.store.certificates.get(other.id, 'test', id))?.state === 'issued');
+    const secure = new Map<Service, JobRecord[]>();
+    for (const service of [shared, idle]) secure.set(service, await doneJobs(service, { tier: 'secure' }));
+    const removeOne = async (service: Service) => {
+      const job = secure.get(service)!.pop()!;
+      await service.world.store.jobs.delete(job.accountId, 'test', job.id);
+      await isCertified(service, job);
     };
-    const [removalMs, jobMs] = [await timeOf(removeOne), await timeOf(async () => done(await create(other)))];
     const slowDown = async () => {
       const slow = await many(crowd.slowJobs, greedy, { videoUrl: 'https://example.com/slow.mp4' });
       await eventually(async () => (await status(slow[5]!)) === 'running');
     };
     await slowDown();
-    await within(removalMs, secure.length, removeOne, slowDown);
-    await within(jobMs, 4, async () => done(await create(other)), slowDown);
+    await expectGoal(removeOne, slowDown);
+    await expectGoal(async (service) => done(await create(service), service.world), slowDown);
   });
 
   it(`a deletion and a sandbox job of another are done in time: ${crowd.deletions} deletions hang`, async () => {
     greedy = await fundedAccount(world.store, crowd.deletions * 30);
-    other = await fundedAccount(world.store, 5 * 30);
     const live = { mode: 'live', credits: 30 } as const;
     await start();
-    const kept = await many(5, other, { ...live, tier: 'secure' });
+    const kept = new Map<Service, JobRecord[]>();
+    for (const service of [shared, idle]) kept.set(service, await doneJobs(service, { ...live, tier: 'secure' }));
     const deleted = await many(crowd.deletions, greedy, live);
-    await Promise.all([...kept, ...deleted].map(done));
+    await Promise.all(deleted.map((job) => done(job)));
     const keys = new Set(deleted.map(({ id }) => id));
     const destroy = shop.storage.destroy.bind(shop.storage);
     const over = Promise.withResolvers<void>();
@@ -129,15 +143,14 @@ describe('17.15: beside an account that does its worst', () => {
       if (keys.has(key.split('/')[1]!)) await over.promise;
       await destroy(key);
     };
-    const removeOne = async () => {
-      const { id } = kept.pop()!;
-      await world.store.jobs.delete(other.id, 'live', id);
-      await done(await create(other));
-      await eventually(async () => (await world.store.certificates.get(other.id, 'live', id))?.state === 'issued');
+    const removeOne = async (service: Service) => {
+      const job = kept.get(service)!.pop()!;
+      await service.world.store.jobs.delete(job.accountId, 'live', job.id);
+      await done(await create(service), service.world);
+      await isCertified(service, job);
     };
-    const aloneMs = await timeOf(removeOne);
     for (const { id } of deleted) await world.store.jobs.delete(greedy.id, 'live', id);
-    await within(aloneMs, kept.length, removeOne);
+    await expectGoal(removeOne);
     over.resolve();
   });
 });
@@ -145,16 +158,13 @@ describe('17.15: beside an account that does its worst', () => {
 describe('17.8: downloads that never end', () => {
   it('hold neither the slots of enhancements nor those of another account’s downloads', async () => {
     greedy = await fundedAccount(world.store, 300);
-    other = await fundedAccount(world.store, 9 * 30);
     shop.net.onDownload = (url, signal) => (url.includes('slow') ? hang(signal) : Promise.resolve());
     await start({ workerConcurrency: 1 });
-    const change = { mode: 'live', credits: 30, videoUrl: 'https://fast.example.com/film.mp4' } as const;
-    const enhanceOne = async () => done(await create(other, change));
-    const aloneMs = await timeOf(enhanceOne);
     const slow = await many(10, greedy, { mode: 'live', credits: 30, videoUrl: 'https://slow.example.com/film.mp4' });
     await eventually(() => shop.net.downloads > 1);
     await sleep(500);
-    await within(aloneMs, 8, enhanceOne);
+    const change = { mode: 'live', credits: 30, videoUrl: 'https://fast.example.com/film.mp4' } as const;
+    await expectGoal(async (service) => done(await create(service, change), service.world));
     for (const { id } of slow) await world.store.jobs.delete(greedy.id, 'live', id);
   });
 });

@@ -54,6 +54,22 @@ describe('the rate limiter', () => {
     expect(await take()).toMatchObject({ allowed: true, remaining: 59 });
   });
 
+  it('17: does not wait for the disk, and leaves the commits of others as they are', async () => {
+    const connection = await world.sql.reserve();
+    const commits = async () => (await connection<{ value: string }[]>`SELECT current_setting('synchronous_commit') AS value`)[0]!.value;
+    try {
+      await connection`SET synchronous_commit = on`;
+      await connection`BEGIN`;
+      await connection`SELECT take_rate_limit('key_disk', NULL, 'read', 60, 1, NULL, 1)`;
+      expect(await commits()).toBe('off');
+      await connection`COMMIT`;
+      expect(await commits()).toBe('on');
+    } finally {
+      await connection`RESET synchronous_commit`;
+      connection.release();
+    }
+  });
+
   it('counts keys and classes apart', async () => {
     const once = { limit: 1, windowS: 60 };
     for (const [key, kind] of [
