@@ -241,10 +241,9 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits) {
   constexpr float kShare = 0.45F;
-  constexpr float kSeenFrom = 1;   // compression error
   constexpr float kLargest = 6;    // more would take texture for bands
   const float error = DamageToDescribe(traits).compression_error;
-  if (error < kSeenFrom) return 0;
+  if (error < kCompressedFrom) return 0;
   return std::min(kLargest, kShare * error) * std::min(1.0F, 2 * Resolve(options.denoise, 1));
 }
 
