@@ -20,6 +20,7 @@ namespace reelmend::cuda::testing {
 
 /// What the stand-in backend was asked for, and the faults that it is to make.
 struct NetworkLog {
+  std::atomic<int> asked = 0;  ///< builds that were begun
   std::atomic<int> built = 0;
   std::atomic<int> level = -1;  ///< of the last build
   std::atomic<int> loaded = 0;
@@ -119,6 +120,7 @@ class StandInBackend : public inference::GpuBackend {
   bool builds_anywhere() const override { return !log_->builds_slowly; }
 
   std::string Build(const std::string& onnx, const inference::GpuBuildOptions& options, inference::BackendCache&) override {
+    ++log_->asked;
     if (!log_->refuses.empty()) throw Error(ErrorCode::kInvalidArgument, log_->refuses);
     if (log_->builds_up_to >= 0 && std::int64_t{options.input.width} * options.input.height > log_->builds_up_to)
       throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");

@@ -234,6 +234,24 @@ TEST_F(CudaNetworks, Fault17_37ABuilderOutOfMemoryMeansTiles) {
   EXPECT_EQ(DecodeLuma(folder_.File("tiles.mp4")), DecodeLuma(folder_.File("whole.mp4")));
 }
 
+TEST_F(CudaNetworks, ABuilderOutOfMemoryIsAskedOnceForEachSize) {
+  const ModelFile file = Rgb();
+  const auto device = Late(0);
+  const auto model = Load(device, file, "");
+  log_->builds_up_to = 0;
+  NetworkOptions options;
+  options.file = file;
+  options.load = [&](int width, int height, int batch) { return model->Load(width, height, batch); };
+  options.may_cut = false;
+  const Picture shape = ShapeOf(320, 180, {0, 0}, {});
+  for (const inference::Concurrency& concurrency : {inference::Concurrency{1, 1}, {4, 1}, {4, 2}}) {
+    options.concurrency = concurrency;
+    log_->asked = 0;
+    EXPECT_THROW(NetworkRunner(device, options, shape), Error);
+    EXPECT_EQ(log_->asked, concurrency.batch) << concurrency.contexts << " contexts";
+  }
+}
+
 TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
   const std::string in = Clip("160x90", 0.12);
   EnhanceOptions options = Options(Rgb(), Target::kSource);

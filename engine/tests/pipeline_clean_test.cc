@@ -112,11 +112,13 @@ plan::SourceTraits TraitsOf(const AVFrame& frame) {
   return {pixel::EstimateNoise(image, pool), plan::LevelsOfVideo({plan::MeasureLuma(image)})};
 }
 
-media::UniqueFrame Process(const AVFrame& frame, int scale, const plan::SourceTraits& traits, const plan::Strengths& strengths) {
+media::UniqueFrame Process(const AVFrame& frame, int scale, const plan::SourceTraits& traits, const plan::Strengths& strengths,
+                            bool is_automatic = true) {
   plan::Plan plan;
   plan.output = {kWidth * scale, kHeight * scale};
   plan.traits = traits;
   plan.strengths = strengths;
+  if (is_automatic) plan.deband_threshold = plan::ChooseDebanding({}, traits);
   device::StageClocks clocks;
   cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
   media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
@@ -134,11 +136,21 @@ double LumaPsnr(const AVFrame& a, const AVFrame& b) {
   return sum == 0 ? 100 : 10 * std::log10(255.0 * 255 * a.width * a.height / sum);
 }
 
+/// A source with an error that is still called clean is not debanded, either.
+void CheckLightlyCompressed(const AVFrame& frame, plan::SourceTraits traits, const std::string& name) {
+  traits.damage.known = true;
+  for (const float error : {0.5F, 1.0F, 1.9F, 2.4F}) {
+    traits.compression_error = error;
+    ASSERT_EQ(plan::DescribeDamage(plan::DamageToDescribe(traits), {kWidth, kHeight}), "clean");
+    EXPECT_EQ(LumaPsnr(*Process(frame, 1, traits, {}, false), *Process(frame, 1, traits, {})), 100) << name << " error " << error;
+  }
+}
+
 /// What the automatic strengths make of one clean picture.
 void CheckClean(const AVFrame& frame, const plan::SourceTraits& traits, int scale, const std::string& name) {
   constexpr double kNextToNothing = 45;  // dB
   const plan::Strengths strengths = plan::ChooseStrengths({}, traits, scale);
-  const auto plain = Process(frame, scale, traits, {});
+  const auto plain = Process(frame, scale, traits, {}, false);
   EXPECT_EQ(strengths.denoise, 0) << name;
   if (pixel::LevelGain(traits.levels.levels) > 1) return;  // flat, and lifted
   EXPECT_EQ(strengths.adaptive_contrast, 0) << name << " levels " << traits.levels.levels.black << " to " << traits.levels.levels.white;
@@ -158,6 +170,7 @@ TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
       const bool is_clean = traits.noise_sigma <= 1.5F;  // a photograph with grain is not
       ++(is_clean ? clean : noisy);
       flat += exposure.stops >= 0 && pixel::LevelGain(traits.levels.levels) > 1 ? 1 : 0;
+      if (is_clean && exposure.stops == 0) CheckLightlyCompressed(*frame, traits, source.name);
       for (const int scale : {1, 2}) {
         if (is_clean) CheckClean(*frame, traits, scale, source.name + exposure.name + " ×" + std::to_string(scale));
       }

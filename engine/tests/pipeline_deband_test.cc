@@ -29,7 +29,7 @@ float Threshold(float stream_error, float seen_error, const Strength& denoise = 
 
 TEST(ChooseDebanding, GrowsWithTheCompressionError) {
   EXPECT_EQ(Threshold(0, 0), 0);
-  EXPECT_EQ(Threshold(0.9F, 0), 0);
+  EXPECT_EQ(Threshold(2.4F, 2.4F), 0) << "such a source is called clean";
   EXPECT_GT(Threshold(3, 0), 1);
   EXPECT_LT(Threshold(3, 0), Threshold(8, 0));
   EXPECT_EQ(Threshold(3, 8), Threshold(8, 0)) << "what the pictures tell of an earlier encode counts as much";

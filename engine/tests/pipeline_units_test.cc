@@ -14,6 +14,7 @@
 #include "reelmend/error.h"
 #include "run/bounded_queue.h"
 #include "run/progress_meter.h"
+#include "run/run_source.h"
 
 namespace reelmend::run {
 namespace {
@@ -202,6 +203,30 @@ TEST(BoundedQueue, WakesWaitersWhenStopped) {
   // The best of several: the machine may be busy with other tests.
   for (int attempt = 0; attempt < 6 && best >= 100ms; ++attempt) best = std::min(best, WakingTime());
   EXPECT_LT(best, 100ms);
+}
+
+/// Counts its calls.
+class CountingSource : public ByteSource {
+ public:
+  explicit CountingSource(int& calls) : calls_(calls) {}
+  std::int64_t size() const override { return ++calls_, 1234; }
+  std::size_t Read(std::int64_t, std::uint8_t*, std::size_t) override { return ++calls_, 0; }
+
+ private:
+  int& calls_;
+};
+
+TEST(RunSource, LeavesTheCallersSourceAloneOnceItIsClosed) {
+  int calls = 0;
+  CountingSource callers(calls);
+  RunSource source(callers);
+  source.Open();
+  source.Close();
+  calls = 0;  // the caller may destroy it from here on
+  EXPECT_EQ(source.size(), 1234) << "libav asks at every seek";
+  std::uint8_t byte = 0;
+  EXPECT_THROW(source.Read(0, &byte, 1), Error);
+  EXPECT_EQ(calls, 0);
 }
 
 TEST(ProgressMeter, RisesAndEstimates) {

@@ -39,9 +39,10 @@ LinearScale ChromaUnits(pixel::ColorSpec color) {
   return {32768.0F, static_cast<float>(1 / pixel::SampleLevelsOf(color.range).chroma_span)};
 }
 
-/// The next smaller setting; false if there is none.
-bool TakeLess(inference::Concurrency& concurrency, int contexts) {
-  if (concurrency.contexts > 1) {
+/// The next smaller setting; false if there is none. Fewer contexts do not help a network that could not be loaded or built:
+/// that happens before any is made, and takes minutes.
+bool TakeLess(inference::Concurrency& concurrency, int contexts, bool is_loaded) {
+  if (is_loaded && concurrency.contexts > 1) {
     --concurrency.contexts;
     return true;
   }
@@ -75,8 +76,9 @@ NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOption
     } catch (const Error& error) {
       const bool is_memory = dynamic_cast<const OutOfDeviceMemory*>(&error) != nullptr || error.code() == ErrorCode::kLimitExceeded;
       if (!is_memory) throw;
+      const bool is_loaded = passes_.size() == static_cast<std::size_t>(options.passes);
       Release();
-      if (TakeLess(concurrency, options.concurrency.contexts)) continue;
+      if (TakeLess(concurrency, options.concurrency.contexts, is_loaded)) continue;
       if (!options.may_cut) throw;
       pixels = std::min(pixels, std::int64_t{in.width()} * in.height()) / 2;
       if (pixels < kSmallestTile) throw OutOfDeviceMemory("The GPU has too little free memory for the network.");

@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "media/libav_versions.h"
+#include "reelmend/error.h"
 
 extern "C" {
+#include <libavutil/dovi_meta.h>
 #include <libavutil/mastering_display_metadata.h>
 #include <libavutil/pixdesc.h>
 }
@@ -33,11 +35,27 @@ bool IsFullRange(const AVFrame& frame) {
   }
 }
 
+[[noreturn]] void RefuseMatrix(const AVFrame& frame) {
+  const char* name = av_color_space_name(frame.colorspace);
+  throw Error(ErrorCode::kUnreadableVideo,
+              "The video's colours have the matrix “" + std::string(name == nullptr ? "unknown" : name) + "”, which cannot be converted.");
+}
+
+/// HDR is mastered in BT.2020, whatever its size.
+bool IsHdr(const AVFrame& frame) { return frame.color_trc == AVCOL_TRC_SMPTE2084 || frame.color_trc == AVCOL_TRC_ARIB_STD_B67; }
+
 Matrix GuessMatrix(const AVFrame& frame, AVCodecID codec) {
+  if (IsHdr(frame)) return Matrix::kBt2020;
   if (codec == AV_CODEC_ID_MJPEG) return Matrix::kBt601;
   const int longer = std::max(frame.width, frame.height);
   const int shorter = std::min(frame.width, frame.height);
   return longer >= 1280 || shorter > 576 ? Matrix::kBt709 : Matrix::kBt601;
+}
+
+Matrix DerivedMatrix(const AVFrame& frame) {
+  if (frame.color_primaries == AVCOL_PRI_BT709) return Matrix::kBt709;
+  if (frame.color_primaries == AVCOL_PRI_BT2020) return Matrix::kBt2020;
+  RefuseMatrix(frame);
 }
 
 Matrix FindMatrix(const AVFrame& frame, AVCodecID codec) {
@@ -51,7 +69,11 @@ Matrix FindMatrix(const AVFrame& frame, AVCodecID codec) {
       return Matrix::kBt601;
     case AVCOL_SPC_BT2020_NCL:
     case AVCOL_SPC_BT2020_CL: return Matrix::kBt2020;
-    default: return GuessMatrix(frame, codec);  // includes RGB tags on Y′CbCr formats, which are mistakes
+    case AVCOL_SPC_CHROMA_DERIVED_NCL: return DerivedMatrix(frame);
+    case AVCOL_SPC_RGB:  // a mistake on a Y′CbCr format
+    case AVCOL_SPC_UNSPECIFIED:
+    case AVCOL_SPC_RESERVED: return GuessMatrix(frame, codec);
+    default: RefuseMatrix(frame);  // BT.601 or BT.709 would be other colours
   }
 }
 
@@ -92,6 +114,17 @@ class SideData {
 
 constexpr double kNoPeak = std::numeric_limits<double>::infinity();
 
+/// Whether a Dolby Vision stream is ICtCp of its own kind, which only its metadata turns into a picture: profile 5, and later
+/// profiles that state no compatibility. (Short records of profile 7 state none either.)
+bool IsBareDolbyVision(const AVStream& stream) {
+  constexpr int kAlwaysBare = 5;
+  constexpr int kStateIt = 10;  // from this profile on
+  const StreamSideData side = FindStreamSideData(stream, AV_PKT_DATA_DOVI_CONF);
+  if (side.data == nullptr || side.size < sizeof(AVDOVIDecoderConfigurationRecord)) return false;
+  const auto& record = *reinterpret_cast<const AVDOVIDecoderConfigurationRecord*>(side.data);
+  return record.dv_profile == kAlwaysBare || (record.dv_profile >= kStateIt && record.dv_bl_signal_compatibility_id == 0);
+}
+
 double BelievablePeak(double nits) { return nits >= pixel::kSdrWhiteNits && nits <= 10'000 ? nits : kNoPeak; }
 
 }  // namespace
@@ -126,6 +159,13 @@ SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec) {
     color.transfer = AVCOL_TRC_BT709;
   }
   return color;
+}
+
+void CheckConvertible(const AVStream& stream, const AVFrame& frame) {
+  if (IsBareDolbyVision(stream)) {
+    throw Error(ErrorCode::kUnreadableVideo, "The video is Dolby Vision without a base layer of usual colours, which cannot be converted.");
+  }
+  DescribeColor(frame, stream.codecpar->codec_id);
 }
 
 double FindPeakNits(const AVStream& stream, const AVFrame& frame) {

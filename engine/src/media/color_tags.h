@@ -29,9 +29,14 @@ struct SourceColor {
 /// - HDR (PQ or HLG) is tone-mapped to BT.709 and tagged so, for the same reason.
 ///
 /// Untagged Y′CbCr is taken as BT.709 from 1280 wide or 577 high on (in either orientation) and as BT.601 below. JPEG
-/// frames are BT.601 full range, as their standard says. RGB formats are described as the planar Y′CbCr that they are
-/// converted to.
+/// frames are BT.601 full range, as their standard says. Untagged PQ and HLG are BT.2020. RGB formats are described as the
+/// planar Y′CbCr that they are converted to. Matrices that are tagged and not converted (ICtCp, YCgCo, derived from other
+/// primaries than BT.709 and BT.2020) are refused: Error{kUnreadableVideo}.
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec);
+
+/// Throws Error{kUnreadableVideo} for a source whose colours cannot be converted: what DescribeColor refuses, and Dolby
+/// Vision whose base layer is no usual video (profile 5), which carries no tag of its matrix.
+void CheckConvertible(const AVStream& stream, const AVFrame& frame);
 
 /// Peak of an HDR10 source in nits, from the side data of its first frame or its stream: the smaller of MaxCLL and
 /// the mastering display's peak, because nothing brighter occurs. kDefaultPeakNits if neither is plausible (below SDR

@@ -12,7 +12,7 @@ namespace reelmend::media {
 /// Throws Error{kUnreadableVideo} when there is none within a bounded number of packets.
 UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanMeter& meter);
 
-/// Everything in a ProbeResult but the duration.
+/// Everything in a ProbeResult but the duration. Throws what CheckConvertible throws.
 ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame);
 
 }  // namespace reelmend::media

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/color_tags.h"
 #include "media/first_frame.h"
 #include "media/frame_count.h"
 #include "media/geometry.h"
@@ -62,6 +63,7 @@ UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanM
 
 ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame) {
   AVStream* video = demuxer.video();
+  CheckConvertible(*video, first_frame);
   const Orientation orientation = FindOrientation(*video, first_frame);
   const AVRational aspect = FindSampleAspectRatio(demuxer.context(), video, &first_frame);
   const Size displayed = DisplayedSize(first_frame.width, first_frame.height, aspect, orientation);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 extern "C" {
+#include <libavutil/pixdesc.h>
 #include <libavutil/video_enc_params.h>
 }
 
@@ -20,6 +21,12 @@ float OfH264(double qp) { return static_cast<float>(std::min(kWorst, 3.2 * std::
 float OfVp9(double index) {
   const double step = std::max(4.0, 8.0 * std::exp(index / 255 * std::log(1828.0 / 8.0)));
   return OfH264(6 * std::log2(step / 8 / 0.625));
+}
+
+/// libav counts H.264's QP from 0 at any bit depth: 6 more for each bit above 8.
+double DepthOffset(const AVFrame& frame) {
+  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  return format == nullptr ? 0 : 6.0 * std::max(0, format->comp[0].depth - 8);
 }
 
 float OfMpeg(double scale) { return static_cast<float>(std::min(kWorst, 1.1 * std::pow(std::max(1.0, scale), 0.7))); }
@@ -79,7 +86,7 @@ std::optional<float> CompressionErrorOf(const AVFrame& frame) {
   const auto& parameters = *reinterpret_cast<const AVVideoEncParams*>(data->data);
   const double quantiser = MeanQuantiser(parameters);
   switch (parameters.type) {
-    case AV_VIDEO_ENC_PARAMS_H264: return OfH264(quantiser);
+    case AV_VIDEO_ENC_PARAMS_H264: return OfH264(quantiser - DepthOffset(frame));
     case AV_VIDEO_ENC_PARAMS_VP9: return OfVp9(quantiser);
     case AV_VIDEO_ENC_PARAMS_MPEG2: return OfMpeg(quantiser);
     default: return std::nullopt;

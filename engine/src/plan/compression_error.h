@@ -12,8 +12,9 @@ namespace reelmend::plan {
 /// The estimate is the root mean square (RMS) error of luma in 8-bit levels, from the stream's quantiser:
 /// - H.264: 3.2 × 2^((QP − 28) / 9), fitted to x264's PSNR at constant quantiser on camera pictures (about 45 dB at
 ///   18, 38 dB at 28, 32 dB at 38). 2 is added to QP, because the decoded frames are intra frames, which encoders
-///   quantise finer (x264's ipratio 1.4 is 3).
-/// - VP9: the quantiser index is mapped to the QP with the same step size, then as above.
+///   quantise finer (x264's ipratio 1.4 is 3). QP is that of 8 bits: libav's is higher by 6 for each further bit.
+/// - VP9: the quantiser index is mapped to the QP with the same step size, then as above. An index means the same share of
+///   the range at any bit depth.
 /// - MPEG-1, -2, -4: 1.1 × scale^0.7 of the quantiser scale.
 /// Other decoders do not export quantisers. For them bits per pixel are compared with x264 at CRF 23 (0.08 at 2.1
 /// levels; error ∝ bits^−0.35), scaled by the format's efficiency.

@@ -26,6 +26,9 @@ struct DamageEstimate {
   float white_level = 235;      ///< brightest level in use, 0…255; median over the pictures
 };
 
+/// Compression error in levels from which a source counts as compressed: below it, it is called clean and not debanded.
+inline constexpr float kCompressedFrom = 2.5F;
+
 /// Note [Damage]
 /// A quantiser tells of the last encode alone, and a noise estimate takes what an encoder has smeared for a clean picture. So
 /// windows of 96 to 256 pixels are cut out of the pictures; pixel/damage_features.h turns each into numbers, and a small

@@ -16,7 +16,7 @@ struct Word {
   const char* text;
 };
 
-constexpr std::array kCompression = {Word{2.5F, "lightly compressed"}, Word{4.0F, "compressed"}, Word{6.0F, "heavily compressed"}};
+constexpr std::array kCompression = {Word{kCompressedFrom, "lightly compressed"}, Word{4.0F, "compressed"}, Word{6.0F, "heavily compressed"}};
 constexpr std::array kNoise = {Word{2.5F, "some noise"}, Word{5.0F, "noisy"}, Word{10.0F, "very noisy"}};
 
 /// Below these the picture speaks clearly for it (engine/training/README.md has the share of false calls).

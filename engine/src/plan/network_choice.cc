@@ -11,7 +11,7 @@ namespace {
 constexpr double kEnlargesFrom = 1.05;
 constexpr double kReducesFrom = 0.95;
 constexpr double kEnough = 0.9;  ///< of the target that the passes must reach
-constexpr int kMaxPasses = 2;
+constexpr double kLittleLeft = 1.6;  ///< that the resize may enlarge by after one pass
 constexpr double kInt8Loss_db = 0.1;
 
 bool IsInt8(const ModelFile& file) { return file.precision == ModelFile::Precision::kInt8; }
@@ -32,22 +32,21 @@ bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
   return IsInt8(a);
 }
 
-/// The least enlargement that suffices; the greatest when none does.
+/// Note [Any ratio]. `files` have rising scales.
 std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, double ratio) {
-  std::optional<NetworkFit> found;
-  double found_scale = 0;
-  for (int passes = 1; passes <= kMaxPasses; ++passes) {
+  const ModelFile& largest = files.back();
+  if (largest.scale == 1) return std::nullopt;
+  const auto least = [&](int passes) -> std::optional<NetworkFit> {
     for (const ModelFile& file : files) {
-      if (file.scale == 1) continue;
-      const double scale = std::pow(file.scale, passes);
-      const bool suffices = scale >= kEnough * ratio;
-      const bool found_suffices = found_scale >= kEnough * ratio;
-      if (found && (found_suffices ? !suffices || scale >= found_scale : scale <= found_scale)) continue;
-      found = NetworkFit{file, passes, false};
-      found_scale = scale;
+      if (file.scale > 1 && std::pow(file.scale, passes) >= kEnough * ratio) return NetworkFit{file, passes, false};
     }
-  }
-  return found;
+    return std::nullopt;
+  };
+  if (const auto once = least(1)) return once;
+  // A second pass would end farther from the target than this.
+  const bool is_nearer = ratio / largest.scale <= std::sqrt(largest.scale);
+  if (is_nearer && ratio / largest.scale <= kLittleLeft) return NetworkFit{largest, 1, false};
+  return least(2).value_or(NetworkFit{largest, 2, false});
 }
 
 }  // namespace
@@ -77,6 +76,11 @@ bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name) 
   return std::ranges::any_of(models, [&](const ModelFile& file) {
     return file.name == name && file.layout != ModelFile::Layout::kFace;
   });
+}
+
+std::string OwnName(const std::vector<ModelFile>& models, const ModelFile& file) {
+  const auto first = std::ranges::find(models, file.path, &ModelFile::path);
+  return file.path.empty() || first == models.end() ? file.name : first->name;
 }
 
 std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models) {

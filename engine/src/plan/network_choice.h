@@ -11,8 +11,11 @@
 namespace reelmend::plan {
 
 /// Note [Any ratio]
-/// A network enlarges by a fixed integer. It runs until the picture has at least nine tenths of the target's size
-/// (twice at most); an exact resize does the rest, usually a small reduction. A source that is enlarged by less than
+/// A network enlarges by a fixed integer; an exact resize does the rest. It runs once if that reaches nine tenths of the
+/// target's size, else twice. It also runs only once if the resize is left to enlarge by at most 1.6, and a second pass would
+/// end farther from the target, by ratio: ×2 to 2.8 times, ×3 to 4.8, ×4 to 6.4. A second pass of ×2 costs four times the first
+/// one, of ×4 16 times, and restores little there. `fast` ×2, three photographs, PSNR-Y (dB) and SSIM: 480p → 1080p in one pass
+/// 34.89 and 0.9514, in two 34.81 and 0.9511; 404p → 1080p 33.76 and 0.9355, in two 33.70 and 0.9352. A source that is enlarged by less than
 /// a twentieth is restored at ×1 if there is a network for that. A source that is reduced is reduced first: most
 /// restored detail would disappear, and a smaller picture costs less.
 ///
@@ -51,6 +54,9 @@ std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const
 
 /// The files of the model `name` that FitNetwork chooses among: one for each scale.
 std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice device);
+
+/// The name that a file is installed by: the first one where several entries name it. (`quality` has no ×1 file, and names that of `fast`.)
+std::string OwnName(const std::vector<ModelFile>& models, const ModelFile& file);
 
 /// The network for faces: the file with layout kFace; the last one if there are several.
 std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models);

@@ -135,17 +135,24 @@ AVRational UsableRate(const Rational& rate) {
   return usable;
 }
 
+/// What is asked of a network for damaged sources: nothing without denoising, nor of a source that is reduced, which such a
+/// network does not get (Note [Working size]).
+RestorationChoice WantedRestoration(const EnhanceOptions& options, const Plan& plan) {
+  return Resolve(options.denoise, 1) > 0 && plan.working_share >= 1 ? plan.restoration : RestorationChoice{};
+}
+
 /// The size that the network gets, Note [Working size]; `size` is that of the upright source.
 Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
   if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
-  const auto fit = [&](Size in) {
-    const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
+  const auto fit = [&](Size in, const RestorationChoice& restoration) {
+    const std::string model = ChooseModel(options, in, plan.output, strength, device, restoration, av_q2d(plan.frame_rate));
     return FitNetwork(options.models, model, in, plan.output, device);  // nothing for "none"
   };
-  const auto for_nominal_size = fit(size);
+  const auto for_nominal_size = fit(size, plan.restoration);
   if (for_nominal_size && for_nominal_size->file.is_blind) return size;
   const Size working = WorkingSize(size, plan.restoration.working_share);
-  if (!fit(working)) return size;
+  // A faithful one. One for damaged sources that the floor does not allow at this size could keep it at the smaller one.
+  if (!fit(working, {})) return size;
   plan.working_share = plan.restoration.working_share;
   return working;
 }
@@ -158,8 +165,8 @@ SpeedChoice ExpectedSpeed(const EnhanceOptions& options, Size in, const Plan& pl
   const auto time_ms = fit ? FrameTime_ms(*fit, in, plan.output, options.machine) : std::nullopt;
   if (time_ms) expected.frames_per_second = 1000 / *time_ms;
   if (options.model != "auto") return expected;
-  const RestorationChoice wanted = Resolve(options.denoise, 1) > 0 ? plan.restoration : RestorationChoice{};
-  const auto chosen = ChooseBySpeed(options.models, NamesByQuality(options.models, in, plan.output, wanted), in, plan.output, options.machine, rate);
+  const auto names = NamesByQuality(options.models, in, plan.output, WantedRestoration(options, plan));
+  const auto chosen = ChooseBySpeed(options.models, names, in, plan.output, options.machine, rate);
   return chosen && chosen->model == plan.model ? *chosen : expected;
 }
 
@@ -172,7 +179,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   damage.lines = std::min(stored.width, stored.height);
   plan.restoration = ChooseRestoration(damage);
   stored = PlanWorkingSize(options, stored, strength, device, plan);
-  plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
+  plan.model = ChooseModel(options, stored, plan.output, strength, device, WantedRestoration(options, plan), av_q2d(plan.frame_rate));
   if (plan.model == "none") return;
   plan.models = BestOfEachScale(options.models, plan.model, device);
   if (device == NetworkDevice::kCpu) plan.speed = ExpectedSpeed(options, stored, plan);
@@ -243,10 +250,9 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits) {
   constexpr float kShare = 0.45F;
-  constexpr float kSeenFrom = 1;   // compression error
   constexpr float kLargest = 6;    // more would take texture for bands
   const float error = DamageToDescribe(traits).compression_error;
-  if (error < kSeenFrom) return 0;
+  if (error < kCompressedFrom) return 0;
   return std::min(kLargest, kShare * error) * std::min(1.0F, 2 * Resolve(options.denoise, 1));
 }
 
@@ -317,14 +323,15 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
   if (is_automatic && !enlarges && !fit->file.is_blind && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
-  if (device == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
+  const std::string own_name = OwnName(options.models, fit->file);
+  if (device == NetworkDevice::kGpu) return own_name;  // its processor says whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {
     if (is_automatic) return "none";
     throw;
   }
-  return name;
+  return own_name;
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,

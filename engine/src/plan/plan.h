@@ -94,7 +94,7 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 /// Note [Debanding]
 /// Threshold of the debanding in 8-bit levels, 0: none. A coarse quantiser leaves blocks and bands where the picture is flat,
 /// and there they are seen most; networks, which look around for a few samples only, keep them. The threshold is 0.45 of the
-/// compression error that the stream or the pictures tell, whichever is larger; nothing below an error of 1 level. A fixed
+/// compression error that the stream or the pictures tell, whichever is larger; nothing below kCompressedFrom. A fixed
 /// strength of `denoise` below 0.5 takes the share of it. Part of the denoising: `denoise` off turns it off.
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits);
 

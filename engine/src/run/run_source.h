@@ -24,8 +24,10 @@ class RunSource : public ByteSource {
   /// Throws Error{kIo}. The other functions are called after it.
   void Open() {
     if (source_ == nullptr) source_ = &file_.emplace(path_);
+    size_ = source_->size();
   }
-  std::int64_t size() const override { return source_->size(); }
+  /// Kept, because the demuxer asks for it at every seek, also after Close.
+  std::int64_t size() const override { return size_; }
   std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
     const std::lock_guard lock(mutex_);
     if (is_closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
@@ -41,6 +43,7 @@ class RunSource : public ByteSource {
   std::string path_;
   std::optional<media::FileSource> file_;
   ByteSource* source_ = nullptr;
+  std::int64_t size_ = 0;
   std::mutex mutex_;
   bool is_closed_ = false;
 };
