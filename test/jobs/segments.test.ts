@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
-import { failureFromChild } from '../../src/media/failures.ts';
+import { crashed, failureFromChild } from '../../src/media/failures.ts';
 import type { EnhanceRequest } from '../../src/media/types.ts';
 import { type Fence, LeaseLost } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
@@ -237,6 +237,35 @@ async function plannedBy(job: JobRecord, owner: string): Promise<Fence> {
   await segments.planned(fence, { text: 'a plan', deviceClass: 'cpu', segments: wanted, atOnce: 64 });
   return fence;
 }
+
+describe('a media child that something outside kills', () => {
+  const killed = () => crashed({ code: 137, signal: null }, '');
+
+  it('costs its segment one attempt, and nothing else', async () => {
+    shop.media.onEnhance = async (request) => {
+      if (indexOf(request) === 2 && timesMade(2) < 3) throw killed();
+      return piece;
+    };
+    const job = await create();
+    await shop.worker(segmented).start();
+    await ended(job, 'done');
+    expect([plans, joins, ...spans.map((_, index) => timesMade(index))]).toEqual([1, 1, 1, 1, 3, 1]);
+    expect(await credits()).toBe(60 - job.creditsCharged);
+  });
+
+  it.each([['a segment', segmented], ['a video in one piece', {}]])('each time ends the job in error with a refund: %s', async (_, how) => {
+    shop.media.onEnhance = async (request) => {
+      if ((indexOf(request) ?? 1) === 1) throw killed();
+      return piece;
+    };
+    const job = await create();
+    await shop.worker(how).start();
+    await ended(job, 'error');
+    expect((await now(job))!.error).toMatchObject({ code: 'processing_failed', message: expect.stringContaining('a fault of the service') as string });
+    expect(timesMade(1) + timesMade(undefined)).toBe(5);
+    expect(await credits()).toBe(60);
+  });
+});
 
 describe('segments that cannot be made as planned', () => {
   it('are given up: the video is enhanced in one piece', async () => {
