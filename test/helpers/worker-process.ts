@@ -97,7 +97,7 @@ function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; p
     await onEnhance(request);
     return piece;
   };
-  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? { ...probeResult, ...facts } : { ...probeResult, width, height, durationS: pieceS });
+  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? { ...probeResult, ...facts } : { ...probeResult, width, height, durationS: pieceS, decodedFrames: 60 });
   media.onJoin = async ({ piecesDir, pieces, outputDir, outputName }) => {
     const text = (await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')))).join(', ');
     await writeFile(join(outputDir, outputName), text);

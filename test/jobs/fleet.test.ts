@@ -41,7 +41,7 @@ function prepare(media: FakeMedia, count: number, device = 'cpu'): void {
   };
   media.onEnhance = async ({ options }) => (options.piece === undefined ? enhanceResult : piece);
   media.onProbe = async ({ source }) =>
-    basename((source as { path: string }).path) === 'source' ? { ...probeResult, durationS: count * pieceS } : { ...probeResult, width: 1920, height: 1080, durationS: pieceS };
+    basename((source as { path: string }).path) === 'source' ? { ...probeResult, durationS: count * pieceS } : { ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames: 250 };
   media.onJoin = async ({ piecesDir, pieces, outputDir, outputName }) => {
     const parts = await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')));
     await writeFile(join(outputDir, outputName), parts.join(', '));
@@ -201,7 +201,7 @@ describe('segments in the queue', () => {
       order.push('join');
       return onJoin(request);
     };
-    shop.media.onProbe = async () => ({ ...probeResult, width: 1920, height: 1080, durationS: pieceS });
+    shop.media.onProbe = async () => ({ ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames: 250 });
     await shop.worker({ config: { ...segmented, workerConcurrency: 1 } }).start();
     await eventually(() => order.filter((each) => each === 'join').length > 0);
     expect(order.slice(0, 2)).toEqual(['first 0', 'second 0']);
@@ -214,7 +214,7 @@ describe('a short video', () => {
   // Only the short ones are downloaded here.
   beforeEach(() => {
     shop.media.onProbe = async ({ source }) =>
-      basename((source as { path: string }).path) === 'source' ? probeResult : { ...probeResult, width: 1920, height: 1080, durationS: pieceS };
+      basename((source as { path: string }).path) === 'source' ? probeResult : { ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames: 250 };
   });
 
   it('of the same account waits for no more than the segment that runs', async () => {
