@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ReelmendError } from '../domain/errors.ts';
 import { expectedResultBytes } from '../domain/output-size.ts';
-import { isSegmentMismatch } from '../media/failures.ts';
+import { isDeviceFault, isNoEngine, isSegmentMismatch } from '../media/failures.ts';
 import type { ByteSource, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { rangesOf } from '../storage/ranges.ts';
@@ -15,7 +15,7 @@ import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { appliedEnhancements, outputName } from './enhance-step.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
-import { mediaOptions } from './media-options.ts';
+import { deviceOfClass, mediaOptions } from './media-options.ts';
 import { persistently } from './persistently.ts';
 import { putResult, storageRetryDelaysMs } from './put-result.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
@@ -106,13 +106,13 @@ async function openOriginal({ storage }: WorkerContext, { originalKey: key }: Se
 function enhanceSegment(context: SegmentContext, input: ByteSource, outputDir: string): Promise<EnhanceResult> {
   const { worker, lease, keeper } = context;
   const { job, plan, fence, deviceClass } = lease;
-  const onClass = deviceClass === 'cpu' ? { device: 'cpu' } : {};
+  const device = deviceOfClass(worker.config, deviceClass);
   const progress = progressWriter(worker, lease, keeper);
   return worker.media.enhance({
     input,
     outputDir,
     outputName,
-    options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), ...onClass, piece: { plan, index: fence.number } },
+    options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), device, piece: { plan, index: fence.number } },
     timeoutMs: timeoutOf(context),
     signal: keeper.signal,
     onProgress: ({ fraction }) => progress(fraction),
@@ -199,12 +199,15 @@ async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, 
   if (isSegmentMismatch(error)) return giveUp();
   const waitS = secondsSince(diskWaitSince);
   const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: secondsSince(infrastructureFaultSince) };
-  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, ...faults }, worker.tuning);
+  // Another GPU may make it: the video is made anew on CPUs only after the usual attempts.
+  const isGpuFault = lease.deviceClass === 'cuda' && (isDeviceFault(error) || isNoEngine(error));
+  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, isGpuFault, ...faults }, worker.tuning);
   if (decision.kind === 'fail') {
     // Each attempt makes another piece than was planned.
     if (error instanceof WrongPiece) return giveUp();
-    if (await segments.tryOtherClass(fence)) {
-      logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices and is tried on the other');
+    if (await segments.moveToOtherClass(fence)) {
+      logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices; the video is enhanced anew on the other');
+      worker.metrics.jobReplanned('failed');
       return 'retried';
     }
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
