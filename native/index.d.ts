@@ -36,6 +36,8 @@ export interface ProbeResult {
   durationIsExact: boolean;
   sizeBytes: number;
   audio: AudioStreamInfo[];
+  /** with `decodingThreads`: all frames of the video */
+  decodedFrames?: number | undefined;
 }
 
 /** Random access to bytes; `read` resolves to at most `length` bytes, empty only at the end. */
@@ -48,6 +50,8 @@ export interface ProbeOptions {
   limits?: SourceLimits;
   /** reads every packet for an exact duration (local files) */
   walkPackets?: boolean;
+  /** also decodes all frames, with so many threads, and refuses a video of which one is damaged; default: 0 */
+  decodingThreads?: number;
   signal?: AbortSignal;
 }
 

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "engine_identity.h"
 #include "media/av_handles.h"
 #include "reelmend/device.h"
 
@@ -14,7 +15,7 @@ std::string Dotted(const char* name, unsigned version) {
 }  // namespace
 
 std::string EngineVersion() {
-  return std::string("reelmend engine ") + REELMEND_ENGINE_VERSION + ", FFmpeg " + av_version_info() + " (" +
+  return std::string("reelmend engine ") + REELMEND_ENGINE_VERSION + " (" + kEngineIdentity + "), FFmpeg " + av_version_info() + " (" +
          Dotted("libavformat", avformat_version()) + ", " + Dotted("libavcodec", avcodec_version()) + ", " +
          Dotted("libavfilter", avfilter_version()) + ", " + Dotted("libswscale", swscale_version()) + ")";
 }

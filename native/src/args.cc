@@ -249,6 +249,7 @@ ProbeOptions ToProbeOptions(const Options& options) {
   ProbeOptions result;
   ReadLimits(options, result.limits);
   result.walk_packets = options.Boolean("walkPackets").value_or(result.walk_packets);
+  result.decoding_threads = static_cast<int>(options.Integer("decodingThreads", 0, 1024).value_or(result.decoding_threads));
   return result;
 }
 

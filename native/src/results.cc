@@ -88,6 +88,7 @@ Napi::Object ToJs(Napi::Env env, const ProbeResult& result) {
   object.Set("durationIsExact", result.duration_is_exact);
   object.Set("sizeBytes", Count(result.size_bytes));
   object.Set("audio", ToJsArray(env, result.audio));
+  if (result.decoded_frames > 0) object.Set("decodedFrames", Count(result.decoded_frames));
   return object;
 }
 

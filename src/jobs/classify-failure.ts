@@ -40,6 +40,8 @@ export interface FailureHistory {
   isInfrastructureFault: boolean;
   /** seconds for which all attempts have ended by such faults; 0: the last one did not */
   infrastructureFaultForS: number;
+  /** whether a GPU is at fault, and another one may do the same work; default: false */
+  isGpuFault?: boolean;
 }
 
 /**
@@ -60,7 +62,7 @@ export function classifyFailure(error: unknown, history: FailureHistory, tuning:
   }
   const known = error instanceof ReelmendError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
-  if (known && code) return { kind: 'fail', failure: { code, message: known.message } };
+  if (known && code && history.isGpuFault !== true) return { kind: 'fail', failure: { code, message: known.message } };
   const unreachable = known?.code === 'video_unreachable';
   const attempts = unreachable ? tuning.downloadAttempts : tuning.retryDelaysS.length + 1;
   if (history.failures + 1 < attempts) {

@@ -8,7 +8,7 @@ import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/typ
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
-import { encoding, engineOptions, mediaOptions } from './media-options.ts';
+import { deviceOfClass, encoding, engineOptions, mediaOptions } from './media-options.ts';
 import { planSegments } from './plan-segments.ts';
 import { makePreview } from './preview-step.ts';
 import { persistently } from './persistently.ts';
@@ -50,8 +50,9 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
 
   const billedS = job.source?.duration ?? job.durationSeconds;
   if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: billedS });
-  if (await planSegments(context, inputPath, mediaOptions(worker, job, billedS))) return;
-  const result = await runMedia(context, { input: inputPath, outputDir, outputName }, billedS);
+  const options = { ...mediaOptions(worker, job, billedS), device: deviceOfClass(worker.config, context.deviceClass) };
+  if (await planSegments(context, inputPath, options)) return;
+  const result = await runMedia(context, { input: inputPath, outputDir, outputName, options });
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
   context.span.setAttributes(spanAttributes(result));
@@ -83,15 +84,14 @@ function spanAttributes({ device, frames, stages, width, height, startMs, wasRea
   return { ...attributes, ...Object.fromEntries(seconds) };
 }
 
-type Paths = Pick<EnhanceRequest, 'input' | 'outputDir' | 'outputName'>;
+type Work = Pick<EnhanceRequest, 'input' | 'outputDir' | 'outputName' | 'options'>;
 
-async function runMedia(context: StepContext, paths: Paths, billedS: number): Promise<EnhanceResult> {
+async function runMedia(context: StepContext, work: Work): Promise<EnhanceResult> {
   const { worker, job, signal } = context;
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
   try {
     return await worker.media.enhance({
-      ...paths,
-      options: mediaOptions(worker, job, billedS),
+      ...work,
       timeoutMs: base + perSecond * job.durationSeconds,
       signal,
       onProgress: ({ fraction, etaS }) => context.progress(fraction, etaS < 0 ? null : etaS),

@@ -3,6 +3,7 @@ import type { JobRecord } from '../domain/job.ts';
 import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../domain/limits.ts';
 import { crfOf } from '../domain/output-size.ts';
 import type { EnhanceRequest } from '../media/types.ts';
+import type { DeviceClass } from '../store/index.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
@@ -30,6 +31,15 @@ export function encoding({ config }: WorkerContext, { outputSettings }: JobRecor
 function encoderOptions(worker: WorkerContext, job: JobRecord) {
   const { quality: crf, max_bitrate: maxBitrate } = encoding(worker, job);
   return { ...worker.config.encoder, crf, maxBitrate: maxBitrate ?? 0 };
+}
+
+/**
+ * The device for work that belongs to one class of devices; null: any. `auto` would turn to the CPU where a GPU fails, and pieces of
+ * two classes do not fit together.
+ */
+export function deviceOfClass({ device }: Pick<WorkerContext['config'], 'device'>, deviceClass: DeviceClass | null): string {
+  if (deviceClass === 'cpu') return 'cpu';
+  return deviceClass === 'cuda' && device === 'auto' ? 'cuda:all' : device;
 }
 
 /** The options that all jobs of a worker share. */

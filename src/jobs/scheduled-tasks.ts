@@ -27,7 +27,7 @@ export interface ScheduledTasks {
 }
 
 /** The parts of a worker that scheduled tasks use. */
-export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'logger' | 'tuning' | 'stopping'> & {
+export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'logger' | 'tuning' | 'stopping' | 'metrics'> & {
   config: Pick<WorkerConfig, 'segmentsAtOnce'>;
 };
 
@@ -73,9 +73,16 @@ async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
     { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
+    { ...bounds, done: 'jobs planned again, because no worker has their class of devices', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
     { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
   ]);
+}
+
+async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, limit: number): Promise<string[]> {
+  const ids = await store.segments.replanUnserved(tuning.unservedClassS, limit);
+  for (const _ of ids) metrics.jobReplanned('no_worker');
+  return ids;
 }
 
 /** Runs all of them, even if one fails: a row that one of them cannot handle must not stop the deletion of files. */

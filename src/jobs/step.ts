@@ -2,7 +2,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
-import { type Lease, type Fence, LeaseLost, type RetryLater, type Step } from '../store/index.ts';
+import { type DeviceClass, type Lease, type Fence, LeaseLost, type RetryLater, type Step } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
@@ -22,6 +22,8 @@ export interface StepContext {
   segmentPlan: string | null;
   /** the video is not to be cut into segments */
   inOnePiece: boolean;
+  /** the class of devices that is to enhance it; null: any */
+  deviceClass: DeviceClass | null;
   /** a folder for this attempt only */
   scratch: string;
   /** aborted when the job is deleted, the lease is lost, or the worker stops */
@@ -80,12 +82,12 @@ interface Attempt {
 }
 
 function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<void> {
-  const { job, fence, step, originalKey, segmentPlan, inOnePiece, traceparent } = lease;
+  const { job, fence, step, originalKey, segmentPlan, inOnePiece, deviceClass, traceparent } = lease;
   return inStepSpan({ job: job.id, step, attempt: fence.attempt, traceparent }, (span) =>
     withScratch(worker.config.dataDir, fence, async (scratch) => {
       keeper.signal.throwIfAborted();
       const progress = progressWriter(worker, fence, keeper);
-      await work({ worker, job, fence, originalKey, segmentPlan, inOnePiece, scratch, signal: keeper.signal, progress, logger, span });
+      await work({ worker, job, fence, originalKey, segmentPlan, inOnePiece, deviceClass, scratch, signal: keeper.signal, progress, logger, span });
     }),
   );
 }

@@ -24,6 +24,11 @@ export interface Tuning {
   };
   /** how a worker waits for its storage, ms: pauses double until it answers or a pause is the longest */
   storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number };
+  /**
+   * seconds after which a job no longer waits for a class of devices that no worker has. Longer than `periodicMs.describe`: a worker
+   * whose row was removed while its process slept has no classes until then.
+   */
+  unservedClassS: number;
   /** attempts to reach a source */
   downloadAttempts: number;
   /** heartbeats that a running step sends in the time of one lease; they also tell it of the deletion of its job */
@@ -58,6 +63,7 @@ export const defaultTuning: Tuning = {
   insufficientDisk: { retryDelayS: 15, patienceS: 30 * 60, maxWaitS: 24 * 3600 },
   infrastructureFaults: { patienceS: 30 * 60, longestDelayS: 60 },
   storageHealth: { firstPauseMs: 1000, longestPauseMs: 30_000, probeTimeoutMs: 10_000 },
+  unservedClassS: 600,
   downloadAttempts: 3,
   heartbeatsPerLease: 3,
   maxCrashes: 5,

@@ -51,25 +51,25 @@ export class DevicePool {
   /**
    * Runs a job on a device. If a GPU fails, the job runs again: on another GPU if the option names several, on the CPU
    * for `auto`, and not at all for a single named GPU. If the GPU has no compiled engine for the network, the job runs on
-   * the CPU, because building an engine takes minutes.
+   * the CPU, because building an engine takes minutes. With `onGpusOnly`, none that GPUs fail to do runs on the CPU.
    */
-  async run<T>(job: Job<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(job: Job<T>, signal?: AbortSignal, { onGpusOnly = false }: { onGpusOnly?: boolean } = {}): Promise<T> {
     try {
-      return await (namesSeveral(this.#options.device) ? this.#runOnGpus(job, signal) : this.#runOnOne(job, signal));
+      return await (namesSeveral(this.#options.device) ? this.#runOnGpus(job, signal) : this.#runOnOne(job, signal, onGpusOnly));
     } catch (error) {
-      if (!isNoEngine(error) || signal?.aborted === true) throw error;
+      if (!isNoEngine(error) || onGpusOnly || signal?.aborted === true) throw error;
       const message = 'the GPU has no engine of the network; the video is processed on the CPU. Build it: reelmend models compile';
       this.#options.warn({ error }, message);
       return job('cpu');
     }
   }
 
-  async #runOnOne<T>(job: Job<T>, signal: AbortSignal | undefined): Promise<T> {
+  async #runOnOne<T>(job: Job<T>, signal: AbortSignal | undefined, onGpusOnly: boolean): Promise<T> {
     const { device, hasGpu, warn } = this.#options;
     try {
       return await job(device);
     } catch (error) {
-      if (device !== 'auto' || !hasGpu || signal?.aborted === true || !isDeviceFault(error)) throw error;
+      if (device !== 'auto' || onGpusOnly || !hasGpu || signal?.aborted === true || !isDeviceFault(error)) throw error;
       warn({ error }, 'the GPU failed; the video is processed again on the CPU');
       return job('cpu');
     }

@@ -178,7 +178,9 @@ export class Enhancer {
       const { result, wasReady } = await this.#inChild({ ...request, options, timeoutMs, onProgress, onBegun, folder });
       return { ...result, wasReady, startMs: begunAt - began + result.startSeconds * 1000 };
     };
-    return this.#devicePool(request.options.device).run(attempt, request.signal);
+    // A piece that the CPU made would not fit to those of GPUs.
+    const onGpusOnly = request.options.piece !== undefined;
+    return this.#devicePool(request.options.device).run(attempt, request.signal, { onGpusOnly });
   }
 
   async #inChild(attempt: Attempt): Promise<{ result: EngineResult; wasReady: boolean }> {

@@ -1,4 +1,5 @@
 /** Classifies failures of media children as ReelmendError. */
+import { constants } from 'node:os';
 import { ReelmendError, type ErrorCode } from '../domain/errors.ts';
 
 /** An error as the child reports it; `code` is one of the addon's (native/index.d.ts). */
@@ -91,11 +92,29 @@ export function failureFromChild(failure: ChildFailure): ReelmendError {
   return new ReelmendError(tooLong ? 'video_too_long' : known.code, known.message ?? own, { cause });
 }
 
+interface ChildExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** Signals of the kernel's OOM killer and of operators. A fault of the decoder raises others. */
+const signalsFromOutside: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
+
+/** Bubblewrap and shells report a signal as a status. */
+const statusOfSignal = (signal: NodeJS.Signals) => 128 + constants.signals[signal];
+
+/** Whether something outside the child ended it. Then the video need not be the reason. */
+function endedFromOutside({ code, signal }: ChildExit): boolean {
+  return signalsFromOutside.some((each) => signal === each || code === statusOfSignal(each));
+}
+
 /** The child ended without a result. `stderrTail` is the end of its standard error, for the log. */
-export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, stderrTail: string): ReelmendError {
+export function crashed(exit: ChildExit, stderrTail: string): ReelmendError {
   const how = exit.signal === null ? `status ${exit.code}` : `signal ${exit.signal}`;
-  const cause = new DeviceFault(`the media child ended with ${how}${stderrTail === '' ? '' : `: ${stderrTail}`}`);
-  return new ReelmendError('processing_failed', generic, { cause });
+  const text = `the media child ended with ${how}${stderrTail === '' ? '' : `: ${stderrTail}`}`;
+  // The step is tried again, as often as after any fault of the service: a video that needs all memory ends in error, too.
+  if (endedFromOutside(exit)) return new ReelmendError('service_unavailable', 'The processing of the video was interrupted.', { cause: new Error(text) });
+  return new ReelmendError('processing_failed', generic, { cause: new DeviceFault(text) });
 }
 
 export function timedOut(timeoutMs: number): ReelmendError {

@@ -122,7 +122,7 @@ class ChildMedia implements Media {
   }
 
   async #probe(request: ProbeRequest, timeoutMs: number): Promise<ProbeResult> {
-    const { source, limits, walkPackets, signal } = request;
+    const { source, limits, walkPackets, decodingThreads, signal } = request;
     const mounts: Mount[] = [];
     let childSource: { path: string } | { size: number };
     let served: BlockReader | undefined;
@@ -134,7 +134,7 @@ class ChildMedia implements Media {
     }
     return runChild({
       plan: this.#plan(mounts, timeoutMs),
-      message: { op: 'probe', source: childSource, ...omitUndefined({ limits, walkPackets }) },
+      message: { op: 'probe', source: childSource, ...omitUndefined({ limits, walkPackets, decodingThreads }) },
       result: probeResult,
       source: served,
       signal,

@@ -24,6 +24,7 @@ export const probeResult: z.ZodType<ProbeResult> = z.object({
   durationIsExact: z.boolean(),
   sizeBytes: count,
   audio: z.array(z.object({ codec: name, channels: count, sampleRateHz: count, language: name })).max(1000),
+  decodedFrames: count.optional(),
 });
 
 const plannedStages = z

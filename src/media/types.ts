@@ -32,6 +32,8 @@ export interface ProbeRequest {
   limits?: SourceLimits;
   /** walk every packet for an exact duration (local files) */
   walkPackets?: boolean;
+  /** also decode all frames, with so many threads, and refuse a video of which one is damaged */
+  decodingThreads?: number;
   /** wall-clock limit of the child, ms */
   timeoutMs: number;
   signal?: AbortSignal;

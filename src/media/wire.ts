@@ -16,7 +16,7 @@ export type ToChild =
   /** tests whether a child can run at all; the addon is not loaded */
   | { op: 'hello' }
   | { op: 'devices' }
-  | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean }
+  | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean; decodingThreads?: number }
   /** loads the addon and waits for another message; the child sends `ready` */
   | { op: 'warm-up' }
   /** to a warm child: prepares it for such a job; the child sends `ready` */

@@ -42,7 +42,7 @@ export type { Lease, FinishedJob, JobFailure, RetryLater } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
 export { migrate } from './migrate.ts';
-export { type AccountLoad, taskOfSegment } from './queue.ts';
+export { type AccountLoad, taskOfSegment, taskOfWhole } from './queue.ts';
 export { closeWhenSilent } from './silence.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';

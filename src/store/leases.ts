@@ -17,7 +17,7 @@ import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueStep, queuedSteps } from './queue.ts';
-import { jobs, objects, type Step } from './schema.ts';
+import { type DeviceClass, jobs, objects, type Step } from './schema.ts';
 
 export interface Lease {
   job: JobRecord;
@@ -28,6 +28,8 @@ export interface Lease {
   segmentPlan: string | null;
   /** the video is not to be cut into segments */
   inOnePiece: boolean;
+  /** the class of devices that is to enhance it; null: any */
+  deviceClass: DeviceClass | null;
   /** traceparent of the request that created the job */
   traceparent: string | null;
   /** number of earlier failures of this step that counted */
@@ -188,6 +190,7 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
       originalKey: row.originalKey,
       segmentPlan: row.segmentPlan,
       inOnePiece: row.inOnePiece,
+      deviceClass: row.deviceClass,
       traceparent: row.traceparent,
       failures: row.failures,
       insufficientDiskSince: row.insufficientDiskSince,

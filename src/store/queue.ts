@@ -11,6 +11,9 @@ export interface Tasks {
   job_ingest: { jobId: string };
   /** a whole video, or its plan of segments */
   job_enhance: { jobId: string };
+  /** the same, on that class of devices */
+  enhance_cpu: { jobId: string };
+  enhance_cuda: { jobId: string };
   /** one segment, on that class of devices */
   segment_cpu: { jobId: string; segment: number };
   segment_cuda: { jobId: string; segment: number };
@@ -40,9 +43,10 @@ export const queuedSteps = Object.keys(taskOfStep) as QueuedStep[];
 const isQueuedStep = (step: string): step is QueuedStep => Object.hasOwn(taskOfStep, step);
 
 export const taskOfSegment = (deviceClass: DeviceClass) => `segment_${deviceClass}` as const;
+export const taskOfWhole = (deviceClass: DeviceClass) => `enhance_${deviceClass}` as const;
 
 /** The tasks that use the slots of enhancements. */
-export const enhancementTasks: readonly TaskName[] = ['job_enhance', 'segment_cpu', 'segment_cuda', 'job_join'];
+export const enhancementTasks: readonly TaskName[] = ['job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'];
 
 export interface Enqueue {
   task: string;
@@ -70,13 +74,20 @@ const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id
  * Queues a job's next step. The lease decides who works, so a second row for one job is harmless. Retries are counted in
  * the job's row; Graphile Worker's own attempts only cover workers that die.
  */
-export function enqueueStep(on: Executor, { id, step }: { id: string; step: Step }, delayS = 0): Promise<void> {
+export function enqueueStep(on: Executor, { id, step, deviceClass = null }: StepOfJob, delayS = 0): Promise<void> {
   if (!isQueuedStep(step)) throw new Error(`The step ${step} of ${id} has no queue row`);
-  return enqueue(on, { ...queuedStep({ id, step }), account: accountOfJob(id), delayS });
+  return enqueue(on, { ...queuedStep({ id, step, deviceClass }), account: accountOfJob(id), delayS });
 }
 
-export const queuedStep = ({ id, step }: { id: string; step: QueuedStep }) => ({
-  task: taskOfStep[step],
+export interface StepOfJob {
+  id: string;
+  step: Step;
+  /** that is to enhance it; null: any */
+  deviceClass?: DeviceClass | null;
+}
+
+export const queuedStep = ({ id, step, deviceClass = null }: StepOfJob & { step: QueuedStep }) => ({
+  task: step === 'enhance' && deviceClass !== null ? taskOfWhole(deviceClass) : taskOfStep[step],
   payload: { jobId: id },
   key: stepKey(id),
   maxAttempts: 3,

@@ -112,6 +112,8 @@ export const jobs = pgTable('jobs', {
   insufficientDiskSince: timestamptz('insufficient_disk_since'),
   diskWaitSince: timestamptz('disk_wait_since'),
   infrastructureFaultSince: timestamptz('infrastructure_fault_since'),
+  deviceClass: text('device_class').$type<DeviceClass>(),
+  unservedSince: timestamptz('unserved_since'),
   leaseOwner: text('lease_owner'),
   leaseExpiresAt: timestamptz('lease_expires_at'),
   segmentPlan: text('segment_plan'),
@@ -189,6 +191,7 @@ export const segments = pgTable(
     queued: boolean('queued').notNull().default(true),
     priority: smallint('priority').notNull().default(0),
     startedAt: timestamptz('started_at'),
+    /** read and written by workers of the version before alone */
     moved: boolean('moved').notNull().default(false),
     /** a link to its piece was handed out */
     linked: boolean('previewed').notNull().default(false),

@@ -2,7 +2,7 @@
  * Segments of videos. Each has a lease of its own, so that several workers enhance one video. The attempt of a segment grows
  * with every lease, and each write names it. Where a query locks both, the job's row comes first.
  */
-import { and, asc, eq, exists, isNull, ne, sql } from './orm.ts';
+import { and, asc, eq, exists, inArray, isNull, ne, sql, type SQLWrapper } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -18,6 +18,8 @@ import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers 
 /** Identifies one worker's lease on one segment. */
 export interface SegmentFence extends Fence {
   number: number;
+  /** where its piece goes: no other attempt has the same, not even one of an earlier plan of the video */
+  pieceKey: string;
 }
 
 export interface SegmentSpan {
@@ -130,10 +132,16 @@ export function segmentQueries(db: Db) {
       }),
 
     /**
-     * The segment failed on this class of devices: queues it for the other class. False, and nothing is changed, when no worker
-     * has that class, or the segment has failed on it before. Throws LeaseLost.
+     * The segment failed on its class of devices: the video is planned again, on the other class. False, and nothing is changed,
+     * when no worker has that class, or the video came from it. Throws LeaseLost.
      */
-    tryOtherClass: (fence: SegmentFence) => transact(db, (tx) => tryOtherClass(tx, fence)),
+    moveToOtherClass: (fence: SegmentFence) => transact(db, (tx) => moveToOtherClass(tx, fence)),
+
+    /**
+     * Lets any worker plan jobs again that have waited for `afterS` seconds for a class of devices that no worker has, while workers
+     * of the other class run. Up to `limit`; returns their ids.
+     */
+    replanUnserved: (afterS: number, limit: number) => replanUnserved(db, afterS, limit),
 
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: SegmentFence, failure: JobFailure) =>
@@ -150,7 +158,7 @@ export function segmentQueries(db: Db) {
     giveUp: (fence: SegmentFence) =>
       transact(db, async (tx) => {
         await lockJob(tx, fence);
-        await enhanceWhole(tx, fence.jobId);
+        await startOver(tx, fence.jobId, { inOnePiece: true });
       }),
 
     /** The same, when the pieces cannot be joined; `fence` is that of the join. Throws LeaseLost. */
@@ -158,7 +166,7 @@ export function segmentQueries(db: Db) {
       transact(db, async (tx) => {
         const [row] = await tx.select({ id: jobs.id }).from(jobs).where(heldBy(fence)).for('no key update');
         if (!row) throw new LeaseLost(fence.jobId);
-        await enhanceWhole(tx, fence.jobId);
+        await startOver(tx, fence.jobId, { inOnePiece: true });
       }),
 
     /** Pieces that are missing in the storage, or damaged there, are made again. Throws LeaseLost. */
@@ -256,7 +264,8 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
   const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitSince, infrastructureFaultSince } = row;
   return {
     job: toJobRecord(job),
-    fence: { ...which, attempt: row.attempt, owner },
+    // A job's attempt grows with each plan, and stays the same while its segments are made.
+    fence: { ...which, attempt: row.attempt, owner, pieceKey: `jobs/${which.jobId}/segments/${which.number}-${job.attempt}-${row.attempt}.mp4` },
     originalKey: job.originalKey,
     plan: job.segmentPlan,
     span: { startSeconds, endSeconds, frames },
@@ -288,7 +297,7 @@ async function showProgress(on: Executor, jobId: string, smallestStep = 0): Prom
 
 async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string> {
   const row = await lockJob(tx, fence);
-  const key = `jobs/${fence.jobId}/segments/${fence.number}-${fence.attempt}.mp4`;
+  const key = fence.pieceKey;
   // It is there already when the answer to the first try was lost.
   await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: row.attempt, role: 'segment' }).onConflictDoNothing();
   await tx.update(segments).set({ objectKey: key }).where(held(fence));
@@ -317,17 +326,45 @@ async function finish(tx: Tx, fence: SegmentFence, { stored, result, atOnce }: F
   await enqueueStep(tx, { id: fence.jobId, step: 'join' });
 }
 
-async function tryOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
-  await lockJob(tx, fence);
-  const other = sql<DeviceClass>`CASE ${segments.deviceClass} WHEN 'cpu' THEN 'cuda' ELSE 'cpu' END`;
-  const isServed = exists(tx.select({ one: sql`1` }).from(workers).where(sql`${other} = ANY (${workers.deviceClasses})`));
-  const [row] = await tx
-    .update(segments)
-    .set({ ...idle, deviceClass: other, moved: true, failures: 0 })
-    .where(and(held(fence), eq(segments.moved, false), isServed))
-    .returning(queueRow);
-  if (row) await enqueueSegment(tx, row);
-  return row !== undefined;
+async function moveToOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
+  const job = await lockJob(tx, fence);
+  if (job.deviceClass !== null) return false;
+  const [segment] = await tx.select({ deviceClass: segments.deviceClass }).from(segments).where(held(fence));
+  const other: DeviceClass = segment!.deviceClass === 'cpu' ? 'cuda' : 'cpu';
+  const [served] = await tx.select({ id: workers.id }).from(workers).where(sql`${other}::text = ANY (${workers.deviceClasses})`).limit(1);
+  if (!served) return false;
+  await startOver(tx, fence.jobId, { deviceClass: other });
+  return true;
+}
+
+/** Whether no worker makes segments of this class, although some make those of the other. */
+const isUnserved = (deviceClass: SQLWrapper) => sql`NOT EXISTS (SELECT FROM workers w WHERE ${deviceClass} = ANY (w.device_classes))
+  AND EXISTS (SELECT FROM workers w WHERE cardinality(w.device_classes) > 0)`;
+
+/** Whether the job waits for a class of devices that no worker has. */
+const waitsUnserved = sql`CASE ${jobs.step}
+  WHEN 'segments' THEN EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND s.state = 'pending' AND ${isUnserved(sql`s.device_class`)})
+  WHEN 'enhance' THEN ${jobs.deviceClass} IS NOT NULL AND ${jobs.leaseOwner} IS NULL AND ${isUnserved(jobs.deviceClass)}
+  ELSE false END`;
+
+async function replanUnserved(db: Db, afterS: number, limit: number): Promise<string[]> {
+  const mayWait = and(inArray(jobs.step, ['enhance', 'segments']), allowsTransition('continue'));
+  await db
+    .update(jobs)
+    .set({ unservedSince: sql`CASE WHEN ${waitsUnserved} THEN now() END` })
+    .where(and(mayWait, sql`${waitsUnserved} <> (${jobs.unservedSince} IS NOT NULL)`));
+  const due = and(mayWait, sql`${jobs.unservedSince} <= now() - make_interval(secs => ${afterS}::float8)`, waitsUnserved);
+  const candidates = await db.select({ id: jobs.id }).from(jobs).where(due).limit(limit);
+  const replanned: string[] = [];
+  for (const { id } of candidates) {
+    await transact(db, async (tx) => {
+      const [row] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, id), due)).for('no key update', { skipLocked: true });
+      if (!row) return;
+      await startOver(tx, id, { deviceClass: null });
+      replanned.push(id);
+    });
+  }
+  return replanned;
 }
 
 async function release(tx: Tx, fence: SegmentFence): Promise<void> {
@@ -335,17 +372,23 @@ async function release(tx: Tx, fence: SegmentFence): Promise<void> {
   const [ours] = await tx.update(segments).set(idle).where(held(fence)).returning(queueRow);
   if (job && ours) return enqueueSegment(tx, ours);
   // This attempt may have stored its piece after the job's objects were destroyed, so mark it for deletion again.
-  const key = `jobs/${fence.jobId}/segments/${fence.number}-${fence.attempt}.mp4`;
-  await tx.update(objects).set({ state: 'pending', destroyedAt: null }).where(and(eq(objects.key, key), eq(objects.state, 'destroyed')));
+  await tx.update(objects).set({ state: 'pending', destroyedAt: null }).where(and(eq(objects.key, fence.pieceKey), eq(objects.state, 'destroyed')));
   await enqueueDestroy(tx, fence.jobId);
 }
 
-/** Of a locked job. Workers that hold segments notice at their next heartbeat. */
-async function enhanceWhole(tx: Tx, jobId: string): Promise<void> {
+/**
+ * Of a locked job: forgets its segments and pieces, and enhances the video anew, in one piece or on a class of devices. Workers that
+ * hold segments notice at their next heartbeat.
+ */
+async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { deviceClass: DeviceClass | null }): Promise<void> {
   await dequeueSegments(tx, jobId);
   await tx.delete(segments).where(eq(segments.jobId, jobId));
-  await tx.update(jobs).set({ step: 'enhance', segmentPlan: null, inOnePiece: true, failures: 0, ...noWait, ...noLease }).where(eq(jobs.id, jobId));
-  await enqueueStep(tx, { id: jobId, step: 'enhance' });
+  const [row] = await tx
+    .update(jobs)
+    .set({ step: 'enhance', segmentPlan: null, failures: 0, unservedSince: null, ...noWait, ...noLease, ...how })
+    .where(eq(jobs.id, jobId))
+    .returning({ id: jobs.id, step: jobs.step, deviceClass: jobs.deviceClass });
+  await enqueueStep(tx, row!);
   await enqueueDestroy(tx, jobId);
 }
 

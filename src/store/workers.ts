@@ -115,7 +115,7 @@ export function workerQueries(db: Db) {
   };
 }
 
-const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'segment_cpu', 'segment_cuda', 'job_join', 'job_test_mode', 'objects_destroy', 'webhook_deliver',
+const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join', 'job_test_mode', 'objects_destroy', 'webhook_deliver',
   'scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly']`;
 
 async function unlock(tx: Parameters<Parameters<Db['transaction']>[0]>[0], pools: string[]): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Two APIs and three workers that share nothing but PostgreSQL, an S3 server and their secrets, killed and started at
- * random under 62 jobs, or under 206 in the long run. `CLUSTER_SEED` repeats a run as far as timing allows.
+ * random under 62 jobs, or under 206 in the long run; so are their media children. `CLUSTER_SEED` repeats a run as far as timing allows.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -25,6 +25,7 @@ import { createSite, type JobView, type Site } from '../helpers/service.ts';
 import { type Cluster, createClient, seeded, send, startCluster } from '../helpers/worker-cluster.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { eventually } from '../helpers/wait.ts';
+import { killTree, processTree } from '../media/processes.ts';
 
 const seed = Number(process.env['CLUSTER_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const random = seeded(seed);
@@ -125,11 +126,27 @@ async function havoc(stop: AbortSignal): Promise<string[]> {
   const story: string[] = [];
   while (story.length < kills.atLeast || (!stop.aborted && story.length < kills.atMost)) {
     await sleep(500 + 1500 * random());
+    if (random() < 0.25) {
+      story.push(await killMediaChild());
+      continue;
+    }
     const victims = shuffled(await mayDie()).slice(0, random() < 0.3 ? 2 : 1);
     story.push(...victims.map((victim) => `${victim.role} ${cluster.machines.indexOf(victim)}`));
     await Promise.all(victims.map((victim) => cluster.crash(victim, 200 + 1300 * random())));
   }
   return story;
+}
+
+/** Kills a media child of a worker, a warm one or one with a job, as the kernel does when memory runs out. */
+async function killMediaChild(): Promise<string> {
+  const [worst] = await sql`SELECT max(failures) AS failures FROM jobs WHERE status IN ('queued', 'running') AND deleted_at IS NULL`;
+  // One more failure would be the last that some job may have.
+  if (Number(worst?.['failures'] ?? 0) >= defaultTuning.retryDelaysS.length) return 'nobody';
+  const working = cluster.machines.filter(({ role }) => role === 'work');
+  const children = working.flatMap(({ running }) => (running === null ? [] : processTree(running.pid).slice(1)));
+  const pid = shuffled(children)[0];
+  if (pid !== undefined) killTree(pid);
+  return pid === undefined ? 'nobody' : 'a media child';
 }
 
 /**

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker, type Tuning, type Worker, type WorkerConfig, type WorkerDeps } from '../../src/jobs/index.ts';
+import { failureFromChild } from '../../src/media/failures.ts';
 import type {
   ByteSource,
   EnhancePlan,
@@ -78,6 +79,9 @@ export const hang = (signal?: AbortSignal): Promise<never> =>
     else signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
 
+/** The class of the device that the engine would use on a machine with or without a GPU. */
+const classOf = (device: string | undefined, hasGpu: boolean) => ((device ?? 'auto') === 'auto' ? (hasGpu ? 'cuda' : 'cpu') : device === 'cpu' ? 'cpu' : 'cuda');
+
 const readInput = (input: string | ByteSource) => (typeof input === 'string' ? readFile(input) : input.read(0, input.size, new AbortController().signal));
 
 export class FakeMedia implements Media {
@@ -98,6 +102,7 @@ export class FakeMedia implements Media {
     this.running++;
     try {
       await readInput(request.input);
+      this.#refuseOtherClass(request);
       const result = await this.onEnhance(request);
       const { target, piece } = request.options;
       await writeFile(join(request.outputDir, request.outputName), piece === undefined ? `enhanced ${target}` : `piece ${piece.index}`);
@@ -108,6 +113,19 @@ export class FakeMedia implements Media {
   }
 
   hasGpu = false;
+
+  /** The device that a plan with these options is made for, as the engine names it. */
+  deviceFor({ device }: { device?: string }): string {
+    return classOf(device, this.hasGpu) === 'cpu' ? 'cpu' : 'cuda:0 (a GPU)';
+  }
+
+  /** As the engine does, whose plans name the class of their device. Here a plan without one is for the CPU. */
+  #refuseOtherClass({ options }: EnhanceRequest): void {
+    if (options.piece === undefined) return;
+    const planned = options.piece.plan.endsWith('for cuda') ? 'cuda' : 'cpu';
+    if (planned === classOf(options.device, this.hasGpu)) return;
+    throw failureFromChild({ code: 'segment_mismatch', message: 'The segments were planned for another kind of device.' });
+  }
 
   async devices() {
     return [];

@@ -8,8 +8,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
+import { z } from 'zod';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
+import { runChild } from '../../src/media/session.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { createFilesystemStorage, type Storage } from '../../src/storage/index.ts';
 import { createS3Storage, type S3StorageOptions } from '../../src/storage/s3.ts';
@@ -27,6 +29,8 @@ export interface WorkerProcessOptions {
   maxCrashes?: number;
   /** how its media cut each video; they say `begun JOB NUMBER` of each segment. Default: videos stay in one piece */
   segments?: { count: number; pieceS: number };
+  /** whether each enhancement is a process, of which it says `child PID` when it begins */
+  hasChildren?: boolean;
   /** what it measures of each source, where that differs from `probeResult` */
   source?: Partial<ProbeResult>;
   /** where it stores objects; default: files below `dataDir` */
@@ -93,12 +97,21 @@ function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; p
     await onEnhance(request);
     return piece;
   };
-  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? { ...probeResult, ...facts } : { ...probeResult, width, height, durationS: pieceS });
+  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? { ...probeResult, ...facts } : { ...probeResult, width, height, durationS: pieceS, decodedFrames: 60 });
   media.onJoin = async ({ piecesDir, pieces, outputDir, outputName }) => {
     const text = (await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')))).join(', ');
     await writeFile(join(outputDir, outputName), text);
     return { width, height, frames: 60 * count, durationS: count * pieceS, sizeBytes: text.length };
   };
+}
+
+const waitingChild = fileURLToPath(new URL('waiting-child.ts', import.meta.url));
+
+/** Runs a media child that only waits. Rejects as for a real one when it is killed. */
+async function runWaitingChild(signal: AbortSignal | undefined): Promise<void> {
+  const limits = { memoryBytes: 1024 ** 3, outputBytes: 1024 ** 2, timeoutMs: 600_000 };
+  const onStart = (pid: number) => console.log(`child ${pid}`);
+  await runChild({ plan: { kind: 'none', script: waitingChild, mounts: [], limits }, message: { op: 'hello' }, result: z.null(), signal, onStart });
 }
 
 async function main(options: WorkerProcessOptions): Promise<void> {
@@ -114,6 +127,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     await stallAt('enhance', signal);
     const start = Date.now();
     try {
+      if (options.hasChildren === true) await runWaitingChild(signal);
       while (options.enhanceMs < 0 || Date.now() - start < options.enhanceMs) {
         signal?.throwIfAborted();
         onProgress?.({ fraction: 0.5, framesDone: 1, framesPerSecond: 1, etaS: 1 });

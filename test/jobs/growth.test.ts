@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
+import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import type { LoggedRequest } from '../../src/domain/request-log.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, FakeStorage } from '../helpers/worker-fakes.ts';
@@ -85,7 +86,7 @@ describe('the request log', () => {
 
   it('is pruned by the scheduled task', async () => {
     await world.store.requestLog.append([entry({ requestId: 'old', at: new Date(Date.now() - 31 * 86_400_000) })]);
-    const { tasks } = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, config: {}, stopping: new AbortController().signal });
+    const { tasks } = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal });
     await tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers);
     expect(await left()).not.toContain('old');
   });
@@ -117,7 +118,7 @@ describe('17.32: webhooks', () => {
 
 describe('17.32: scheduled tasks', () => {
   const run = async (task: string) => {
-    const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, config: {}, stopping: new AbortController().signal };
+    const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal };
     // Batches begin for some seconds only, which is too short on a busy machine: the clock of the task stands still.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     await Promise.resolve(scheduledTasks(parts).tasks[task]!({}, {} as JobHelpers)).finally(() => clock.mockRestore());

@@ -3,8 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
-import { failureFromChild } from '../../src/media/failures.ts';
-import type { EnhanceRequest } from '../../src/media/types.ts';
+import { crashed, failureFromChild } from '../../src/media/failures.ts';
+import type { EnhanceRequest, EnhanceResult, Media } from '../../src/media/types.ts';
 import { type Fence, LeaseLost } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
@@ -40,7 +40,7 @@ beforeEach(async () => {
   };
   media.onEnhance = async (request) => (request.options.piece === undefined ? enhanceResult : piece);
   media.onProbe = async ({ source }) =>
-    basename((source as { path: string }).path) === 'source' ? probeResult : { ...probeResult, width: 1920, height: 1080, durationS: pieceS };
+    basename((source as { path: string }).path) === 'source' ? probeResult : { ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames: 60 };
   media.onJoin = async ({ piecesDir, pieces, outputDir, outputName, plan }) => {
     joins++;
     expect(plan).toBe('a plan');
@@ -238,6 +238,35 @@ async function plannedBy(job: JobRecord, owner: string): Promise<Fence> {
   return fence;
 }
 
+describe('a media child that something outside kills', () => {
+  const killed = () => crashed({ code: 137, signal: null }, '');
+
+  it('costs its segment one attempt, and nothing else', async () => {
+    shop.media.onEnhance = async (request) => {
+      if (indexOf(request) === 2 && timesMade(2) < 3) throw killed();
+      return piece;
+    };
+    const job = await create();
+    await shop.worker(segmented).start();
+    await ended(job, 'done');
+    expect([plans, joins, ...spans.map((_, index) => timesMade(index))]).toEqual([1, 1, 1, 1, 3, 1]);
+    expect(await credits()).toBe(60 - job.creditsCharged);
+  });
+
+  it.each([['a segment', segmented], ['a video in one piece', {}]])('each time ends the job in error with a refund: %s', async (_, how) => {
+    shop.media.onEnhance = async (request) => {
+      if ((indexOf(request) ?? 1) === 1) throw killed();
+      return piece;
+    };
+    const job = await create();
+    await shop.worker(how).start();
+    await ended(job, 'error');
+    expect((await now(job))!.error).toMatchObject({ code: 'processing_failed', message: expect.stringContaining('a fault of the service') as string });
+    expect(timesMade(1) + timesMade(undefined)).toBe(5);
+    expect(await credits()).toBe(60);
+  });
+});
+
 describe('segments that cannot be made as planned', () => {
   it('are given up: the video is enhanced in one piece', async () => {
     shop.media.onEnhance = async (request) => {
@@ -261,18 +290,27 @@ describe('segments that cannot be made as planned', () => {
     await eventually(async () => shop.storage.objects.size === 2);
   });
 
-  it.each([
-    ['has too few frames', { ...piece, frames: 59 }],
-    ['is too short', { ...piece, durationS: 2.3 }],
-  ])('do not count: a piece that %s fails the job after some attempts, with a refund', async (_, result) => {
-    shop.media.onEnhance = async (request) => (indexOf(request) === 1 ? result : piece);
+  const frames = (decodedFrames: number) => async () => ({ ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames });
+  it.each<[string, EnhanceResult, Media['probe']]>([
+    ['has too few frames', { ...piece, frames: 59 }, frames(60)],
+    ['is too short', { ...piece, durationS: 2.3 }, frames(60)],
+    ['has too few frames in its file', piece, frames(59)],
+    ['cannot be decoded', piece, () => Promise.reject(failureFromChild({ code: 'unreadable_video', message: 'Frames of the video are damaged.' }))],
+  ])('do not count: where a piece %s each time, the video is enhanced in one piece', async (_, result, probe) => {
+    const { onProbe } = shop.media;
+    let checked: number | undefined;
+    shop.media.onEnhance = async (request) => {
+      checked = indexOf(request);
+      return checked === undefined ? enhanceResult : checked === 1 ? result : piece;
+    };
+    shop.media.onProbe = (request) => (checked === 1 ? probe(request) : onProbe(request));
     const job = await create();
-    await shop.worker(segmented).start();
-    await ended(job, 'error');
-    expect((await now(job))!.error).toMatchObject({ code: 'processing_failed' });
+    await shop.worker({ config: { ...segmented.config, workerConcurrency: 1 } }).start();
+    await ended(job, 'done');
     expect(timesMade(1)).toBe(5);
-    expect([joins, await credits()]).toEqual([0, 60]);
-    await eventually(async () => shop.storage.objects.size === 0 && (await rows(job)).length === 0);
+    expect([joins, await outputOf(job)]).toEqual([0, 'enhanced 1080p']);
+    expect(await credits()).toBe(60 - job.creditsCharged);
+    await eventually(async () => shop.storage.objects.size === 2 && (await rows(job)).length === 0);
   });
 });
 

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
+import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
 import { enhanceResult, FakeStorage, pause, type Workshop } from '../helpers/worker-fakes.ts';
@@ -42,7 +43,7 @@ const create = async (change: Partial<CreateJob> = {}) => (await world.store.job
 const now = (job: JobRecord) => world.store.jobs.get(account.id, job.mode, job.id);
 const done = (job: JobRecord) => eventually(async () => (await now(job))?.status === 'done');
 const runScheduled = (task: string) => {
-  const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, config: {}, stopping: new AbortController().signal };
+  const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal };
   return scheduledTasks(parts).tasks[task]!({}, {} as never);
 };
 /** A job at a step of the newer version, which has lost its queue row. */

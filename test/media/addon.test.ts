@@ -1,5 +1,5 @@
 /** The addon itself, loaded into the test's own process: arguments, results, errors, cancellation, leaks. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync, readSync, fstatSync, closeSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -100,6 +100,20 @@ describe('probe', () => {
     expect(result).toMatchObject({ ...facts, durationIsExact: true, sizeBytes: readFileSync(clip).length });
     expect(result.durationS).toBeCloseTo(2, 2);
     expect(result.audio).toEqual([{ codec: 'aac', channels: 1, sampleRateHz: 48000, language: '' }]);
+  });
+
+  it('decodes all frames if it is asked to, and refuses a video of which one is damaged', async () => {
+    expect((await addon.probe(clip)).decodedFrames).toBeUndefined();
+    const frames = 50;
+    for (const decodingThreads of [1, 4]) expect((await addon.probe(clip, { decodingThreads })).decodedFrames).toBe(frames);
+    const bytes = readFileSync(clip);
+    const packets = execFileSync('ffprobe', ['-v', 'error', '-select_streams', 'v', '-show_entries', 'packet=size,pos', '-of', 'csv=p=0', clip], { encoding: 'utf8' });
+    const [size, at] = packets.trim().split('\n')[25]!.split(',').map(Number);
+    for (let byte = at! + 8; byte < at! + size!; byte++) bytes[byte]! ^= 0x55;
+    const damaged = join(folder.path, 'damaged.mp4');
+    writeFileSync(damaged, bytes);
+    expect((await addon.probe(damaged, { walkPackets: true })).durationS).toBeCloseTo(2, 2);
+    await expect(addon.probe(damaged, { decodingThreads: 1 })).rejects.toMatchObject({ code: 'unreadable_video', message: 'Frames of the video are damaged.' });
   });
 
   it('measures a byte source alike', async () => {

@@ -154,3 +154,19 @@ describe('several GPUs', () => {
     expect(notes[0]).toMatchObject({ device: 'cuda:7', reason: 'The driver does not list it.' });
   });
 });
+
+describe('a piece of a video that GPUs make', () => {
+  const noEngine = () => failureFromChild({ code: 'no_engine', message: 'There is no engine of the network for this GPU.' });
+  it.each([
+    ['a GPU of auto fails', 'auto', fault],
+    ['the GPU has no engine of the network', 'cuda:0', noEngine],
+    ['none of several has one', 'cuda:all', noEngine],
+  ])('is never made by the CPU, even if %s', async (_, device, failure) => {
+    const tried: string[] = [];
+    const job = (on: string) => (tried.push(on), on === 'cpu' ? Promise.resolve(on) : Promise.reject(failure()));
+    await expect(machine(device, 1).pool.run(job, undefined, { onGpusOnly: true })).rejects.toMatchObject({ code: 'processing_failed' });
+    expect(tried).not.toContain('cpu');
+    // A whole video may be.
+    expect(await machine(device, 1).pool.run(job)).toBe('cpu');
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crashed, failureFromChild } from '../../src/media/failures.ts';
+import { crashed, failureFromChild, isDeviceFault } from '../../src/media/failures.ts';
 
 describe('an error of the addon', () => {
   it.each([
@@ -36,5 +36,16 @@ describe('a child that ended without an answer', () => {
     const error = crashed(exit, 'its last words');
     expect(error).toMatchObject({ code: 'processing_failed', message: 'The video could not be processed.' });
     expect((error.cause as Error).message).toBe(`the media child ended with ${how}: its last words`);
+  });
+
+  it.each([
+    [{ code: null, signal: 'SIGKILL' as const }, 'signal SIGKILL'],
+    [{ code: null, signal: 'SIGTERM' as const }, 'signal SIGTERM'],
+    [{ code: 137, signal: null }, 'status 137'],
+  ])('because something outside ended it may be tried again: %o', (exit, how) => {
+    const error = crashed(exit, '');
+    expect(error.code).toBe('service_unavailable');
+    expect((error.cause as Error).message).toBe(`the media child ended with ${how}`);
+    expect(isDeviceFault(error)).toBe(false);
   });
 });

@@ -70,6 +70,17 @@ describe('segments', () => {
     expect(readdirSync(outputDir)).toEqual(['joined.mp4']);
   });
 
+  it('that another build of the engine planned are refused before any work', async () => {
+    const own = /^engine reelmend engine \S+ \(([0-9a-f]{32})\),/m.exec(planned.text);
+    expect(own, planned.text.slice(0, 200)).not.toBeNull();
+    const plan = planned.text.replace(own![1]!, 'f'.repeat(32));
+    const refused = await media.enhance({ input: inputPath, outputDir, outputName: 'y.mp4', options: { ...options, piece: { plan, index: 0 } }, timeoutMs }).catch((error: unknown) => error);
+    expect(isSegmentMismatch(refused)).toBe(true);
+    const pieces = planned.segments.map((_, index) => `${index}.mp4`);
+    const unjoined = await media.join({ ...joining, outputName: 'x.mp4', plan, pieces }).catch((error: unknown) => error);
+    expect(isSegmentMismatch(unjoined)).toBe(true);
+  });
+
   it('have names without folders', () => {
     return expect(media.join({ ...joining, plan: planned.text, pieces: ['../a.mp4'] })).rejects.toThrow(/bare file name/);
   });

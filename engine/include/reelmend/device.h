@@ -21,7 +21,8 @@ struct DeviceInfo {
 /// Never throws.
 std::vector<DeviceInfo> Devices();
 
-/// Version of the engine and of the libraries it was linked with, for logs.
+/// Version of the engine, with a hash of its sources and networks, and of the libraries it was linked with. Pieces of engines
+/// whose versions differ are never joined.
 std::string EngineVersion();
 
 }  // namespace reelmend

@@ -57,6 +57,7 @@ struct ProbeResult {
   bool duration_is_exact = false;  ///< true when measured from packets, false when declared by the container
   std::int64_t size_bytes = 0;
   std::vector<AudioStreamInfo> audio;
+  std::int64_t decoded_frames = 0;  ///< with ProbeOptions::decoding_threads, all frames of the video; else 0
 };
 
 /// Options of Probe.
@@ -65,12 +66,14 @@ struct ProbeOptions {
   /// true: reads every packet for an exact duration (local files). false: trusts declared durations (remote sources,
   /// few range requests).
   bool walk_packets = false;
+  /// ≥ 1: also decodes all frames of the video, with so many threads, and refuses a video of which one is damaged.
+  int decoding_threads = 0;
   std::function<bool()> is_cancelled;  ///< polled; optional
 };
 
 /// Reads the headers and the first decodable frame of a source. Only the duration depends on
 /// `walk_packets`.
-/// Throws Error{kUnreadableVideo} if no video frame can be decoded, if video or audio is encrypted, or if
+/// Throws Error{kUnreadableVideo} if no video frame can be decoded (with `decoding_threads`: if not every one can), if video or audio is encrypted, or if
 /// the format is not on the allow list.
 ProbeResult Probe(ByteSource& source, const ProbeOptions& options = {});
 

@@ -99,6 +99,27 @@ std::int64_t CountFrames(media::Demuxer& demuxer, ByteSource& source, const Prob
   return media::CountDenseFrames(source, {options.limits, options.is_cancelled}, result.duration_s);
 }
 
+/// Decodes all frames, in a pass of its own, and returns their number. Throws Error{kUnreadableVideo} if one is damaged.
+std::int64_t DecodeAll(ByteSource& source, const ProbeOptions& options) {
+  media::Demuxer demuxer(source, {options.limits, options.is_cancelled});
+  demuxer.ReadVideoOnly();
+  media::VideoDecoder decoder(*demuxer.video(), options.limits, options.decoding_threads);
+  decoder.RefuseDamage();
+  std::int64_t damaged = 0;
+  const auto check = [&damaged](const media::UniqueFrame& frame) {
+    // Where the decoder conceals damage all the same, it marks the frame, if it has one thread.
+    if ((frame->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame->decode_error_flags != 0) ++damaged;
+  };
+  const media::UniquePacket packet = media::MakePacket();
+  while (demuxer.ReadPacket(packet.get())) {
+    if (packet->stream_index == demuxer.video()->index) decoder.Decode(packet.get(), check);
+    av_packet_unref(packet.get());
+  }
+  decoder.Decode(nullptr, check);
+  if (damaged + decoder.undecodable() > 0) throw Error(ErrorCode::kUnreadableVideo, "Frames of the video are damaged.");
+  return decoder.frames();
+}
+
 }  // namespace
 
 ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
@@ -121,6 +142,7 @@ ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
   if (options.limits.max_frame_rate > 0) {
     media::CheckFrameRate(CountFrames(demuxer, source, options, result, meter), result.duration_s, options.limits);
   }
+  if (options.decoding_threads > 0) result.decoded_frames = DecodeAll(source, options);
   return result;
 }
 

@@ -143,6 +143,7 @@ void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
   context_->thread_count = threads_;
   context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   context_->max_pixels = max_pixels_;
+  if (refuses_damage_) context_->err_recognition |= AV_EF_EXPLODE;
   is_on_gpu_ = gpu_codec != nullptr;
   is_refused_ = false;
   if (is_on_gpu_) {
@@ -154,6 +155,11 @@ void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
   }
   CheckAv(avcodec_open2(context_.get(), codec, nullptr), ErrorCode::kUnreadableVideo,
           "The video's decoder cannot be started");
+}
+
+void VideoDecoder::RefuseDamage() {
+  refuses_damage_ = true;
+  Open(nullptr, nullptr);  // frame threads take over this setting when they are opened
 }
 
 void VideoDecoder::CountError(int result) {

@@ -39,6 +39,9 @@ class VideoDecoder {
   /// surface left, std::bad_alloc if a CPU's has no memory.
   void Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame);
 
+  /// For a decoder that has not decoded yet: a damaged frame counts as undecodable, instead of being concealed.
+  void RefuseDamage();
+
   /// From now on frames carry the stream's quantisers (AV_FRAME_DATA_VIDEO_ENC_PARAMS), if the decoder exports them.
   void ExportQuantisers() { context_->export_side_data |= AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS; }
 
@@ -65,6 +68,7 @@ class VideoDecoder {
   std::int64_t max_pixels_;
   int threads_;
   bool is_on_gpu_ = false;
+  bool refuses_damage_ = false;
   bool is_refused_ = false;  ///< by the GPU, in the packet that is being decoded
   UniqueCodecContext context_;
   std::int64_t undecodable_ = 0;

@@ -15,8 +15,7 @@
 namespace reelmend::plan {
 namespace {
 
-/// Raise it when a change of the engine changes pictures, their encoding or this text: pieces of before and after must not be
-/// joined.
+/// Raise it when this text changes. Other changes of the engine change EngineVersion(): pieces of two engines are never joined.
 constexpr int kFormat = 3;
 
 /// Bits of a number survive: hexadecimal for fractions.
