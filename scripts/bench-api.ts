@@ -183,7 +183,7 @@ try {
     rounds,
     seconds_per_round: secondsPerRound,
     get_job: { ours: get.ours, bare_query: get.peer, ratio: get.ratio, goal: 0.5, reached: get.ratio >= 0.5 },
-    create_sandbox_job: { ours: post.ours, bare_transaction: post.peer, ratio: post.ratio, goal: 0.5, reached: post.ratio >= 0.5 },
+    create_test_mode_job: { ours: post.ours, bare_transaction: post.peer, ratio: post.ratio, goal: 0.5, reached: post.ratio >= 0.5 },
     api_process: { peak_memory_mb, goal: 250, reached: peak_memory_mb < 250 },
   };
   console.log(JSON.stringify(report, null, 2));

@@ -173,7 +173,7 @@ async function makeDelivery({ url, files }: World, headers: Record<string, strin
   const init = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body };
   const made = await fetch(`${url}/console/api/webhooks/test`, init);
   if (!made.ok) throw new Error(`the test event was refused: ${await made.text()}`);
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     const response = await fetch(`${url}/console/api/webhooks/deliveries?state=delivered`, { headers });
     const { data } = (await response.json()) as { data: { id: string }[] };
     if (data[0] !== undefined) return data[0].id;
@@ -190,7 +190,7 @@ async function makeUpload({ url, clip }: World, key: string): Promise<string> {
   const { id, parts } = await call<Upload>(`${url}/v1/uploads`, key, 'POST', { file_name: 'clip.mp4', size_bytes: bytes.length, sha256 });
   await fetch(parts[0]!.url, { method: 'PUT', body: bytes });
   await call(`${url}/v1/uploads/${id}/complete`, key, 'POST', {});
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     if ((await call<Upload>(`${url}/v1/uploads/${id}`, key, 'GET')).status === 'ready') return id;
     await sleep(100);
   }
@@ -202,7 +202,7 @@ interface Link {
   query: Record<string, string>;
 }
 
-/** One call that must succeed. */
+/** Sends one request. Throws unless the response is 2xx. */
 async function call<T>(url: string, key: string, method: string, body?: object): Promise<T> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
@@ -210,11 +210,11 @@ async function call<T>(url: string, key: string, method: string, body?: object):
   return (await response.json()) as T;
 }
 
-/** A download link that the service has signed, of a job of the sandbox, in its parts. */
+/** The parts of a signed download link of a test job. */
 async function makeLink(url: string, key: string): Promise<Link> {
   const body = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
   const { id } = await call<{ id: string }>(`${url}/v1/jobs`, key, 'POST', body);
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     if ((await call<{ status: string }>(`${url}/v1/jobs/${id}`, key, 'GET')).status === 'done') break;
     await sleep(100);
   }
@@ -229,7 +229,7 @@ async function makeDeletedJob({ url, files }: World, key: string, { tier }: Run)
   const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p', secure: true };
   const { id } = await call<{ id: string }>(`${url}/v1/jobs`, key, 'POST', body);
   await call(`${url}/v1/jobs/${id}`, key, 'DELETE');
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     const headers = { Authorization: `Bearer ${key}` };
     const response = await fetch(`${url}/v1/jobs/${id}/deletion-certificate`, { headers });
     await response.arrayBuffer();
@@ -249,7 +249,7 @@ const report = z.object({
   complete: z.boolean(),
 });
 
-interface Verdict {
+interface RunResult {
   run: Run;
   ok: boolean;
   cases: number;
@@ -273,7 +273,7 @@ interface Facts {
   key: string;
   /** of an account that only the hooks use, for uploads; empty for the console */
   uploaderKey: string;
-  addressPattern: string;
+  urlPattern: string;
   /** what the hooks need of the console's people; empty in other runs */
   console: object;
 }
@@ -292,7 +292,7 @@ function commandOf(one: Run, url: string): string[] {
 }
 
 /** Runs Schemathesis to its end; its output is kept, and shown when anything is wrong. */
-async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
+async function fuzz(one: Run, facts: Facts): Promise<RunResult> {
   const started = performance.now();
   const env = {
     PATH: process.env['PATH']!,
@@ -308,7 +308,7 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
     REELMEND_CONTRACT_CONSOLE: JSON.stringify(facts.console),
     REELMEND_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
     REELMEND_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
-    REELMEND_CONTRACT_ADDRESS: facts.addressPattern,
+    REELMEND_CONTRACT_URL_PATTERN: facts.urlPattern,
     PYTHONDONTWRITEBYTECODE: '1',
   };
   // Its cache and its database of examples belong to one run.
@@ -325,19 +325,19 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
   fuzzers.delete(child);
   await rm(cwd, { recursive: true, force: true });
   await writeFile(join(reports, `${one.name}.log`), output);
-  const verdict = await verdictOf(one, code === 0, (performance.now() - started) / 1000);
-  if (!verdict.ok) console.log(output);
-  return verdict;
+  const result = await resultOf(one, code === 0, (performance.now() - started) / 1000);
+  if (!result.ok) console.log(output);
+  return result;
 }
 
-/** Operations of the document that are for those who call. */
+/** The documented operations of an audience. */
 function operationsOf(audience: Run['audience']) {
   return documentedOperations.filter(({ path }) => path.startsWith('/console/') === (audience === 'console'));
 }
 
-async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdict> {
+async function resultOf(one: Run, ok: boolean, seconds: number): Promise<RunResult> {
   const text = await readFile(join(reports, `${one.name}.json`), 'utf8').catch(() => '');
-  // A fuzzer that was ended, or that fell, leaves an empty report or none.
+  // A fuzzer that crashed or was killed leaves an empty report or none.
   if (text === '') return { run: one, ok: false, cases: 0, failures: 1, skipped: 0, accepted: [], seconds };
   const { operations, test_cases, failures, errors, valid_rates, complete } = report.parse(JSON.parse(text));
   const count = [...failures, ...errors].reduce((sum, group) => sum + group.count, 0);
@@ -349,7 +349,7 @@ async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdic
   return { run: one, ok: good, cases: test_cases.generated, failures: count, skipped, accepted, seconds };
 }
 
-function line({ run: one, ok, cases, failures, skipped, seconds }: Verdict): string {
+function line({ run: one, ok, cases, failures, skipped, seconds }: RunResult): string {
   const counts = `${cases} cases, ${failures} failures, ${skipped} operations skipped`;
   return `${ok ? 'ok  ' : 'FAIL'} ${one.name} (seed ${one.seed}): ${counts} in ${seconds.toFixed(1)} s`;
 }
@@ -407,13 +407,13 @@ async function prepareKeys(world: World, path: string, one: Run) {
 }
 
 /** The modes side by side, the runs of a mode one after the other. */
-async function runAll(folder: string, runs: Run[], world: World): Promise<Verdict[]> {
+async function runAll(folder: string, runs: Run[], world: World): Promise<RunResult[]> {
   const { components } = parse(await readFile(join(root, 'openapi.yaml'), 'utf8')) as {
     components: { schemas: { PublicUrl: { pattern: string } } };
   };
-  const addressPattern = components.schemas.PublicUrl.pattern;
+  const urlPattern = components.schemas.PublicUrl.pattern;
   const runOf = async (name: Mode) => {
-    const verdicts: Verdict[] = [];
+    const results: RunResult[] = [];
     for (const one of runs.filter((other) => other.mode === name)) {
       if (interrupted) break;
       const keys = join(folder, `${one.name}.json`);
@@ -421,18 +421,18 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
         one.audience === 'console'
           ? { key: '', uploaderKey: '', upload: '', deletedJob: '', console: await writeSessions(world, keys) }
           : await prepareKeys(world, keys, one);
-      const verdict = await fuzz(one, { ...world, ...prepared, keys, addressPattern });
-      console.log(line(verdict));
-      verdicts.push(verdict);
+      const result = await fuzz(one, { ...world, ...prepared, keys, urlPattern });
+      console.log(line(result));
+      results.push(result);
     }
-    return verdicts;
+    return results;
   };
   return (await Promise.all([runOf('test'), runOf('live')])).flat();
 }
 
 /** A fuzzer whose well-formed requests are all refused proves little: each operation must have answered 2xx. */
-function neverAccepted(verdicts: Verdict[]): string[] {
-  const accepted = new Set(verdicts.flatMap((verdict) => verdict.accepted));
+function neverAccepted(results: RunResult[]): string[] {
+  const accepted = new Set(results.flatMap((result) => result.accepted));
   return documentedOperations
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
     .filter((operation) => !accepted.has(operation));
@@ -458,18 +458,18 @@ async function main(): Promise<number> {
   await mkdir(reports, { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), 'reelmend-contract-'));
   try {
-    const verdicts = await withService(folder, async (world) => {
+    const results = await withService(folder, async (world) => {
       const made = await runAll(folder, runs, world);
       await writeFile(join(reports, 'service.log'), world.log.join('\n'));
       return made;
     });
-    const missing = values.only === undefined ? neverAccepted(verdicts) : [];
+    const missing = values.only === undefined ? neverAccepted(results) : [];
     for (const operation of missing) console.log(`No well-formed request was accepted: ${operation}`);
-    const failures = verdicts.reduce((sum, { failures }) => sum + failures, 0);
-    const skipped = verdicts.reduce((sum, verdict) => sum + verdict.skipped, 0);
-    const cases = verdicts.reduce((sum, verdict) => sum + verdict.cases, 0);
+    const failures = results.reduce((sum, { failures }) => sum + failures, 0);
+    const skipped = results.reduce((sum, result) => sum + result.skipped, 0);
+    const cases = results.reduce((sum, result) => sum + result.cases, 0);
     console.log(`Contract: ${cases} cases in ${runs.length} runs, ${failures} failures, ${skipped} operations skipped`);
-    return verdicts.every(({ ok }) => ok) && missing.length === 0 && !interrupted ? 0 : 1;
+    return results.every(({ ok }) => ok) && missing.length === 0 && !interrupted ? 0 : 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -116,8 +116,8 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   const logFile = join(reports, `${fileName(step)}.log`);
   console.log(`==> ${step.name} begins; its output comes here when it ends, and goes to ${logFile} until then`);
   const started = performance.now();
-  // The service's tests have deadlines, so they come first where both lanes want the processor.
-  const command = step.lane === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
+  // The service's tests have deadlines, so they come first where both groups want the processor.
+  const command = step.group === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
   const { ok, cpuSeconds } = await execute(command, logFile);
   const report = reportOf(step, ok);
   const seconds = (performance.now() - started) / 1000;
@@ -150,7 +150,7 @@ async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   return unsteady;
 }
 
-async function runLane(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
+async function runGroup(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const step of steps) outcomes.push(await runStep(step, memory, all));
   return outcomes;
@@ -186,11 +186,11 @@ const { values } = parseArgs({ options: { all: { type: 'boolean', default: false
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const memory = new Memory();
-const { last = [], ...lanes } = Object.groupBy(values.long ? longSteps : shortSteps, ({ lane }) => lane);
-const outcomes = (await Promise.all(Object.values(lanes).map((steps) => runLane(steps, memory, values.all)))).flat();
+const { last = [], ...groups } = Object.groupBy(values.long ? longSteps : shortSteps, ({ group }) => group);
+const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, memory, values.all)))).flat();
 const service = outcomes.find(({ name }) => name === 'service');
 const unsteady = service === undefined ? [] : await secondAttempt(service);
-outcomes.push(...(await runLane(last, memory, values.all)));
+outcomes.push(...(await runGroup(last, memory, values.all)));
 printTimes(outcomes, performance.now() / 1000);
 printFailures('passed only at the second attempt, alone', unsteady);
 printFailures('failed', outcomes.flatMap(({ failures }) => failures));

@@ -128,7 +128,7 @@ void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inf
   const Size sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
   for (const Size& size : sizes) {
     const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache(engines));
-    model->Hold();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
+    model->KeepEngine();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
     const auto start = Clock::now();
     const auto network = model->Load(size.width, size.height);
     std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", size.width,

@@ -201,7 +201,7 @@ bool IsLibraryFault(const std::string& log) {
   return false;
 }
 
-Outcome Judge(int status, const std::string& log) {
+Outcome ClassifyOutcome(int status, const std::string& log) {
   if (WIFEXITED(status)) {
     switch (WEXITSTATUS(status)) {
       case kChildAccepted: return Outcome::kAccepted;
@@ -221,7 +221,7 @@ Outcome RunOne(const Settings& settings, const std::string& file, std::uint64_t 
   const auto deadline = Clock::now() + std::chrono::seconds(settings.timeout_s);
   int status = 0;
   for (;;) {
-    if (waitpid(pid, &status, WNOHANG) == pid) return Judge(status, settings.work + "/log");
+    if (waitpid(pid, &status, WNOHANG) == pid) return ClassifyOutcome(status, settings.work + "/log");
     const long resident = ResidentMb(pid);
     peak_mb = std::max(peak_mb, resident);
     const bool is_late = Clock::now() > deadline;

@@ -1470,7 +1470,7 @@ export type ConsoleAccount = {
     /**
      * Test credits. They are never spent.
      */
-    sandbox_credits: number;
+    test_credits: number;
     /**
      * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
      * days.
@@ -2326,7 +2326,7 @@ export type OperatorAccount = {
     /**
      * Test credits. They are never spent.
      */
-    sandbox_credits: number;
+    test_credits: number;
     retention_days: number;
     created_at: Timestamp;
     /**

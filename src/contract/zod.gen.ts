@@ -866,7 +866,7 @@ export const zConsoleAccount = z.object({
         'rejected'
     ]),
     credits: z.int().gte(0),
-    sandbox_credits: z.int().gte(0),
+    test_credits: z.int().gte(0),
     retention_days: z.int().gte(1).lte(365),
     created_at: zTimestamp
 });
@@ -1447,7 +1447,7 @@ export const zOperatorAccount = z.object({
         'rejected'
     ]),
     credits: z.int().gte(0),
-    sandbox_credits: z.int().gte(0),
+    test_credits: z.int().gte(0),
     retention_days: z.int().gte(1).lte(365),
     created_at: zTimestamp,
     emails: z.array(z.string()),

@@ -72,7 +72,7 @@ function redactValue(name: string, value: unknown, depth: number): unknown {
 
 const longestText = 300;
 
-/** An error without the addresses that its sentence may quote, and without characters that PostgreSQL refuses. */
+/** Removes the URLs that the message of an error may quote, and the characters that PostgreSQL refuses. */
 export function redactError({ code, message, param }: LoggedError): LoggedError {
   return { code, message: plain(message.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, removed)), param: param === null ? null : plain(param) };
 }

@@ -5,7 +5,7 @@ import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits }
 import type { ModelDescription } from '../domain/models.ts';
 import type { EffectiveQuotas } from '../domain/quotas.ts';
 import { priceTable } from '../domain/pricing.ts';
-import { sandboxCredits } from '../domain/test-mode.ts';
+import { testCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
 import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
@@ -129,7 +129,7 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, principal: Key
     id: account.id,
     plan: account.plan,
     tier,
-    credits: mode === 'test' ? sandboxCredits : account.credits,
+    credits: mode === 'test' ? testCredits : account.credits,
     sandbox: mode === 'test',
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),

@@ -42,13 +42,13 @@ OURS = CONSOLE.get("headers", {})
 KEYS = itertools.count()
 TURNS = itertools.count()
 
-ADDRESS = re.compile(os.environ["REELMEND_CONTRACT_ADDRESS"])
+URL_PATTERN = re.compile(os.environ["REELMEND_CONTRACT_URL_PATTERN"])
 UPLOAD_ID = re.compile(r"^upl_[0-9a-hjkmnp-tv-z]{26}$")
 MODEL = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
 
 
 def is_address(value):
-    return isinstance(value, str) and 8 <= len(value) <= 2048 and ADDRESS.fullmatch(value) is not None
+    return isinstance(value, str) and 8 <= len(value) <= 2048 and URL_PATTERN.fullmatch(value) is not None
 
 
 def use_signed_link(case):

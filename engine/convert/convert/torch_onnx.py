@@ -89,14 +89,14 @@ def load(path):
 
 
 def stated_license(path):
-    """What a .safetensors file says of its licence; None where it says nothing, as all other files do."""
+    """The licence that a .safetensors file states; None if it states none. Other files never do."""
     if Path(path).suffix.lower() != SAFETENSORS:
         return None
     from safetensors import safe_open
 
     with safe_open(path, 'np') as opened:
-        said = opened.metadata() or {}
-    found = (said.get('modelspec.license') or said.get('license') or '').strip()
+        metadata = opened.metadata() or {}
+    found = (metadata.get('modelspec.license') or metadata.get('license') or '').strip()
     return found if found.isprintable() and 0 < len(found) <= 100 else None
 
 

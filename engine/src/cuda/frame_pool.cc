@@ -136,7 +136,7 @@ EncoderPicture FramePool::Target(void* base) const {
 
 InFlightFrames::InFlightFrames(std::shared_ptr<Device> device, int capacity) : device_(std::move(device)) {
   in_flight_.resize(static_cast<std::size_t>(capacity));
-  for (Hold& hold : in_flight_) hold = {media::MakeFrame(), MakeEvent(device_)};
+  for (InFlightFrame& held : in_flight_) held = {media::MakeFrame(), MakeEvent(device_)};
 }
 
 InFlightFrames::~InFlightFrames() {
@@ -171,9 +171,9 @@ void InFlightFrames::Keep(const AVFrame& frame, StreamHandle stream) {
     device_->WaitFor(in_flight_[oldest_].done.get());
     LetGo();
   }
-  Hold& hold = in_flight_[(oldest_ + held_) % capacity];
-  media::CheckAv(av_frame_ref(hold.frame.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
-  device_->Record(hold.done.get(), stream);
+  InFlightFrame& held = in_flight_[(oldest_ + held_) % capacity];
+  media::CheckAv(av_frame_ref(held.frame.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
+  device_->Record(held.done.get(), stream);
   ++held_;
 }
 

@@ -97,14 +97,14 @@ class InFlightFrames {
   int held() const { return held_; }
 
  private:
-  struct Hold {
+  struct InFlightFrame {
     media::UniqueFrame frame;
     Event done;
   };
   void LetGo();
 
   std::shared_ptr<Device> device_;
-  std::vector<Hold> in_flight_;  ///< a pool: oldest_ … oldest_ + held_ − 1
+  std::vector<InFlightFrame> in_flight_;  ///< a pool: oldest_ … oldest_ + held_ − 1
   int oldest_ = 0;
   int held_ = 0;
 };

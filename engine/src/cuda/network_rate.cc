@@ -79,7 +79,7 @@ std::optional<Concurrency> ChooseConcurrency(const std::function<double(const Co
 }
 
 std::optional<Concurrency> MeasureConcurrency(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
-  model->Hold();
+  model->KeepEngine();
   NetworkOptions options;
   options.file = model->file();
   options.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };

@@ -54,7 +54,7 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   request.engine_folder = options.engine_folder;
   request.may_write_engines = options.may_write_engines;
   const auto model = ModelOf(request);
-  model->Hold();
+  model->KeepEngine();
   NetworkOptions network = OptionsWith(model, request);
   network.concurrency.contexts = 1;  // of the batch that the job will take
   network.may_cut = false;  // a size that the job would not ask for is of no use

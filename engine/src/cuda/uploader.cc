@@ -59,7 +59,7 @@ Uploader::~Uploader() {
 }
 
 Uploader::UploadBuffer& Uploader::NextBuffer(std::size_t bytes) {
-  current_ = (current_ + 1) % kPlaces;
+  current_ = (current_ + 1) % kBuffers;
   UploadBuffer& buffer = buffers_[current_];
   device_->WaitFor(buffer.sent.get());  // the pinned side is free
   Fit(buffer, bytes);

@@ -108,18 +108,18 @@ void GpuModel::Check(const GpuNetwork& network, const EngineKey& key) const {
 
 std::unique_ptr<GpuNetwork> GpuModel::Load(int width, int height, int batch) {
   const EngineKey key = KeyOf(width, height, batch);
-  for (const auto& held : held_) {
-    if (held->input_shape() == key.input && held->batch() == batch) return std::make_unique<SharedNetwork>(held);
+  for (const auto& kept : kept_) {
+    if (kept->input_shape() == key.input && kept->batch() == batch) return std::make_unique<SharedNetwork>(kept);
   }
   auto network = LoadAnew(key);
-  if (!holds_) return network;
-  held_.push_back(std::move(network));
-  return std::make_unique<SharedNetwork>(held_.back());
+  if (!keeps_engines_) return network;
+  kept_.push_back(std::move(network));
+  return std::make_unique<SharedNetwork>(kept_.back());
 }
 
 void GpuModel::LetGo() {
-  holds_ = false;
-  held_.clear();
+  keeps_engines_ = false;
+  kept_.clear();
 }
 
 std::unique_ptr<GpuNetwork> GpuModel::Kept(const std::string& engine, const EngineKey& wanted) {

@@ -31,7 +31,7 @@ class GpuModel {
 
   /// From here on loaded networks are kept and returned again for the same size, until LetGo. One user at a time per
   /// size.
-  void Hold() { holds_ = true; }
+  void KeepEngine() { keeps_engines_ = true; }
   void LetGo();
 
   /// `side` rounded up to the model's `multiple`.
@@ -79,8 +79,8 @@ class GpuModel {
   std::string precision_;
   std::shared_ptr<BackendCache> backend_cache_;
   int built_ = 0;
-  bool holds_ = false;
-  std::vector<std::shared_ptr<GpuNetwork>> held_;
+  bool keeps_engines_ = false;
+  std::vector<std::shared_ptr<GpuNetwork>> kept_;
 };
 
 /// The level that engines are built with: REELMEND_TENSORRT_LEVEL of the environment (`text`, null: not set), else the best. It

@@ -340,13 +340,13 @@ LumaWindow CutWindow(const Image& image, int x0, int y0, int width, int height) 
 DamageFeatures MeasureDamageFeatures(const LumaWindow& window) {
   Grid p(window.width, window.height);
   std::ranges::copy(window.levels, p.values.begin());
-  const Grid turned = Transposed(p);
+  const Grid transposed = Transposed(p);
   const Grid across = Across(p);
-  const Grid across_turned = Across(turned);
-  const Grid down = Transposed(across_turned);
+  const Grid across_transposed = Across(transposed);
+  const Grid down = Transposed(across_transposed);
   const Grid residue = Residue(p);
   const Profiles by_column = ProfilesOf(p, across);
-  const Profiles by_row = ProfilesOf(turned, across_turned);
+  const Profiles by_row = ProfilesOf(transposed, across_transposed);
   Features features;
   AddSpectra(p, across, down, features);
   AddGrids(by_column, features);

@@ -52,7 +52,7 @@ TilePower PowerOf(const Grid& p, int x0, int y0) {
       for (int x = 0; x < kTile; ++x) half[k][x] += weight * row[x];
     }
   }
-  static const DctMatrix turned = [] {
+  static const DctMatrix transposed = [] {
     DctMatrix made = {};
     for (int k = 0; k < kTile; ++k) {
       for (int n = 0; n < kTile; ++n) made[n][k] = Dct()[k][n];
@@ -64,7 +64,7 @@ TilePower PowerOf(const Grid& p, int x0, int y0) {
     std::array<float, kTile> sums = {};
     for (int n = 0; n < kTile; ++n) {
       const float value = half[k][n];
-      for (int u = 0; u < kTile; ++u) sums[u] += value * turned[n][u];
+      for (int u = 0; u < kTile; ++u) sums[u] += value * transposed[n][u];
     }
     for (int u = 0; u < kTile; ++u) power[k][u] = sums[u] * sums[u];
   }

@@ -1,4 +1,4 @@
-/** Serves the built page: its files, and its one document at every address that the page's own router knows. */
+/** Serves the built console: its files, and its one HTML document at every path that its router knows. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'hono';

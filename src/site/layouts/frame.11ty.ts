@@ -27,7 +27,7 @@ const icons = {
 };
 
 const href = (url: string) => (url === '/' ? '/docs' : `/docs${url}`);
-/** The address of the page in the navigation: pages have addresses without `.html`. */
+/** The URL of the page in the navigation, without `.html`. */
 const urlOf = ({ page }: PageData) => page.url.replace(/\.html$/, '');
 
 function head({ title, summary, assets }: PageData): string {
