@@ -29,8 +29,7 @@ class GpuModel {
   /// the cache has no engine, may not be written, and building takes minutes. The result owns everything that it needs.
   std::unique_ptr<GpuNetwork> Load(int width, int height, int batch = 1);
 
-  /// From here on loaded networks are kept and returned again for the same size, until LetGo. One user at a time per
-  /// size.
+  /// Until LetGo, keeps the networks that it loads and returns them again for the same size. One user at a time per size.
   void KeepEngine() { keeps_engines_ = true; }
   void LetGo();
 
@@ -62,11 +61,11 @@ class GpuModel {
  private:
   EngineKey KeyOf(int width, int height, int batch = 1) const;
   std::string Build(const EngineKey& key);
-  std::unique_ptr<GpuNetwork> LoadAnew(const EngineKey& key);
+  std::shared_ptr<GpuNetwork> FindOrBuild(const EngineKey& key);
   /// Loads an engine and checks its shapes.
-  std::unique_ptr<GpuNetwork> Kept(const std::string& engine, const EngineKey& wanted);
+  std::shared_ptr<GpuNetwork> LoadEngine(const std::string& engine, const EngineKey& wanted);
   /// Null if there is none or it cannot be loaded; the latter is logged. `key` may be that of a range.
-  std::unique_ptr<GpuNetwork> FromCache(const EngineKey& key, const EngineKey& wanted);
+  std::shared_ptr<GpuNetwork> FromCache(const EngineKey& key, const EngineKey& wanted);
   GpuBuildOptions BuildOptions(const EngineKey& key) const;
   void Check(const GpuNetwork& network, const EngineKey& wanted) const;
 

@@ -8,6 +8,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "pixel/upsample_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
@@ -47,6 +48,22 @@ HWY_INLINE void StoreSamplePair(VF first, VF second, uint16_t* out) {
 }
 
 HWY_INLINE int FloatLanes() { return static_cast<int>(hn::Lanes(DF())); }
+
+/// Doubles a row horizontally. in[−1] and in[count] are its neighbours.
+inline void DoubleRow(const float* in, int count, const UpsampleWeights& weights, float* out) {
+  const DF d;
+  const int lanes = FloatLanes();
+  for (int x = 0; x < count; x += lanes) {
+    VF a = hn::Zero(d);
+    VF b = hn::Zero(d);
+    for (int k = 0; k < 3; ++k) {
+      const VF v = hn::LoadU(d, in + x + k - 1);
+      a = hn::MulAdd(v, hn::Set(d, weights.even[k]), a);
+      b = hn::MulAdd(v, hn::Set(d, weights.odd[k]), b);
+    }
+    hn::StoreInterleaved2(a, b, d, out + 2 * x);
+  }
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace reelmend::pixel

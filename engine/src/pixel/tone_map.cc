@@ -58,22 +58,6 @@ void MixRows(const RowMix& mix, int count, float* out) {
   }
 }
 
-/// out[2i] and out[2i + 1] from in[i − 1 … i + 1].
-void DoubleRow(const float* in, int count, const Taps& even, const Taps& odd, float* out) {
-  const DF d;
-  const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) {
-    VF a = hn::Zero(d);
-    VF b = hn::Zero(d);
-    for (int k = 0; k < 3; ++k) {
-      const VF v = hn::LoadU(d, in + x + k - 1);
-      a = hn::MulAdd(v, hn::Set(d, even[k]), a);
-      b = hn::MulAdd(v, hn::Set(d, odd[k]), b);
-    }
-    hn::StoreInterleaved2(a, b, d, out + 2 * x);
-  }
-}
-
 /// out[i] from in[2i − 1 … 2i + 1].
 void HalveRow(const float* in, int count, const Taps& taps, float* out) {
   const DF d;
@@ -386,14 +370,8 @@ class ToneBand {
     float* mixed = is_halved ? ToneScratch::Row(scratch_.mixed) : out;
     HWY_DYNAMIC_DISPATCH(MixRows)(ChromaRows(plane, y), plane.width, mixed);
     if (!is_halved) return;
-    static constexpr Taps kCositedEven = {0, 1, 0};
-    static constexpr Taps kCositedOdd = {0, 0.5F, 0.5F};
-    static constexpr Taps kCentredEven = {0.25F, 0.75F, 0};
-    static constexpr Taps kCentredOdd = {0, 0.75F, 0.25F};
     ReplicateEdges(mixed, plane.width);
-    const bool cosited = IsCositedAcross();
-    HWY_DYNAMIC_DISPATCH(DoubleRow)
-    (mixed, plane.width, cosited ? kCositedEven : kCentredEven, cosited ? kCositedOdd : kCentredOdd, out);
+    HWY_DYNAMIC_DISPATCH(DoubleRow)(mixed, plane.width, IsCositedAcross() ? kCositedWeights : kCentredWeights, out);
   }
 
   RowMix ChromaRows(ConstPlane plane, int y) const {

@@ -34,6 +34,7 @@
 #include "run/run_source.h"
 #include "run/side_streams.h"
 #include "run/thread_group.h"
+#include "run/with_engine_errors.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -354,17 +355,11 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
 /// Runs on `processor`; if null, on the one of `prepared`, or on a new one.
 EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, std::unique_ptr<RunSource> source,
                     const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
-  try {
+  return WithEngineErrors([&] {
     const auto run = std::make_shared<EnhanceRun>(std::move(processor), std::move(source), output_path, options, callbacks);
     run->set_prepared(std::move(prepared));
     return run->Run();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
-  }
+  });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "plan/plan_record.h"
 #include "reelmend/segments.h"
 #include "run/side_streams.h"
+#include "run/with_engine_errors.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -258,15 +259,7 @@ namespace reelmend {
 
 JoinResult JoinSegments(const std::string& source_path, const std::string& segment_plan, const std::vector<std::string>& pieces,
                         const std::string& output_path, const SourceLimits& limits, const EnhanceCallbacks& callbacks) {
-  try {
-    return run::JoinRun(source_path, segment_plan, pieces, output_path, limits, callbacks).Run();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
-  }
+  return run::WithEngineErrors([&] { return run::JoinRun(source_path, segment_plan, pieces, output_path, limits, callbacks).Run(); });
 }
 
 }  // namespace reelmend

@@ -38,7 +38,8 @@ import { toast } from '../ui/toasts.tsx';
 import { sentenceOf } from '../api/client.ts';
 import { formatCount } from './format.ts';
 import { Logo } from './logo.tsx';
-import { setTheme, type Theme, useTheme } from './theme.ts';
+import type { Theme } from './theme-choice.ts';
+import { setTheme, useTheme } from './theme.ts';
 
 interface Item {
   href: string;
