@@ -205,7 +205,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const issue = parsed.error.issues[0]!;
     throw new ConfigError(String(issue.path[0]), issue.message);
   }
-  const e = parsed.data;
+  assertComplete(parsed.data);
+  return configOf(parsed.data, variables);
+}
+
+type Environment = z.infer<typeof environment>;
+
+/** Throws ConfigError if a variable lacks one that it needs. */
+function assertComplete(e: Environment): void {
   if (e.DATABASE_SESSION_URL !== undefined && e.DATABASE_URL === undefined) {
     throw new ConfigError('DATABASE_URL', 'is required when DATABASE_SESSION_URL is set');
   }
@@ -215,6 +222,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (e.S3_PUBLIC_ENDPOINT !== undefined && e.S3_ENDPOINT === undefined) {
     throw new ConfigError('S3_ENDPOINT', 'is required when S3_PUBLIC_ENDPOINT is set');
   }
+}
+
+function configOf(e: Environment, variables: Record<string, string | undefined>): Config {
   return {
     port: e.PORT,
     host: e.HOST,

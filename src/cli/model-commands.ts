@@ -207,7 +207,7 @@ async function listModels(config: Config, { speed = false, json = false }: ListO
 }
 
 /** Describes a network file by the manifest beside it, if it lists the file, and by the options otherwise. */
-export async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
+async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
   const { manifestName, readManifest, toModelFile } = await manifests();
   const path = resolve(file);
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);

@@ -1511,10 +1511,6 @@ export type ConsoleSession = {
  */
 export type ConsoleCapabilities = {
     /**
-     * Whether the page may offer uploads; always true.
-     */
-    upload: boolean;
-    /**
      * URL of the bundled sample video, by mode.
      */
     sample_url: {

@@ -875,7 +875,6 @@ export const zConsoleAccount = z.object({
  * Optional features of this service.
  */
 export const zConsoleCapabilities = z.object({
-    upload: z.boolean(),
     sample_url: z.object({
         live: z.string().nullable(),
         test: z.string()

@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Mode } from './job.ts';
 
-export const keyPrefixes: Readonly<Record<Mode, string>> = { test: 'svc_test_', live: 'svc_live_' };
+const keyPrefixes: Readonly<Record<Mode, string>> = { test: 'svc_test_', live: 'svc_live_' };
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 32;

@@ -34,7 +34,7 @@ export const engineLimits = ({ durationS, frameRate, pixels }: VideoLimits) => (
 /** Seconds of validity of a download link: an hour, and long enough to watch the longest video twice. */
 export const linkValidityS = ({ durationS }: VideoLimits): number => Math.max(3600, 2 * durationS);
 /** days that files are kept unless the account has another setting */
-export const defaultRetentionDays = 30;
+const defaultRetentionDays = 30;
 /** active keys of one account */
 export const maxLiveKeys = 25;
 /** of an account, with its open invitations */
@@ -50,7 +50,7 @@ export const retentionDaysFor = (tier: Tier, account: { retentionDays: number })
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;
 /** seconds of a test job without a hint */
-export const testJobDurationS = 10;
+const testJobDurationS = 10;
 /** Whole seconds of a test job. Nothing is measured in test mode, so the caller's hint counts. */
 export function testJobSeconds(hintS: number = testJobDurationS, { durationS }: VideoLimits = defaultVideoLimits): number {
   return billedSeconds(Math.min(hintS, durationS));

@@ -16,7 +16,7 @@ interface QuotaRange {
 }
 
 /** Whole numbers; the contract has the same. */
-export const quotaRanges: Readonly<Record<QuotaName, QuotaRange>> = {
+const quotaRanges: Readonly<Record<QuotaName, QuotaRange>> = {
   jobs_per_day: { min: 1, max: 1_000_000 },
   parallel_enhancements: { min: 1, max: 10_000 },
   upload_quota_bytes: { min: 1, max: 1_000_000_000_000_000 },

@@ -207,7 +207,7 @@ function isRefusal(scenario: TestModeScenario | null): scenario is Refusal {
 }
 
 /** Test mode measures nothing: throws the error that the name of the video requests (src/domain/test-mode.ts). */
-export function assertTestVideo(video: Video, limits: VideoLimits): void {
+function assertTestVideo(video: Video, limits: VideoLimits): void {
   const scenario = testModeScenario(nameOf(video));
   if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
   throw new ReelmendError(scenario, messages(limits)[scenario], { param: fieldOf(video) });

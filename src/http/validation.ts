@@ -18,7 +18,7 @@ export interface Refused {
 const nouns: Readonly<Partial<Record<Target, string>>> = { query: 'query parameter', header: 'header' };
 
 /** A path as JSON Pointer (RFC 6901). */
-export function jsonPointer(path: readonly PropertyKey[]): string {
+function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 

@@ -69,15 +69,15 @@ export function formatPosition(seconds: number): string {
   return `${Math.floor(hundredths / 6000)}:${text}`;
 }
 
-export function formatDateTime(iso: string): string {
+function formatDateTime(iso: string): string {
   return dateTime.format(new Date(iso));
 }
 
-export function formatDateTimeFull(iso: string): string {
+function formatDateTimeFull(iso: string): string {
   return dateTimeFull.format(new Date(iso));
 }
 
-export function formatDate(iso: string): string {
+function formatDate(iso: string): string {
   return dateOnly.format(new Date(iso));
 }
 

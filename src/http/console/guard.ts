@@ -41,7 +41,7 @@ export function requireSession({ console: { store }, keyPepper }: WithConsole) {
 }
 
 /** Throws ReelmendError `cross_site_request` if the browser reports that another site sent the request. */
-export function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): void {
+function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): void {
   const site = c.req.header('Sec-Fetch-Site');
   const foreign = site !== undefined && site !== 'same-origin' && site !== 'none';
   if (foreign || !isOwnOrigin(c, origins)) {

@@ -16,7 +16,7 @@ export interface RateLimitOptions {
 }
 
 /** All keys of an account together can make this many times the calls of one key. */
-export const accountQuotaFactor = 5;
+const accountQuotaFactor = 5;
 
 /**
  * Calls per window: one minute, ten minutes for `auth`, one day for `pending`. They allow the 60 submissions and 300 polls
