@@ -74,8 +74,8 @@ const summary = (loads: Load[]): Load => ({
 });
 
 /**
- * Loads the two in turn. The first round is a warm-up and does not count. Empties the queue before each load, as workers
- * do that keep up, because `add_job` gets slower with each waiting row.
+ * Loads the two in turn. The first round is a warm-up and is not counted. Empties the queue before each load, as fast enough
+ * workers would: `add_job` gets slower with each waiting row.
  */
 async function compare(queue: postgres.Sql, ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
   const loads: { ours: Load[]; peer: Load[] } = { ours: [], peer: [] };

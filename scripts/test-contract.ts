@@ -26,17 +26,17 @@ const schemathesis = join(root, '.venv/bin/schemathesis');
 const reports = join(root, 'build/reports/contract');
 const pepper = 'pepper of the contract tests';
 const fixedSeed = 20261121;
-/** far more than all runs together ask for */
+/** more than all runs together send */
 const credits = 100_000_000;
 const serviceTimeoutMs = 60_000;
 
 const { values } = parseArgs({
   options: {
-    /** repeats a drawn seed */
+    /** repeats a run with this seed */
     seed: { type: 'string' },
-    /** only the run of that name */
+    /** runs only the run of this name */
     only: { type: 'string' },
-    /** all modes and tiers, with a drawn seed */
+    /** all modes and tiers, with a random seed */
     long: { type: 'boolean', default: false },
   },
 });
@@ -53,7 +53,7 @@ interface Run {
 }
 
 const run = promisify(execFile);
-/** Ended by a signal, so that everything behind them is put away in order. */
+/** Stopping by a signal, so that everything that was started is removed in order. */
 const fuzzers = new Set<ChildProcess>();
 let interrupted = false;
 
@@ -64,7 +64,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-/** A third of a second with sound: real work for live mode, and little of it. */
+/** A third of a second with sound: real but little work for live mode. */
 async function makeClip(path: string): Promise<void> {
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=64x36:rate=10:duration=0.3'];
   const audio = ['-f', 'lavfi', '-i', 'sine=duration=0.3'];
@@ -116,8 +116,7 @@ async function createAccount(store: Store, name: string): Promise<string> {
 }
 
 /**
- * Writes the document that Schemathesis reads keys from, of two accounts with keys of the same kind, and returns the
- * first one's key.
+ * Writes the document that Schemathesis reads keys from: keys of the same kind of two accounts. Returns the first one's key.
  */
 async function writeKeys(store: Store, path: string, { mode, tier }: Run): Promise<string> {
   const entry = async (name: string) => {
@@ -138,7 +137,7 @@ interface Session {
   headers: Record<string, string>;
 }
 
-/** Somebody who has signed in to the console; the headers are those of the page. */
+/** Signs a person in to the console; the headers are those of the page. */
 async function signIn({ url, store }: World, name: string, operator: boolean): Promise<Session> {
   const email = `${name}@example.com`;
   const accountId = await createAccount(store, name);
@@ -154,7 +153,7 @@ async function signIn({ url, store }: World, name: string, operator: boolean): P
   return { id, email, accountId, headers: { Cookie: cookie, 'X-CSRF-Token': csrf_token } };
 }
 
-/** As `writeKeys`, of two people; the stranger is no operator, who may see everybody's. */
+/** Like `writeKeys`, for two people. The stranger is no operator, since operators may see everybody's data. */
 async function writeSessions(world: World, path: string): Promise<object> {
   const [ours, stranger] = [await signIn(world, 'ours', true), await signIn(world, 'stranger', false)];
   const entry = (name: string, { headers }: Session) => ({
@@ -167,7 +166,7 @@ async function writeSessions(world: World, path: string): Promise<object> {
   return { url: world.url, session, email, password, headers, delivery, account: stranger.accountId };
 }
 
-/** A webhook delivery that was made. */
+/** Makes a webhook delivery. */
 async function makeDelivery({ url, files }: World, headers: Record<string, string>): Promise<string> {
   const body = JSON.stringify({ url: `${files.url}/webhook`, event: 'job.completed' });
   const init = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body };
@@ -182,7 +181,7 @@ async function makeDelivery({ url, files }: World, headers: Record<string, strin
   throw new Error('the test event was not delivered in time');
 }
 
-/** The id of an upload of the clip that is ready for jobs. */
+/** Uploads the clip and returns the id of the upload, ready for jobs. */
 async function makeUpload({ url, clip }: World, key: string): Promise<string> {
   const bytes = await readFile(clip);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -223,7 +222,7 @@ async function makeLink(url: string, key: string): Promise<Link> {
   return { key: link.pathname.replace('/v1/downloads/', ''), query: Object.fromEntries(link.searchParams) };
 }
 
-/** The id of a job of the Secure tier that is gone and has its certificate; empty for Standard keys. */
+/** Creates a job of the Secure tier, deletes it, and returns its id once it has its certificate; empty for Standard keys. */
 async function makeDeletedJob({ url, files }: World, key: string, { tier }: Run): Promise<string> {
   if (tier !== 'secure') return '';
   const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p', secure: true };
@@ -244,7 +243,7 @@ const report = z.object({
   test_cases: z.object({ generated: z.number(), with_failures: z.number(), errored: z.number() }),
   failures: z.array(z.object({ title: z.string(), count: z.number() })),
   errors: z.array(z.object({ title: z.string(), count: z.number() })),
-  /** well-formed requests by operation and phase, and what became of them */
+  /** well-formed requests by operation and phase, and how many were accepted */
   valid_rates: z.record(z.string(), z.record(z.string(), z.object({ accepted: z.number() }))),
   complete: z.boolean(),
 });
@@ -274,14 +273,15 @@ interface Facts {
   /** of an account that only the hooks use, for uploads; empty for the console */
   uploaderKey: string;
   urlPattern: string;
-  /** what the hooks need of the console's people; empty in other runs */
+  /** what the hooks need to know about the console's people; empty in other runs */
   console: object;
 }
 
 function commandOf(one: Run, url: string): string[] {
   return [
     ...['--no-color', '--config-file', join(root, 'test/contract/schemathesis.toml')],
-    // From the file, which is what the service serves: what it loads over HTTP it takes for no operation.
+    // From the file, which the service serves unchanged: over HTTP, Schemathesis would count loading it as a call of the
+    // operation.
     ...['run', join(root, 'openapi.yaml'), '--url', url],
     one.audience === 'console' ? '--include-tag' : '--exclude-tag',
     'Console',
@@ -291,7 +291,7 @@ function commandOf(one: Run, url: string): string[] {
   ];
 }
 
-/** Runs Schemathesis to its end; its output is kept, and shown when anything is wrong. */
+/** Runs Schemathesis to its end. Its output is kept, and printed if anything is wrong. */
 async function fuzz(one: Run, facts: Facts): Promise<RunResult> {
   const started = performance.now();
   const env = {
@@ -364,7 +364,7 @@ interface World {
   log: string[];
 }
 
-/** Database, file server and service of their own for `work`; all gone afterwards. */
+/** Runs `work` with a database, file server and service of its own, and removes them afterwards. */
 async function withService<T>(folder: string, work: (world: World) => Promise<T>): Promise<T> {
   const closing: (() => Promise<unknown>)[] = [];
   try {
@@ -386,10 +386,10 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       REELMEND_KEY_PEPPER: pepper,
       REELMEND_ALLOW_HOSTS: files.hostPort,
       REELMEND_TEST_MODE_DELAY_MS: '20',
-      // Throttling is tested elsewhere; here it would hide what is behind it.
+      // Throttling is tested elsewhere; here it would hide other errors.
       REELMEND_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
       REELMEND_ENCODER_PRESET: 'ultrafast',
-      // Uploads of generated sizes must not claim the whole disk.
+      // Uploads of generated sizes must not reserve the whole disk.
       REELMEND_UPLOAD_QUOTA_GB: '1',
     });
     closing.unshift(() => stop(child));
@@ -406,7 +406,7 @@ async function prepareKeys(world: World, path: string, one: Run) {
   return { key, uploaderKey, upload: await makeUpload(world, key), deletedJob: await makeDeletedJob(world, key, one), console: {} };
 }
 
-/** The modes side by side, the runs of a mode one after the other. */
+/** Runs the modes concurrently, and the runs of a mode one after the other. */
 async function runAll(folder: string, runs: Run[], world: World): Promise<RunResult[]> {
   const { components } = parse(await readFile(join(root, 'openapi.yaml'), 'utf8')) as {
     components: { schemas: { PublicUrl: { pattern: string } } };
@@ -440,7 +440,7 @@ function neverAccepted(results: RunResult[]): string[] {
 
 async function main(): Promise<number> {
   const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-  // The runs of a mode follow each other and the modes stand side by side: of the short runs, keys beside the console.
+  // The runs of a mode follow each other and the modes run concurrently: in the short test, keys beside the console.
   const short: Run[] = [
     { name: 'live-secure', audience: 'keys', mode: 'live', tier: 'secure', seed: fixedSeed, examples: 10 },
     { name: 'console', audience: 'console', mode: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },

@@ -6,8 +6,8 @@ export interface Step {
   /** Groups run side by side, the steps of one group one after the other; `last` begins when the others have ended. */
   group: 'engine' | 'service' | 'last';
   /**
-   * git pathspecs of the files that decide the outcome. A step whose files have not changed since it passed is not run
-   * again (`npm test -- --all` runs it); without any it always runs.
+   * git pathspecs of the files that decide the outcome. A step that passed runs again only if one of them has changed (`npm
+   * test -- --all` runs it anyway). Without pathspecs it always runs.
    */
   inputs?: string[];
   /** where its tests are counted; without it the exit status counts as one check */
@@ -15,24 +15,24 @@ export interface Step {
 }
 
 const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html', 'patches/'];
-/** What the addon of a running service is built from. */
+/** Sources of the addon of a running service. */
 const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
 
-/** What scripts/setup-* leave once they have installed something: without it the engine is built, and tested, with less. */
+/** Files that scripts/setup-* install. Without them the engine is built and tested with fewer parts. */
 export const installed = [
   ...['.cache/openvino/.installed', '.cache/faces/onet.onnx', '.cache/cuda/.reelmend'],
   ...['include', 'rtx', 'full'].map((part) => `.cache/tensorrt/${part}/.installed`),
 ];
 
-/** Reports lie here; scripts/test.ts reads them. */
+/** Folder of the reports that scripts/test.ts reads. */
 export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;
 export const gtestReports = 'build/engine/gtest-reports';
 
 /**
- * The tests of the service mostly wait, those of the engine mostly compute.
- * Schemathesis comes behind the engine's steps and so runs beside the service's tests.
+ * The tests of the service mostly wait, those of the engine mostly compute. Schemathesis follows the engine's steps, so it
+ * runs beside the service's tests.
  */
 export const shortSteps: Step[] = [
   { name: 'types, lint, directions', group: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
@@ -46,7 +46,7 @@ export const shortSteps: Step[] = [
   { name: 'every documented status was seen', group: 'last', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
-/** One group: each of these uses all cores, or measures time. */
+/** A single group: each of these uses all cores, or measures time. */
 export const longSteps: Step[] = [
   { name: 'engine, long proofs', group: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
   { name: 'engine, under ThreadSanitizer', group: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },

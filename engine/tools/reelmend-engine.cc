@@ -1,4 +1,4 @@
-// The engine by hand: reelmend-engine probe FILE, reelmend-engine enhance IN OUT [options], devices, version.
+// Command line of the engine: reelmend-engine probe FILE, reelmend-engine enhance IN OUT [options], devices, version.
 #include <unistd.h>
 
 #include <csignal>

@@ -25,12 +25,12 @@ export interface FleetWorker {
 
 export interface FleetService {
   sql: postgres.Sql;
-  /** what devices did, oldest first */
+  /** events of the devices, oldest first */
   events: DeviceEvent[];
   workers: FleetWorker[];
-  /** Starts workers until there are so many. */
+  /** Starts workers until `count` run. */
   scaleTo(count: number): Promise<void>;
-  /** An API key of an approved account with credits. */
+  /** Creates an approved account with credits, and returns an API key of it. */
   createCustomer(): Promise<string>;
   /** Creates a job from a video of that length; returns its id. */
   createJob(key: string, seconds: number, resolution?: '1080p' | '4k'): Promise<string>;
@@ -165,7 +165,7 @@ async function openMeasuredDatabase(dataDir: string, closing: (() => Promise<unk
   return { url, pid };
 }
 
-/** One frame a second of one colour: a long video is a small file. */
+/** One frame a second of one colour, so that a long video is a small file. */
 const makeVideo = (path: string, seconds: number) =>
   ffmpeg(['-f', 'lavfi', '-i', `color=c=gray:size=64x64:rate=1:duration=${seconds}`, '-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', path]);
 

@@ -65,7 +65,7 @@ const quotaOptions: Readonly<Record<QuotaName, string>> = {
   other_per_minute: 'other calls, per minute and key',
 };
 
-/** commander takes null for a missing value, so the word stays until the action. */
+/** commander takes null for a missing value, so the word is converted in the action. */
 const quota = (text: string) => (text === 'default' ? text : positiveWhole(text));
 
 /** `jobs_per_day` → `--jobs-per-day`, which commander keeps as `jobsPerDay` */
@@ -143,7 +143,7 @@ interface KeyOptions {
   access: KeyAccess;
 }
 
-/** An empty name is none. */
+/** An empty name removes the name. */
 function keyName(text: string): string {
   if ([...text].length > longestKeyName || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError(`Expected a name of at most ${longestKeyName} characters.`);

@@ -206,7 +206,7 @@ async function listModels(config: Config, { speed = false, json = false }: ListO
   }
 }
 
-/** Describes a network file by the manifest beside it, if it lists the file, and by the options otherwise. */
+/** Describes a network file: by the manifest beside it if that lists the file, otherwise by the options. */
 async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
   const { manifestName, readManifest, toModelFile } = await manifests();
   const path = resolve(file);

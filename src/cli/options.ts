@@ -13,7 +13,7 @@ const variables = {
 } as const;
 type Name = keyof typeof variables;
 
-/** As typed. Omitted or empty options use the environment's values. */
+/** As typed. Options that are omitted or empty use the environment's values. */
 export type OverridingOptions = { [name in Name]?: string };
 
 export function withMachine(command: Command): Command {

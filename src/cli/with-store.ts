@@ -20,7 +20,7 @@ export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promis
   }
 }
 
-/** A data folder that was only guessed must be there: without it, the command would make a service of its own. */
+/** A default data folder must exist: otherwise the command would create a new service. */
 function requireService({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data' || existsSync(dataDir)) return;
   throw new Error(

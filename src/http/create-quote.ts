@@ -9,7 +9,7 @@ import type { HttpDeps } from './deps.ts';
 import { serializeSource } from './serialize.ts';
 import { assertTierAllowed, findVideo, type JobInput, measureVideo, nameOf, parsePublicUrl, tierOf, type Video } from './measurement.ts';
 
-/** An estimate is based on so many of the latest jobs: those of the account for the size, all for the time. */
+/** An estimate uses this many of the latest jobs: the account's for the size, all for the time. */
 const sampleSize = 50;
 const defaultTestJobMs = 2000;
 /** of REELMEND_ENCODER_CRF */

@@ -182,8 +182,8 @@ function measurementError(cause: unknown, { param, isAborted }: { param: string;
 }
 
 /**
- * Throws ReelmendError `max_credits_exceeded` if the job or preview costs more than the request allows. Test mode costs nothing, so the
- * price in live mode counts there.
+ * Throws ReelmendError `max_credits_exceeded` if the job or preview costs more than the request allows. In test mode, which
+ * is free, the price of live mode counts.
  */
 export function assertWithinMaxCredits(credits: number, most: number | undefined, what: 'job' | 'preview' = 'job'): void {
   if (most === undefined || credits <= most) return;

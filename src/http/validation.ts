@@ -10,7 +10,7 @@ type Issue = z.core.$ZodIssue;
 
 export interface Refused {
   target: Target;
-  /** the validated input, unchanged */
+  /** returns the validated input unchanged */
   data: unknown;
   error: { issues: Issue[] };
 }
@@ -85,7 +85,7 @@ function reasonOf(issue: Issue): string {
   }
 }
 
-/** The names of the properties of which exactly one is required, for the issue of that check (../contract/exactly-one.ts). */
+/** The names of properties of which exactly one is required, from the issue of that check (../contract/exactly-one.ts). */
 function exactlyOneOf(issue: Issue): string[] | undefined {
   const names: unknown = issue.code === 'custom' ? issue.params?.['exactlyOne'] : undefined;
   return Array.isArray(names) ? names.map(String) : undefined;
@@ -102,7 +102,7 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
 
 const urlFields: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
-/** The code that a job with such a file would get. */
+/** The code of a job with such a file. */
 function sizeRefused(sizeBytes: number, param: string): ReelmendError {
   const message = tooLargeMessage(sizeBytes, { ...defaultVideoLimits, bytes: largestUploadBytes });
   return new ReelmendError('video_too_large', message, { param });

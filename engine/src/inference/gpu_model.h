@@ -38,16 +38,15 @@ class GpuModel {
 
   /// Builds an engine and keeps it, unless the cache has it. Returns its file's name.
   std::string Compile(int width, int height, int batch = 1);
-  /// The same for all sizes from kLeastSide to kMostWidth × kMostHeight. Load uses it for sizes without an engine of
-  /// their own if building takes minutes.
+  /// The same for all sizes from kLeastSide to kMostWidth × kMostHeight. If building takes minutes, Load uses it for sizes
+  /// without an engine of their own.
   std::string CompileRange();
 
   static constexpr int kLeastSide = 64;
   static constexpr int kMostWidth = 4096;
   static constexpr int kMostHeight = 2304;
 
-  /// Best concurrency for pictures of that size, if it was measured (cuda/network_rate.h) and its engine
-  /// exists.
+  /// Best concurrency for pictures of that size, if it was measured (cuda/network_rate.h) and its engine exists.
   std::optional<Concurrency> MeasuredConcurrency(int width, int height) const;
   void KeepConcurrency(int width, int height, const Concurrency& concurrency) const;
 
@@ -82,9 +81,9 @@ class GpuModel {
   std::vector<std::shared_ptr<GpuNetwork>> kept_;
 };
 
-/// The level that engines are built with: REELMEND_TENSORRT_LEVEL of the environment (`text`, null: not set), else the best. It
-/// is not part of an engine's key, so an engine that was built quickly serves until its file is removed.
-/// Throws Error{kInvalidArgument} for anything but 0 to 5.
+/// The level that engines are built with: REELMEND_TENSORRT_LEVEL of the environment (`text`, null: not set), else the best.
+/// It is not part of an engine's key, so an engine that was built quickly is used until its file is removed. Throws
+/// Error{kInvalidArgument} for anything but 0 to 5.
 int BuilderLevel(const char* text);
 
 /// The first backend that works on this machine and supports the GPU. Throws Error{kUnavailable} with one sentence that

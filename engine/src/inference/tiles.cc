@@ -41,7 +41,7 @@ TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::fun
     if (x.kept <= smallest && y.kept <= smallest) {
       throw Error(ErrorCode::kLimitExceeded, "The model needs more memory than there is, even in small parts.");
     }
-    // The longer side is cut: squarer tiles have less overlap.
+    // Cuts the longer side: squarer tiles have less overlap.
     if (x.kept >= y.kept) {
       x = Axis::Cut(width, ++columns, multiple, halo);
     } else {

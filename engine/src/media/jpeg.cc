@@ -31,7 +31,7 @@ void Convert(const AVFrame& from, int matrix, bool is_full_range, AVFrame& to) {
   sws_scale(scaler.get(), from.data, from.linesize, 0, from.height, to.data, to.linesize);
 }
 
-/// Through RGB, since JPEG has another matrix and range than video. libav's numbers of matrices are those of swscale.
+/// Converts through RGB, since JPEG has another matrix and range than video. libav and swscale number matrices alike.
 UniqueFrame ToJfif(const AVFrame& frame, Size size) {
   const UniqueFrame rgb = MakePicture(size, AV_PIX_FMT_RGB24);
   Convert(frame, frame.colorspace, frame.color_range == AVCOL_RANGE_JPEG, *rgb);

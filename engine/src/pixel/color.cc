@@ -16,7 +16,7 @@
 #define REELMEND_PIXEL_COLOR_TYPES
 namespace reelmend::pixel {
 
-/// Chroma's part in luma is worked out in pieces of a row that stay on the stack.
+/// Chroma's part in luma is computed for pieces of a row that fit on the stack.
 inline constexpr int kPiece = 256;
 inline constexpr int kPieceMargin = 32;
 inline constexpr float kChromaCentre = 32768.0F;
@@ -64,7 +64,7 @@ void AddToLuma(uint16_t* row, int count, const AffineRow& luma, const float* par
   }
 }
 
-/// Chroma's part in luma for chroma columns first … first + count − 1.
+/// Computes chroma's part in luma for chroma columns first … first + count − 1.
 void ChromaPart(const ChromaRows& rows, int first, int count, float* out) {
   const DF d;
   const VF centre = hn::Set(d, kChromaCentre);
@@ -227,7 +227,7 @@ void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool) {
   const ColorSpec from = image.color();
   if (from.matrix == to.matrix && from.range == to.range) return;
   const ColorCoefficients c = MakeColorCoefficients(from.matrix, from.range, to.matrix, to.range);
-  ConvertLuma(image, c, pool);  // first: it reads the chroma of before
+  ConvertLuma(image, c, pool);  // first: it reads the old chroma
   ConvertChroma(image, c, pool);
   image.set_color({to.matrix, to.range, from.site});
 }

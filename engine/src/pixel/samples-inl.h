@@ -34,8 +34,8 @@ HWY_INLINE VF LoadSamples(const uint16_t* in) { return ToFloat(hn::LoadU(D16(), 
 
 HWY_INLINE void StoreSamples(VF v, uint16_t* out) { hn::StoreU(ToSamples(v), D16(), out); }
 
-/// Two vectors of samples, `first` being the one before. With 512 bits one pack serves both and saturates as well, where
-/// each alone would take two instructions to narrow and more to round.
+/// Two vectors of samples, `first` being the left one. With 512 bits, one pack narrows and saturates both; separately, each
+/// would take two instructions to narrow and more to round.
 HWY_INLINE void StoreSamplePair(VF first, VF second, uint16_t* out) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   const __m512i packed = _mm512_packus_epi32(_mm512_cvtps_epi32(first.raw), _mm512_cvtps_epi32(second.raw));

@@ -134,7 +134,7 @@ interface GroupProps {
   counts?: Record<string, number>;
 }
 
-/** The documents are pages of their own, outside of this one's router. */
+/** The documents are separate pages, outside this router. */
 function Documents() {
   return (
     <div className="nav-group">

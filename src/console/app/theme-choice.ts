@@ -1,4 +1,6 @@
-/** Light or dark theme, or that of the system: one choice for the console and the documents. public/theme.js applies it before the first paint. */
+/**
+ * The theme (light, dark, or the system's), shared with the documents. public/theme.js applies it before the first paint.
+ */
 export type Theme = 'system' | 'light' | 'dark';
 const storageKey = 'reelmend.theme';
 

@@ -170,7 +170,7 @@ function PasswordForm({ email, password, onEmail, onPassword, onSubmit, busy, er
   );
 }
 
-/** Says the same as the error `sign_up_closed`. */
+/** Has the text of the error `sign_up_closed`. */
 function NoSignUp() {
   return (
     <div className="stack">

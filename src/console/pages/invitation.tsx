@@ -36,7 +36,7 @@ function Invitation({ token }: { token: string }) {
   return <Load query={query}>{(invitation) => <Join token={token} invitation={invitation} />}</Load>;
 }
 
-/** What sign-in says when the email has a user already, with another password or a second factor. */
+/** The error if the email already has a user with another password or a second factor. */
 const notTheNewUser: ReadonlySet<string> = new Set(['invalid_credentials', 'second_factor_required']);
 
 function Join({ token, invitation }: { token: string; invitation: ConsoleInvitationDetail }) {

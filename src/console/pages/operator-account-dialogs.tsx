@@ -93,7 +93,7 @@ export function PlanDialog({ account, onClose, onDone }: Props) {
 type Quotas = OperatorAccount['quotas'];
 type QuotaName = keyof Quotas;
 
-/** `unit`: how many of the contract's are one of the field's. */
+/** `unit`: the factor from the field's unit to the contract's. */
 const quotaFields: readonly { name: QuotaName; label: string; unit: number; max: number }[] = [
   { name: 'jobs_per_day', label: 'Live jobs and previews per day', unit: 1, max: 1_000_000 },
   { name: 'parallel_enhancements', label: 'Videos enhanced at a time', unit: 1, max: 10_000 },
@@ -103,7 +103,7 @@ const quotaFields: readonly { name: QuotaName; label: string; unit: number; max:
   { name: 'other_per_minute', label: 'Other calls per minute', unit: 1, max: 1_000_000 },
 ];
 
-/** An empty field follows the service's setting. */
+/** An empty field uses the service's setting. */
 export function QuotasDialog({ account, onClose, onDone }: Props) {
   const { quotas, default_quotas: defaults } = account;
   const [texts, setTexts] = useState(() => Object.fromEntries(quotaFields.map(({ name, unit }) => [name, quotas[name] === null ? '' : String(quotas[name] / unit)])));

@@ -19,7 +19,7 @@ import { toast } from '../ui/toasts.tsx';
 
 type Open = { kind: 'enable' | 'codes' | 'disable' } | { kind: 'shown'; codes: readonly string[] };
 
-/** so few recovery codes that the page asks for new ones */
+/** with this many recovery codes or fewer, the page asks for new ones */
 const fewCodes = 3;
 
 export function TwoFactor() {

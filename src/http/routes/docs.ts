@@ -1,4 +1,4 @@
-/** The documents: pages and files that scripts/build-docs made. */
+/** The documents: pages and files built by scripts/build-docs. */
 import type { Context } from 'hono';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';

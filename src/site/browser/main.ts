@@ -1,4 +1,4 @@
-/** The script of every page. Without it the pages are complete, but for search, tabs and the choice of a theme. */
+/** The script of every page. Without it the pages are complete except for search, tabs and the choice of a theme. */
 import { enableCopying } from './copy.ts';
 import { followContents } from './contents.ts';
 import { enableMenu } from './menu.ts';

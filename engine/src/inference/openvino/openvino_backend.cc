@@ -73,7 +73,7 @@ class OpenVinoNetwork : public Network {
     for (ov::InferRequest& request : requests_) {
       try {
         request.wait();
-      } catch (const std::exception&) {  // nobody is left who wants to know
+      } catch (const std::exception&) {  // errors at destruction interest nobody
       }
     }
   }
@@ -152,8 +152,8 @@ class OpenVinoModel : public Model {
   }
 
   std::int64_t WorkingBytes(const Shape& input) override {
-    // Layers run one after the other and share buffers: input and output of the largest one are alive at once, and
-    // blocked layouts or a shortcut add a third of the kind. Held against measured peaks in the tests.
+    // Layers run one after the other and share buffers. The input and output of the largest one exist at once; blocked
+    // layouts or a shortcut add a third. The tests compare this with measured peaks.
     std::int64_t largest = 0;
     const auto model = Bound(input);
     for (const auto& op : model->get_ops()) {
@@ -174,7 +174,7 @@ class OpenVinoModel : public Model {
       ov::AnyMap settings = {
           ov::num_streams(options.requests),
           ov::inference_num_threads(options.threads),
-          // Other stages and other processes share these cores: the scheduler knows best.
+          // No pinning: other stages and processes share these cores, and the scheduler distributes them best.
           ov::hint::enable_cpu_pinning(false),
           ov::hint::inference_precision(precision == "bf16" ? ov::element::bf16 : ov::element::f32),
       };
@@ -200,7 +200,7 @@ class OpenVinoModel : public Model {
     }
   }
 
-  /// Half-precision files take and give float32 here.
+  /// Half-precision files get float32 inputs and outputs here.
   void ConvertToFloat(std::size_t in, std::size_t out) {
     try {
       ov::preprocess::PrePostProcessor ends(model_);
@@ -366,7 +366,7 @@ class OpenVinoBackend : public Backend {
  private:
   static std::shared_ptr<ov::Model> Read(const std::string& onnx) {
     try {
-      // From memory: a file that refers to others (external weights, libraries) finds none.
+      // From memory, so that a file cannot refer to other files (external weights, libraries).
       return Core().read_model(onnx, ov::Tensor());
     } catch (const std::exception& error) {
       const std::string name = UnsupportedOperator(error.what());
