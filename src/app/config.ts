@@ -21,7 +21,7 @@ const integer = (fallback: number, min: number, max: number) => {
 /** `25fps` or `0.5x` */
 const minSpeed = z
   .string()
-  .regex(/^\d{1,5}(\.\d{1,3})?(fps|x)$/, 'must be frames a second such as 25fps, or times of the length such as 0.5x')
+  .regex(/^\d{1,5}(\.\d{1,3})?(fps|x)$/, 'must be frames a second such as 25fps, or a multiple of real time such as 0.5x')
   .refine((text) => Number.parseFloat(text) > 0, 'must be more than 0')
   .transform((text): MinSpeed => {
     const value = Number.parseFloat(text);

@@ -177,7 +177,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && wildcardAddresses.has(config.host)) {
-    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: download links contain an address that other machines cannot reach');
+    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: download links contain a URL that other machines cannot reach');
   }
   return url;
 }

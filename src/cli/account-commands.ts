@@ -74,7 +74,7 @@ const propertyOf = (name: QuotaName) => name.replaceAll(/_(\w)/g, (_, letter: st
 
 function setQuotasCommand(): Command {
   const command = new Command('set-quotas')
-    .description("set limits of one account; omitted ones stay, `default` goes back to the service's setting")
+    .description("set limits of one account; omitted ones stay, `default` restores the service's setting")
     .argument('<account>', 'id, acct_…');
   for (const name of quotaNames) command.option(`${optionOf(name)} <number>`, quotaOptions[name], quota);
   return command.action((id: string, given: Record<string, number | 'default'>) => {
@@ -188,7 +188,7 @@ export function keyCommands(): Command {
     .addOption(
       new Option('--tier <tier>', 'tier of the key').choices(['standard', 'secure']).default('standard'),
     )
-    .option('--name <text>', 'what people call the key', keyName, '')
+    .option('--name <text>', 'name of the key', keyName, '')
     .addOption(
       new Option('--access <access>', 'full; read_only: reads, changes nothing; create_only: creates jobs and uploads, reads nothing else')
         .choices(keyAccesses)
@@ -197,7 +197,7 @@ export function keyCommands(): Command {
     .action(createKey);
   keys
     .command('rename')
-    .description('change what people call a key')
+    .description('rename a key')
     .argument('<key>', 'id, key_…')
     .argument('<name>', 'at most 100 characters; "" for none', keyName)
     .action((id: string, name: string) => withStore(async ({ store }) => show(known(await store.keys.rename(id, name), 'key', id))));

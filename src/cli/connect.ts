@@ -61,10 +61,10 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
 
 export function loginCommands(): Command[] {
   const login = new Command('login')
-    .description('keep the URL of a service and an API key for the commands upload, jobs, preview, previews and listen')
+    .description('store the URL of a service and an API key for the commands upload, jobs, preview, previews and listen')
     .argument('<url>', 'base URL of the service')
     .action(runLogin);
-  const logout = new Command('logout').description('forget what login has kept').action(async () => {
+  const logout = new Command('logout').description('delete the stored URL and API key').action(async () => {
     await rm(loginFile(), { force: true });
     say('Logged out.');
   });

@@ -166,7 +166,7 @@ async function convertModel(file: string, options: FolderOptions & { name?: stri
   const { convertNetwork } = await import('./add-network.ts');
   await convertNetwork({ file, name: options.name, folder: folderOf(options), license: options.license }, async (model) => {
     await tryOut(model);
-    if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author what you may do with it; --license keeps the answer.`);
+    if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author for one, and state it with --license.`);
   });
 }
 

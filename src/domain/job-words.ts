@@ -35,7 +35,7 @@ const help: Readonly<Record<JobErrorCode, string>> = {
 
 /** What the user can do about an error. A test job fails only if the name of its video requests that. */
 export function errorHelp(mode: Mode, code: JobErrorCode): string {
-  return mode === 'test' ? 'The name of the video asks for this error; any other name succeeds.' : help[code];
+  return mode === 'test' ? 'The name of the video requests this error; any other name succeeds.' : help[code];
 }
 
 /** A name for lists: that of the uploaded file, the last segment of the URL's path, or else its host; at most 120 characters. */

@@ -96,7 +96,7 @@ export function changeOfSource(before: MeasuredSource, now: MeasuredSource): str
   if (Math.abs(before.frame_rate - now.frame_rate) > frameRateTolerance * before.frame_rate) {
     return `frame_rate was ${before.frame_rate} when the job was created and is ${now.frame_rate} now`;
   }
-  if (before.etag !== undefined && now.etag !== undefined && before.etag !== now.etag) return 'its ETag is another one';
+  if (before.etag !== undefined && now.etag !== undefined && before.etag !== now.etag) return 'its ETag has changed';
   return null;
 }
 

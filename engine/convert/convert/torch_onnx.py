@@ -16,7 +16,7 @@ SIDE = 64             # of the picture that the export is traced with
 HALOS = (8, 16, 32, 64, 128)
 TOLERANCE = 1 / 255   # between the ONNX file and PyTorch, and at the edge of a tile
 PICKLES, SAFETENSORS = ('.pth', '.pt', '.ckpt'), '.safetensors'
-# The largest that people trade have a tenth of it. An ONNX file can hold 2 GB.
+# The largest networks in use have a tenth of it. An ONNX file can hold 2 GB.
 MOST_BYTES, MOST_WEIGHTS = 1 << 30, 1 << 28
 
 
@@ -31,7 +31,7 @@ def check_file(path):
     if path.suffix.lower() not in (*PICKLES, SAFETENSORS):
         raise FormatError(f'{name} is none of the files that are converted: {", ".join((*PICKLES, SAFETENSORS))}.')
     size = path.stat().st_size
-    if zipfile.is_zipfile(path):  # of a .pth, which may be packed
+    if zipfile.is_zipfile(path):  # a .pth may be packed
         with zipfile.ZipFile(path) as archive:
             size = max(size, sum(part.file_size for part in archive.infolist()))
     if size > MOST_BYTES:
@@ -65,7 +65,7 @@ def read_weights(path):
     tensors = [value for value in weights.values() if isinstance(value, torch.Tensor)]
     if not tensors:
         raise FormatError(f'{path.name} holds no weights.')
-    # Of tensors that repeat one value the file is small.
+    # A file of tensors that repeat one value is small.
     if sum(value.numel() for value in tensors) > MOST_WEIGHTS:
         raise FormatError(f'{path.name} holds more than {MOST_WEIGHTS >> 20} million weights, the most that is converted.')
     return weights
@@ -79,7 +79,7 @@ def load(path):
     weights = read_weights(path)
     try:
         found = spandrel.ModelLoader().load_from_state_dict(weights)
-    except Exception as error:  # an architecture that nearly fits fails in a way of its own
+    except Exception as error:  # each architecture that nearly fits fails in its own way
         raise FormatError(f'{path.name} holds no network that spandrel knows: {first_line(error)}') from error
     if not isinstance(found, spandrel.ImageModelDescriptor) or (found.input_channels, found.output_channels) != (3, 3):
         raise FormatError(f'{path.name} is no network that makes an RGB picture of an RGB picture.')
@@ -116,7 +116,7 @@ def export(model, target, side):
     try:
         torch.onnx.export(model, (torch.from_numpy(picture(side, side)),), str(target), input_names=['x'], output_names=['y'],
                           dynamic_axes=axes, opset_version=OPSET, dynamo=False)
-    except Exception as error:  # whatever an architecture does that ONNX cannot say
+    except Exception as error:  # anything that ONNX cannot express
         raise FormatError(f'PyTorch cannot write this network as ONNX: {first_line(error)}') from error
 
 

@@ -227,7 +227,7 @@ void Demuxer::CountPacket() {
   if (limit_s <= 0) return;
   const double most = (limit_s + 60) * kMostPerSecondAndStream * context_->nb_streams;
   if (static_cast<double>(++packets_) <= most) return;
-  throw Error(ErrorCode::kLimitExceeded, "The file holds more packets than a video of the longest duration taken.");
+  throw Error(ErrorCode::kLimitExceeded, "The file has more packets than the longest allowed video can have.");
 }
 
 void Demuxer::ReadVideoOnly() {

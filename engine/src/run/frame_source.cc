@@ -204,7 +204,7 @@ void FrameSource::CheckLength(double time_s) const {
   if (time_s >= limit_s) throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
   media::CheckFrameRate(decoder_->frames(), limit_s, options_.limits);
   if (static_cast<double>(decoder_->frames()) > limit_s * kFastest + 1) {
-    throw Error(ErrorCode::kLimitExceeded, "The video holds more frames than one of the longest duration taken.");
+    throw Error(ErrorCode::kLimitExceeded, "The video has more frames than the longest allowed video can have.");
   }
 }
 

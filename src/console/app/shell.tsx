@@ -90,7 +90,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className="connection" role="status">
           {!isReachable && (
             <Notice tone="warn" title="The service cannot be reached.">
-              What you see may be out of date. This page goes on trying.
+              This page may be out of date. It keeps trying to reconnect.
             </Notice>
           )}
         </div>

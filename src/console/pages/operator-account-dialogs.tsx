@@ -98,8 +98,8 @@ const quotaFields: readonly { name: QuotaName; label: string; unit: number; max:
   { name: 'jobs_per_day', label: 'Live jobs and previews per day', unit: 1, max: 1_000_000 },
   { name: 'parallel_enhancements', label: 'Videos enhanced at a time', unit: 1, max: 10_000 },
   { name: 'upload_quota_bytes', label: 'Uploads together, GB', unit: 1_000_000_000, max: 1_000_000 },
-  { name: 'create_per_minute', label: 'Creating calls per minute', unit: 1, max: 1_000_000 },
-  { name: 'read_per_minute', label: 'Reading calls per minute', unit: 1, max: 1_000_000 },
+  { name: 'create_per_minute', label: 'Calls that create, per minute', unit: 1, max: 1_000_000 },
+  { name: 'read_per_minute', label: 'Calls that read, per minute', unit: 1, max: 1_000_000 },
   { name: 'other_per_minute', label: 'Other calls per minute', unit: 1, max: 1_000_000 },
 ];
 
@@ -147,7 +147,7 @@ export function CloseDialog({ account, onClose, onDone }: Props) {
   return (
     <FormDialog title={`Close ${account.name}?`} action="Close the account" danger onClose={onClose} {...form} fields={['name']}>
       <Notice tone="bad" title="This cannot be undone.">
-        Its keys and users go at once, its jobs and videos within minutes. The ledger and the audit log stay.
+        Its keys and users are deleted at once, its jobs and videos within minutes. The ledger and the audit log stay.
       </Notice>
       <TextField label="Name of the account" required autoFocus autoComplete="off" value={name} problem={problemOf(form.error, 'name')} hint={`Type ${account.name} to confirm.`} onChange={(event) => setName(event.target.value)} />
     </FormDialog>
