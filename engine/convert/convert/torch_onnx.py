@@ -1,6 +1,6 @@
-"""Networks of PyTorch (.pth, .safetensors) as ONNX, by spandrel, which knows the architectures that people trade.
+"""Converts PyTorch networks (.pth, .safetensors) to ONNX, with spandrel, which knows the common architectures.
 
-The files come from strangers, so nothing in them is run: PyTorch reads weights and nothing else from a pickle.
+The files are not trusted, so nothing in them is run: PyTorch reads only weights from a pickle.
 """
 import hashlib
 import re
@@ -21,12 +21,12 @@ MOST_BYTES, MOST_WEIGHTS = 1 << 30, 1 << 28
 
 
 def first_line(error):
-    """What an exception says, in one line; its kind where it says nothing."""
+    """The message of an exception in one line; its type if it has none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def check_file(path):
-    """Throws FormatError unless the name and the size are those of a file that can be read. Changes nothing."""
+    """Throws FormatError unless the name and the size are acceptable."""
     name = path.name
     if path.suffix.lower() not in (*PICKLES, SAFETENSORS):
         raise FormatError(f'{name} is none of the files that are converted: {", ".join((*PICKLES, SAFETENSORS))}.')
@@ -121,8 +121,8 @@ def export(model, target, side):
 
 
 def check(model, target, height, width):
-    """Throws FormatError unless the file makes of a picture of another size what the network makes of it: a size that was
-    fixed while tracing shows nowhere else."""
+    """Throws FormatError unless the file gives the same result as the network for a picture of another size, which a size
+    fixed by tracing would prevent."""
     import openvino
     import torch
 
@@ -138,8 +138,8 @@ def check(model, target, height, width):
 
 
 def halo_of(model, scale, multiple, minimum):
-    """(halo, error): how many pixels around a tile the network needs, the fewest of HALOS with which a tile differs by less
-    than TOLERANCE from the whole picture, measured along one edge; and by how much it differs with so many."""
+    """(halo, error): the smallest of HALOS with which a tile differs by less than TOLERANCE from the whole picture, measured
+    along one edge; and the difference with it."""
     import torch
 
     up = lambda side: -(-side // multiple) * multiple
@@ -155,8 +155,8 @@ def halo_of(model, scale, multiple, minimum):
 
 
 def convert(path, target, name):
-    """Writes the network of `path` as the ONNX file `target`; → its entry of a manifest. Throws FormatError, and leaves no
-    file then."""
+    """Writes the network of `path` as the ONNX file `target`; → its entry of a manifest. Throws FormatError and then
+    leaves no file."""
     import torch
 
     path, target = Path(path), Path(target)
