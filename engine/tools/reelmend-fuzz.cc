@@ -33,7 +33,7 @@ using Random = std::mt19937_64;
 constexpr const char* kHelp =
     "reelmend-fuzz --seeds FOLDER --work FOLDER [--count N] [--seed S] [--timeout SECONDS] [--memory MEGABYTES]\n"
     "Runs probe and enhance on N mutations of the files in the seed folder; a JSON summary on the standard output.\n"
-    "Mutations that end badly are kept in the work folder. Exit status 1 when one is the engine's own fault.\n";
+    "Failed mutations are kept in the work folder. Exit status 1 if one is a fault of the engine.\n";
 
 struct Settings {
   std::string seeds;

@@ -18,7 +18,7 @@
 
 namespace reelmend::cpu {
 
-/// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → turn → temporal,
+/// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → rotation → temporal,
 /// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → colour → faces →
 /// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are allocated once and reused.

@@ -95,7 +95,7 @@ FaceRestorer::FaceRestorer(inference::Backend& backend, const ModelFile& file, i
     Refuse(file, error.what());
   }
   if (network_->outputs().empty() || network_->outputs()[0].dims != shapes[picture_end_]) {
-    Refuse(file, "What it makes is not of the size of its input.");
+    Refuse(file, "Its output does not have the size of its input.");
   }
   if (weight >= 0) *network_->Input(static_cast<std::size_t>(weight)) = kUsualWeight;
   crop_ = RgbPicture(side_, side_);

@@ -98,12 +98,12 @@ std::optional<std::string> EngineCache::Read(const std::string& name, const std:
   }
   std::string_view rest = *file;
   if (!rest.starts_with(kMagic)) {
-    Say("The cached " + what + " " + name + " is no file of this engine's, or of another version of it; another is made.");
+    Say("The cached " + what + " " + name + " is no file of this engine, or of another version of it; another is built.");
     return std::nullopt;
   }
   rest.remove_prefix(kMagic.size());
   if (TakeLine(rest) != key) {
-    Say("The cached " + what + " " + name + " was made for something else; another is made.");
+    Say("The cached " + what + " " + name + " was built for something else; another is built.");
     return std::nullopt;
   }
   const std::string sum(TakeLine(rest));
@@ -125,7 +125,7 @@ void EngineCache::Write(const std::string& name, const std::string& key, const s
   if (file >= 0) is_written = close(file) == 0 && is_written;
   if (is_written && rename(own.c_str(), path.c_str()) == 0) return;
   unlink(own.c_str());
-  Say("The folder of cached engines cannot be written; " + name + " is made again the next time.");
+  Say("The folder of cached engines cannot be written; " + name + " is built again next time.");
 }
 
 std::optional<std::string> EngineCache::Find(const EngineKey& key) const { return Read(key.file_name(), key.text(), "engine"); }

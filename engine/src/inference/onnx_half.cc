@@ -119,7 +119,7 @@ void LookAtNode(std::string_view node, Survey& survey) {
   const std::string_view name = Find(node, kOperator);
   if (name == "QuantizeLinear" || name == "DequantizeLinear") survey.is_quantised = true;
   if (std::ranges::find(kNeedFloat, name) != std::end(kNeedFloat)) {
-    survey.why_fp32 = "It uses the operator " + std::string(name) + ", which loses in fp16.";
+    survey.why_fp32 = "It uses the operator " + std::string(name) + ", which is inaccurate in fp16.";
   }
   if (name == "Resize" || name == "Upsample") {
     const auto inputs = FindAll(node, kNodeInput);

@@ -39,7 +39,7 @@ TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::fun
   while (!fits(x.tile, y.tile)) {
     const int smallest = std::max(kSmallestPart, multiple);
     if (x.kept <= smallest && y.kept <= smallest) {
-      throw Error(ErrorCode::kLimitExceeded, "The model needs more memory than there is, even in small parts.");
+      throw Error(ErrorCode::kLimitExceeded, "The model needs more memory than is available, even for small tiles.");
     }
     // Cuts the longer side: squarer tiles have less overlap.
     if (x.kept >= y.kept) {

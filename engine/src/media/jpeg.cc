@@ -56,7 +56,7 @@ UniquePacket Compress(AVFrame& picture) {
   c.global_quality = kQuantiser * FF_QP2LAMBDA;
   picture.quality = c.global_quality;
   picture.pts = 0;
-  CheckAv(avcodec_open2(&c, nullptr, nullptr), ErrorCode::kInternal, "The encoder of pictures cannot be started");
+  CheckAv(avcodec_open2(&c, nullptr, nullptr), ErrorCode::kInternal, "The JPEG encoder cannot be started");
   UniquePacket packet = MakePacket();
   CheckAv(avcodec_send_frame(&c, &picture), ErrorCode::kInternal, "A picture cannot be encoded");
   CheckAv(avcodec_send_frame(&c, nullptr), ErrorCode::kInternal, "A picture cannot be encoded");

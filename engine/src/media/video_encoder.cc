@@ -159,7 +159,7 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
 int VideoEncoder::hw_surfaces() const {
   std::int64_t surfaces = 0;
   CheckAv(av_opt_get_int(context_->priv_data, "surfaces", 0, &surfaces), ErrorCode::kInternal,
-          "The GPU's encoder does not tell what it holds");
+          "The GPU's encoder does not report how many frames it holds");
   return static_cast<int>(surfaces);
 }
 

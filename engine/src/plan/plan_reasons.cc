@@ -38,7 +38,7 @@ std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
 std::string ReducedTo(const Plan& plan) {
   if (plan.working_share >= 1) return "";
   const Size size = WorkingSize({plan.source.width, plan.source.height}, plan.working_share);
-  return ", from " + std::to_string(size.width) + "×" + std::to_string(size.height) + ", which holds what is left of its detail";
+  return ", from " + std::to_string(size.width) + "×" + std::to_string(size.height) + ", which keeps its remaining detail";
 }
 
 /// Two significant digits, or all digits of a whole number.

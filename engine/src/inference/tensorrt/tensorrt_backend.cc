@@ -129,7 +129,7 @@ Logger& TheLogger() {
                                                    error->code() == ErrorCode::kUNSUPPORTED_NODE_ATTR || error->code() == ErrorCode::kUNSUPPORTED_NODE_INPUT ||
                                                    error->code() == ErrorCode::kUNSUPPORTED_NODE_DATATYPE || error->code() == ErrorCode::kUNSUPPORTED_NODE_DYNAMIC);
   if (is_unsupported && !name.empty()) Refuse("The model uses the operator " + name + " in a way that " + variant::kTitle + " cannot run.");
-  if (!name.empty()) Refuse(std::string(variant::kTitle) + " cannot read the model: its operator " + name + " is not as it should be.");
+  if (!name.empty()) Refuse(std::string(variant::kTitle) + " cannot read the model: its operator " + name + " is invalid.");
   Refuse(std::string("The model file is not an ONNX network that ") + variant::kTitle + " can read.");
 }
 
@@ -177,7 +177,7 @@ class TensorRtNetwork : public GpuNetwork {
       (is_input ? input_ : output_) = name;
       (is_input ? input_shape_ : output_shape_) = ToShape(engine_->getTensorShape(name));
       if (is_input) batch_ = static_cast<int>(engine_->getTensorShape(name).d[0]);
-      if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's ends are not fp16.");
+      if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's inputs and outputs are not fp16.");
     }
     load_ = std::make_unique<variant::LoadMemory>(*engine_, backend_cache);
     workspace_bytes_ = engine_->getDeviceMemorySizeV2();
@@ -267,7 +267,7 @@ class TensorRtBackend : public GpuBackend {
     TheLogger().Take();
     const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
     if (!builder) {
-      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a working GPU.");
     }
     const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(variant::kNetworkFlags));
     const std::unique_ptr<nvonnxparser::IParser> parser(
@@ -277,7 +277,7 @@ class TensorRtBackend : public GpuBackend {
     SetShape(*network, options);
     const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
     if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
-    if (!config || !variant::Aim(*config, options)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be aimed at that GPU.");
+    if (!config || !variant::Aim(*config, options)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be set up for that GPU.");
     variant::BuildMemory build(*config, backend_cache);
     std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
     if (!engine && variant::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
@@ -293,7 +293,7 @@ class TensorRtBackend : public GpuBackend {
   std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, BackendCache& backend_cache) override {
     if (!session_->runtime) {
       session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&TheLogger(), library_.number)));
-      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot run on this machine: it needs a GPU that works.");
+      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot run on this machine: it needs a working GPU.");
     }
     return std::make_unique<TensorRtNetwork>(session_, engine, input, backend_cache);
   }
@@ -315,7 +315,7 @@ class TensorRtBackend : public GpuBackend {
     if (network.getNbInputs() != 1 || network.getNbOutputs() != 1) Refuse("The model must have one input and one output to run on a GPU.");
     const nvinfer1::Dims given = network.getInput(0)->getDimensions();
     if (given.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
-    if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size alone.");
+    if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size only.");
     nvinfer1::Dims wanted = ToDims(options.batch, shape);
     for (int i = 0; i < 4; ++i) {
       if (given.d[i] >= 0 && given.d[i] != wanted.d[i])
