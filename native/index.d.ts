@@ -71,20 +71,20 @@ export interface EnhanceOptions {
   /** false: engines are read from the folder; missing ones are not added */
   mayWriteEngines?: boolean;
   threads?: number;
-  /** what this machine was measured to do, and the least that the operator wants; counts for 'auto' on CPUs */
+  /** measured speed of this machine, and the speed that its operator wants at least; 'auto' uses them on CPUs */
   machine?: {
     /** time of a frame without its network, over the megapixels of the output */
     otherMsPerMegapixel?: number;
     /** floors; 0: none */
     minFramesPerSecond?: number;
-    /** in times of the video's length: 1 is as fast as it plays */
+    /** as a multiple of real time: 1 is as fast as the video plays */
     minTimesLength?: number;
   };
   /** `maxBitrate`: bits per second, 0 = no limit */
   encoder?: { preset?: string; crf?: number; maxBitrate?: number };
   limits?: SourceLimits;
   segment?: { startS: number; endS: number; warmUpFrames?: number };
-  /** makes the piece of one segment of a plan (planSegments); not together with `segment` */
+  /** makes the piece of one segment of a plan (planSegments); excludes `segment` */
   piece?: { plan: string; index: number };
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
@@ -110,12 +110,15 @@ export interface ModelFile {
   lossDb?: number;
   /** largest strength of restoration it was trained for; 0: it only enlarges. 1 when absent */
   maxStrength?: number;
-  /** it sees the damage itself: the strength says how much of the restoration is wanted, not how damaged the source is */
+  /** the network recognises damage by itself; the strength sets how much it restores */
   blind?: boolean;
   /** layout face: largest change of a sample, in 8-bit levels; 255 when absent */
   maxChange?: number;
   allowBf16?: boolean;
-  /** time of a frame on this machine's CPU over the megapixels of its input, measured by checkModel; absent: not measured */
+  /**
+   * milliseconds for a frame and a megapixel of its input on this machine's CPU, measured by checkModel; absent: not
+   * measured
+   */
   msPerMegapixel?: number;
 }
 
@@ -123,9 +126,9 @@ export interface ModelFile {
 export interface ModelTrial {
   width?: number;
   height?: number;
-  /** timed frames of a round; their mean counts, of the fastest round */
+  /** timed frames of a round; the mean of the fastest round counts */
   frames?: number;
-  /** at most two where they take longer than 0.8 s */
+  /** at most two if a round takes longer than 0.8 s */
   rounds?: number;
   threads?: number;
 }
@@ -158,7 +161,7 @@ export interface CompiledEngine {
   /** name of the GPU if the engine runs on that model only, else empty */
   device: string;
   precision: string;
-  /** its name in the folder; empty where it could not be built */
+  /** its name in the folder; empty if it could not be built */
   file: string;
   width: number;
   height: number;
@@ -213,7 +216,7 @@ export interface EnhanceResult {
 
 /** The expected next job; without sizes only the device is opened. */
 export interface Expectation {
-  /** stored size, turned upright */
+  /** stored size, after rotation */
   width?: number;
   height?: number;
   outputWidth?: number;
@@ -224,7 +227,7 @@ export interface Expectation {
 }
 
 export interface PicturesOptions {
-  /** the one of a few frames that shows the most, at most 1280 pixels wide and high */
+  /** the most detailed of a few frames, at most 1280 pixels wide and high */
   poster?: boolean;
   /** 0…50, evenly spaced, at most 320 pixels wide and high */
   thumbnails?: number;
@@ -274,7 +277,7 @@ export interface PlannedSegment {
   /** seconds from the first displayed frame */
   startS: number;
   endS: number;
-  /** that its piece will have */
+  /** of its piece */
   frames: number;
 }
 
@@ -319,20 +322,22 @@ export interface DeviceInfo {
  * `Expected X for Y but received Z` at once.
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
-/** From a file, or from bytes of which only those are read that are needed: few for a `piece`. */
+/** From a file, or from bytes. Reads only the bytes that it needs: few for a `piece`. */
 export function enhance(source: string | ByteSource, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
 /**
- * Does ahead of time what the next `enhance` of this process would do before its first frame, for a video like the
- * expected one: the device, its libraries, the networks. What cannot be made ready is left to `enhance`.
+ * Does ahead of time what the next `enhance` of this process would do before its first frame, for a video like the expected
+ * one: opens the device and its libraries, loads the networks. `enhance` does the rest if a part fails.
  */
 export function prepare(options: EnhanceOptions, expectation: Expectation): Promise<void>;
 /** JPEG files of an upright SDR video, such as a result of `enhance`, in `folder`: the poster, then the thumbnails by time. */
 export function takePictures(videoPath: string, folder: string, options: PicturesOptions): Promise<Picture[]>;
-/** Limits the processor time that this process may still use, all threads together; the kernel then ends it. */
+/**
+ * Limits the processor time that this process may still use, for all its threads together. The kernel ends it at the limit.
+ */
 export function limitProcessorTime(seconds: number): void;
 /** The plan that `enhance` would make; decodes a few frames. */
 export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
-/** Decides everything that is decided for the whole video, and where it is cut. Reads all packets. */
+/** Makes the plan of the whole video and chooses where it is cut. Reads all packets. */
 export function planSegments(inputPath: string, options: EnhanceOptions & { lengths?: SegmentLengths }): Promise<SegmentPlan>;
 /** Joins the pieces of all segments, in order, without encoding; everything but the video comes from the source. */
 export function joinSegments(

@@ -74,8 +74,8 @@ const summary = (loads: Load[]): Load => ({
 });
 
 /**
- * Loads the two in turn. The first round is a warm-up and does not count. Empties the queue before each load, as workers
- * do that keep up, because `add_job` gets slower with each waiting row.
+ * Loads the two in turn. The first round is a warm-up and is not counted. Empties the queue before each load, as fast enough
+ * workers would: `add_job` gets slower with each waiting row.
  */
 async function compare(queue: postgres.Sql, ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
   const loads: { ours: Load[]; peer: Load[] } = { ours: [], peer: [] };
@@ -183,7 +183,7 @@ try {
     rounds,
     seconds_per_round: secondsPerRound,
     get_job: { ours: get.ours, bare_query: get.peer, ratio: get.ratio, goal: 0.5, reached: get.ratio >= 0.5 },
-    create_sandbox_job: { ours: post.ours, bare_transaction: post.peer, ratio: post.ratio, goal: 0.5, reached: post.ratio >= 0.5 },
+    create_test_mode_job: { ours: post.ours, bare_transaction: post.peer, ratio: post.ratio, goal: 0.5, reached: post.ratio >= 0.5 },
     api_process: { peak_memory_mb, goal: 250, reached: peak_memory_mb < 250 },
   };
   console.log(JSON.stringify(report, null, 2));

@@ -126,7 +126,7 @@ function pipelinePage(report: Report): string {
     peerTable(report),
     '## 540p to 1080p with `fast` (int8)',
     network ? pipelineSection(network.best, network.rounds) : 'Not measured: the build had no OpenVINO.',
-    ...(report.pictures_that_stay_fast ? ['## Pictures that stay, with `fast`', stayText, stillTable(report.pictures_that_stay_fast)] : []),
+    ...(report.pictures_that_stay_fast ? ['## Still pictures, with `fast`', stayText, stillTable(report.pictures_that_stay_fast)] : []),
     '## Faces, 1080p',
     facesTable(report),
     '## Memory',

@@ -176,8 +176,8 @@ function bestAndAll(results: Round[]) {
 }
 
 /**
- * Pictures that stay (Note in engine/src/cpu/network_stage.h), with `fast`: a recorded screen with a cursor and a clock, slides,
- * and grain, where no sample of a picture is that of the one before.
+ * Still pictures (Note in engine/src/cpu/network_stage.h), with `fast`: a recorded screen with a cursor and a clock, slides,
+ * and grain, in which every sample changes from picture to picture.
  */
 async function stillPictures(folder: string) {
   const still = (rate: number) => `testsrc2=s=960x540:r=${rate}:d=5`;
@@ -205,7 +205,7 @@ async function stillPictures(folder: string) {
   return rows;
 }
 
-/** Memory of a long video (whose container index grows) against that of a short one. */
+/** Memory of a long video, whose container index grows, compared with that of a short one. */
 async function memory(folder: string, mainJobMegabytes: number) {
   const short = join(folder, 'short.mp4');
   const long = join(folder, 'long.mp4');

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:fleet`: a fleet on one machine. API, PostgreSQL, Graphile Worker, S3 server and worker processes are real; only
- * the engine is a stand-in, which waits as long as a device of a stated speed would take. So the processors are not the limit
- * as long as the devices are slow enough: compare `busy_cores` with the machine's. Prints one JSON object.
+ * `npm run bench:fleet`: a fleet on one machine. API, PostgreSQL, Graphile Worker, S3 server and worker processes are real.
+ * The engine is simulated: it waits as long as a device of a given speed would take. So the processors are not the limit as
+ * long as the devices are slow enough: compare `busy_cores` with the machine's. Prints one JSON object.
  *   npm run bench:fleet -- [--workers 1,2,4,8,16,32] [--speed 5] [--quick]
  */
 import { availableParallelism, cpus } from 'node:os';
@@ -37,7 +37,9 @@ function eventsOf(service: FleetService, jobs: readonly string[]) {
 
 const joined = (service: FleetService, job: string) => service.waitFor((event) => event.kind === 'joined' && event.job === job);
 
-/** Two or three segments for each worker, in jobs of several accounts. Counted from the first to the last moment of a device. */
+/**
+ * Two or three segments for each worker, in jobs of several accounts. Measured from the first to the last event of a device.
+ */
 async function throughput(service: FleetService, workers: number) {
   const jobs: string[] = [];
   const perJob = 24;
@@ -119,7 +121,7 @@ interface DatabaseLoad {
   cpuMs: number;
 }
 
-/** What the database does during the work, without this program's own queries. */
+/** The load of the database during the work, without this program's own queries. */
 async function databaseLoad(service: FleetService, work: () => Promise<unknown>): Promise<DatabaseLoad & { seconds: number }> {
   const { sql } = service;
   const totals = async () => {
@@ -143,7 +145,10 @@ async function databaseLoad(service: FleetService, work: () => Promise<unknown>)
   };
 }
 
-/** Of idle workers, and of jobs with short and long segments: the difference of the latter two is what a running segment costs each second. */
+/**
+ * Idle workers, and jobs with short and with long segments: the difference of the latter two is the cost of a running
+ * segment per second.
+ */
 async function databaseCost(service: FleetService, workers: number) {
   const key = await service.createCustomer();
   const idleS = isQuick ? 2 : 8;
@@ -156,7 +161,7 @@ async function databaseCost(service: FleetService, workers: number) {
       // The end of the job and the deletion of its pieces.
       await sleep(1500);
     });
-    // Without what idle workers do.
+    // Without the load of idle workers.
     const each = (what: keyof DatabaseLoad, unit = 1) => round(Math.max(0, load[what] - (idle[what] / idle.seconds) * load.seconds) / segments / unit);
     const top = await service.sql<{ query: string; calls: string; ms: number }[]>`SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 90) AS query, calls, round(total_exec_time)::int AS ms
       FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat%' ORDER BY total_exec_time DESC LIMIT 6`;
@@ -192,7 +197,7 @@ async function measure(service: FleetService) {
     console.error(`bench:fleet: ${workers} workers`);
     const rate = await withCores(throughput(service, workers));
     scaling.push({ ...rate, one_video: await oneVideo(service, workers) });
-    // A run that is interrupted has not been for nothing.
+    // Prints partial results if the run is interrupted.
     console.error(JSON.stringify(scaling.at(-1)));
     if (workers !== middle) continue;
     apart = {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:start`: how long a job takes until its first frame is in the stages, in a child that is started for it
- * and in one that was ready before; both in one run, by turns, as one JSON object.
+ * `npm run bench:start`: the time from the start of a job until its first frame is in the stages, in a new child and in a
+ * warm one; both in one run, alternating, as one JSON object.
  *   node scripts/bench-start.ts [--device cpu|cuda:N|auto] [--model fast] [--size 960x540] [--jobs 5] [--target 1080p]
  *     [--engines DIR]    engines of networks for GPUs (reelmend models compile)
  */
@@ -29,7 +29,7 @@ if (!/^\d+x\d+$/.test(values.size) || !['1080p', '4k', 'source'].includes(values
   console.error('bench:start: expected --size such as 960x540, --target 1080p, 4k or source, and --jobs of at least 1');
   process.exit(2);
 }
-/** ms that a warm child may take to be made ready: the engine of a network may have to be built first */
+/** ms that a warm child may take to get ready: the engine of a network may have to be built first */
 const readyWithinMs = 10 * 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'reelmend-start-'));
@@ -64,7 +64,7 @@ async function measure() {
   };
 }
 
-/** The first job tells what the next one will be; the second is done in a child that was made ready for it. */
+/** The first job tells the worker what to expect; the second runs in a child that was prepared for it. */
 async function inReadyChild(media: Media, options: JobOptions, job: () => Promise<EnhanceResult>): Promise<EnhanceResult> {
   const pool = media.startWarmPool({ count: 1, folder: join(folder, 'warm-pool'), options });
   const ready = async () => {

@@ -14,7 +14,7 @@ function generatedFiles(base: string): string[] {
 
 /**
  * The generator copies the client's runtime, which does not compile with `exactOptionalPropertyTypes`. Its users still get
- * its types; only its own function bodies are not checked.
+ * its types; only its function bodies are not checked.
  */
 const unchecked = [
   'client/client.gen.ts',
@@ -31,7 +31,7 @@ function relaxRuntime(base: string): void {
   }
 }
 
-/** Advice to use another package, with a URL that does not belong in our code. */
+/** Advertises another package, with a URL that does not belong in our code. */
 function dropForeignAdvice(base: string): void {
   const path = join(base, 'src/sdk/client/types.gen.ts');
   const text = readFileSync(path, 'utf8');

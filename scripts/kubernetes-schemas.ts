@@ -24,11 +24,11 @@ interface CustomResource {
   };
 }
 
-/** As kubeconform names them: deployment-apps-v1.json, service-v1.json. */
+/** File names as kubeconform expects them: deployment-apps-v1.json, service-v1.json. */
 const fileName = (group: string, version: string, kind: string) =>
   `${[kind, group.split('.')[0], version].filter(Boolean).join('-').toLowerCase()}.json`;
 
-/** Definitions that are more than their type says. */
+/** Definitions that allow more than their type says. */
 const lenient: Record<string, Schema> = {
   'io.k8s.apimachinery.pkg.util.intstr.IntOrString': { type: ['integer', 'string'] },
   'io.k8s.apimachinery.pkg.api.resource.Quantity': { type: ['number', 'string'] },
@@ -37,7 +37,7 @@ const lenient: Record<string, Schema> = {
 const mapValues = <T, U>(record: Record<string, T>, change: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 
-/** Objects accept the fields that they name, and no other. */
+/** Restricts objects to the fields that they name. */
 function strict(schema: Schema): Schema {
   if (schema['x-kubernetes-int-or-string'] === true) return { type: ['integer', 'string'] };
   const inner = (value: unknown): unknown => {

@@ -1,4 +1,4 @@
-/** Prints the part of openapi.yaml that scripts/build-python-client makes a client of, as JSON. */
+/** Prints the part of openapi.yaml that scripts/build-python-client builds a client from, as JSON. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -9,10 +9,10 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** The page's own operations, the description itself, and what signed links lead to, which httpx alone does as well. */
+/** The console's own operations, the API description, and the targets of signed links, for which httpx suffices. */
 const leftOut = ['Console', 'Description', 'Downloads'];
 
-/** "Exactly one of these is required": the generator knows no such rule and would make the whole schema `Any`. */
+/** "Exactly one of these is required": the generator does not know this rule and would make the whole schema `Any`. */
 const isRule = (branch: Schema) => Object.keys(branch).every((key) => key === 'required');
 
 function withoutRules(schema: Schema): Schema {

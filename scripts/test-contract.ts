@@ -26,17 +26,17 @@ const schemathesis = join(root, '.venv/bin/schemathesis');
 const reports = join(root, 'build/reports/contract');
 const pepper = 'pepper of the contract tests';
 const fixedSeed = 20261121;
-/** far more than all runs together ask for */
+/** more than all runs together send */
 const credits = 100_000_000;
 const serviceTimeoutMs = 60_000;
 
 const { values } = parseArgs({
   options: {
-    /** repeats a drawn seed */
+    /** repeats a run with this seed */
     seed: { type: 'string' },
-    /** only the run of that name */
+    /** runs only the run of this name */
     only: { type: 'string' },
-    /** all modes and tiers, with a drawn seed */
+    /** all modes and tiers, with a random seed */
     long: { type: 'boolean', default: false },
   },
 });
@@ -53,7 +53,7 @@ interface Run {
 }
 
 const run = promisify(execFile);
-/** Ended by a signal, so that everything behind them is put away in order. */
+/** Stopping by a signal, so that everything that was started is removed in order. */
 const fuzzers = new Set<ChildProcess>();
 let interrupted = false;
 
@@ -64,7 +64,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-/** A third of a second with sound: real work for live mode, and little of it. */
+/** A third of a second with sound: real but little work for live mode. */
 async function makeClip(path: string): Promise<void> {
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=64x36:rate=10:duration=0.3'];
   const audio = ['-f', 'lavfi', '-i', 'sine=duration=0.3'];
@@ -116,8 +116,7 @@ async function createAccount(store: Store, name: string): Promise<string> {
 }
 
 /**
- * Writes the document that Schemathesis reads keys from, of two accounts with keys of the same kind, and returns the
- * first one's key.
+ * Writes the document that Schemathesis reads keys from: keys of the same kind of two accounts. Returns the first one's key.
  */
 async function writeKeys(store: Store, path: string, { mode, tier }: Run): Promise<string> {
   const entry = async (name: string) => {
@@ -138,7 +137,7 @@ interface Session {
   headers: Record<string, string>;
 }
 
-/** Somebody who has signed in to the console; the headers are those of the page. */
+/** Signs a person in to the console; the headers are those of the page. */
 async function signIn({ url, store }: World, name: string, operator: boolean): Promise<Session> {
   const email = `${name}@example.com`;
   const accountId = await createAccount(store, name);
@@ -154,7 +153,7 @@ async function signIn({ url, store }: World, name: string, operator: boolean): P
   return { id, email, accountId, headers: { Cookie: cookie, 'X-CSRF-Token': csrf_token } };
 }
 
-/** As `writeKeys`, of two people; the stranger is no operator, who may see everybody's. */
+/** Like `writeKeys`, for two people. The stranger is no operator, since operators may see everybody's data. */
 async function writeSessions(world: World, path: string): Promise<object> {
   const [ours, stranger] = [await signIn(world, 'ours', true), await signIn(world, 'stranger', false)];
   const entry = (name: string, { headers }: Session) => ({
@@ -167,13 +166,13 @@ async function writeSessions(world: World, path: string): Promise<object> {
   return { url: world.url, session, email, password, headers, delivery, account: stranger.accountId };
 }
 
-/** A webhook delivery that was made. */
+/** Makes a webhook delivery. */
 async function makeDelivery({ url, files }: World, headers: Record<string, string>): Promise<string> {
   const body = JSON.stringify({ url: `${files.url}/webhook`, event: 'job.completed' });
   const init = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body };
   const made = await fetch(`${url}/console/api/webhooks/test`, init);
   if (!made.ok) throw new Error(`the test event was refused: ${await made.text()}`);
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     const response = await fetch(`${url}/console/api/webhooks/deliveries?state=delivered`, { headers });
     const { data } = (await response.json()) as { data: { id: string }[] };
     if (data[0] !== undefined) return data[0].id;
@@ -182,7 +181,7 @@ async function makeDelivery({ url, files }: World, headers: Record<string, strin
   throw new Error('the test event was not delivered in time');
 }
 
-/** The id of an upload of the clip that is ready for jobs. */
+/** Uploads the clip and returns the id of the upload, ready for jobs. */
 async function makeUpload({ url, clip }: World, key: string): Promise<string> {
   const bytes = await readFile(clip);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -190,7 +189,7 @@ async function makeUpload({ url, clip }: World, key: string): Promise<string> {
   const { id, parts } = await call<Upload>(`${url}/v1/uploads`, key, 'POST', { file_name: 'clip.mp4', size_bytes: bytes.length, sha256 });
   await fetch(parts[0]!.url, { method: 'PUT', body: bytes });
   await call(`${url}/v1/uploads/${id}/complete`, key, 'POST', {});
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     if ((await call<Upload>(`${url}/v1/uploads/${id}`, key, 'GET')).status === 'ready') return id;
     await sleep(100);
   }
@@ -202,7 +201,7 @@ interface Link {
   query: Record<string, string>;
 }
 
-/** One call that must succeed. */
+/** Sends one request. Throws unless the response is 2xx. */
 async function call<T>(url: string, key: string, method: string, body?: object): Promise<T> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
@@ -210,11 +209,11 @@ async function call<T>(url: string, key: string, method: string, body?: object):
   return (await response.json()) as T;
 }
 
-/** A download link that the service has signed, of a job of the sandbox, in its parts. */
+/** The parts of a signed download link of a test job. */
 async function makeLink(url: string, key: string): Promise<Link> {
   const body = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
   const { id } = await call<{ id: string }>(`${url}/v1/jobs`, key, 'POST', body);
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     if ((await call<{ status: string }>(`${url}/v1/jobs/${id}`, key, 'GET')).status === 'done') break;
     await sleep(100);
   }
@@ -223,13 +222,13 @@ async function makeLink(url: string, key: string): Promise<Link> {
   return { key: link.pathname.replace('/v1/downloads/', ''), query: Object.fromEntries(link.searchParams) };
 }
 
-/** The id of a job of the Secure tier that is gone and has its certificate; empty for Standard keys. */
+/** Creates a job of the Secure tier, deletes it, and returns its id once it has its certificate; empty for Standard keys. */
 async function makeDeletedJob({ url, files }: World, key: string, { tier }: Run): Promise<string> {
   if (tier !== 'secure') return '';
   const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p', secure: true };
   const { id } = await call<{ id: string }>(`${url}/v1/jobs`, key, 'POST', body);
   await call(`${url}/v1/jobs/${id}`, key, 'DELETE');
-  for (let look = 0; look < 300; look += 1) {
+  for (let poll = 0; poll < 300; poll += 1) {
     const headers = { Authorization: `Bearer ${key}` };
     const response = await fetch(`${url}/v1/jobs/${id}/deletion-certificate`, { headers });
     await response.arrayBuffer();
@@ -244,12 +243,12 @@ const report = z.object({
   test_cases: z.object({ generated: z.number(), with_failures: z.number(), errored: z.number() }),
   failures: z.array(z.object({ title: z.string(), count: z.number() })),
   errors: z.array(z.object({ title: z.string(), count: z.number() })),
-  /** well-formed requests by operation and phase, and what became of them */
+  /** well-formed requests by operation and phase, and how many were accepted */
   valid_rates: z.record(z.string(), z.record(z.string(), z.object({ accepted: z.number() }))),
   complete: z.boolean(),
 });
 
-interface Verdict {
+interface RunResult {
   run: Run;
   ok: boolean;
   cases: number;
@@ -273,15 +272,16 @@ interface Facts {
   key: string;
   /** of an account that only the hooks use, for uploads; empty for the console */
   uploaderKey: string;
-  addressPattern: string;
-  /** what the hooks need of the console's people; empty in other runs */
+  urlPattern: string;
+  /** what the hooks need to know about the console's people; empty in other runs */
   console: object;
 }
 
 function commandOf(one: Run, url: string): string[] {
   return [
     ...['--no-color', '--config-file', join(root, 'test/contract/schemathesis.toml')],
-    // From the file, which is what the service serves: what it loads over HTTP it takes for no operation.
+    // From the file, which the service serves unchanged: over HTTP, Schemathesis would count loading it as a call of the
+    // operation.
     ...['run', join(root, 'openapi.yaml'), '--url', url],
     one.audience === 'console' ? '--include-tag' : '--exclude-tag',
     'Console',
@@ -291,8 +291,8 @@ function commandOf(one: Run, url: string): string[] {
   ];
 }
 
-/** Runs Schemathesis to its end; its output is kept, and shown when anything is wrong. */
-async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
+/** Runs Schemathesis to its end. Its output is kept, and printed if anything is wrong. */
+async function fuzz(one: Run, facts: Facts): Promise<RunResult> {
   const started = performance.now();
   const env = {
     PATH: process.env['PATH']!,
@@ -308,7 +308,7 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
     REELMEND_CONTRACT_CONSOLE: JSON.stringify(facts.console),
     REELMEND_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
     REELMEND_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
-    REELMEND_CONTRACT_ADDRESS: facts.addressPattern,
+    REELMEND_CONTRACT_URL_PATTERN: facts.urlPattern,
     PYTHONDONTWRITEBYTECODE: '1',
   };
   // Its cache and its database of examples belong to one run.
@@ -325,19 +325,19 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
   fuzzers.delete(child);
   await rm(cwd, { recursive: true, force: true });
   await writeFile(join(reports, `${one.name}.log`), output);
-  const verdict = await verdictOf(one, code === 0, (performance.now() - started) / 1000);
-  if (!verdict.ok) console.log(output);
-  return verdict;
+  const result = await resultOf(one, code === 0, (performance.now() - started) / 1000);
+  if (!result.ok) console.log(output);
+  return result;
 }
 
-/** Operations of the document that are for those who call. */
+/** The documented operations of an audience. */
 function operationsOf(audience: Run['audience']) {
   return documentedOperations.filter(({ path }) => path.startsWith('/console/') === (audience === 'console'));
 }
 
-async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdict> {
+async function resultOf(one: Run, ok: boolean, seconds: number): Promise<RunResult> {
   const text = await readFile(join(reports, `${one.name}.json`), 'utf8').catch(() => '');
-  // A fuzzer that was ended, or that fell, leaves an empty report or none.
+  // A fuzzer that crashed or was killed leaves an empty report or none.
   if (text === '') return { run: one, ok: false, cases: 0, failures: 1, skipped: 0, accepted: [], seconds };
   const { operations, test_cases, failures, errors, valid_rates, complete } = report.parse(JSON.parse(text));
   const count = [...failures, ...errors].reduce((sum, group) => sum + group.count, 0);
@@ -349,7 +349,7 @@ async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdic
   return { run: one, ok: good, cases: test_cases.generated, failures: count, skipped, accepted, seconds };
 }
 
-function line({ run: one, ok, cases, failures, skipped, seconds }: Verdict): string {
+function line({ run: one, ok, cases, failures, skipped, seconds }: RunResult): string {
   const counts = `${cases} cases, ${failures} failures, ${skipped} operations skipped`;
   return `${ok ? 'ok  ' : 'FAIL'} ${one.name} (seed ${one.seed}): ${counts} in ${seconds.toFixed(1)} s`;
 }
@@ -364,7 +364,7 @@ interface World {
   log: string[];
 }
 
-/** Database, file server and service of their own for `work`; all gone afterwards. */
+/** Runs `work` with a database, file server and service of its own, and removes them afterwards. */
 async function withService<T>(folder: string, work: (world: World) => Promise<T>): Promise<T> {
   const closing: (() => Promise<unknown>)[] = [];
   try {
@@ -386,10 +386,10 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       REELMEND_KEY_PEPPER: pepper,
       REELMEND_ALLOW_HOSTS: files.hostPort,
       REELMEND_TEST_MODE_DELAY_MS: '20',
-      // Throttling is tested elsewhere; here it would hide what is behind it.
+      // Throttling is tested elsewhere; here it would hide other errors.
       REELMEND_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
       REELMEND_ENCODER_PRESET: 'ultrafast',
-      // Uploads of generated sizes must not claim the whole disk.
+      // Uploads of generated sizes must not reserve the whole disk.
       REELMEND_UPLOAD_QUOTA_GB: '1',
     });
     closing.unshift(() => stop(child));
@@ -406,14 +406,14 @@ async function prepareKeys(world: World, path: string, one: Run) {
   return { key, uploaderKey, upload: await makeUpload(world, key), deletedJob: await makeDeletedJob(world, key, one), console: {} };
 }
 
-/** The modes side by side, the runs of a mode one after the other. */
-async function runAll(folder: string, runs: Run[], world: World): Promise<Verdict[]> {
+/** Runs the modes concurrently, and the runs of a mode one after the other. */
+async function runAll(folder: string, runs: Run[], world: World): Promise<RunResult[]> {
   const { components } = parse(await readFile(join(root, 'openapi.yaml'), 'utf8')) as {
     components: { schemas: { PublicUrl: { pattern: string } } };
   };
-  const addressPattern = components.schemas.PublicUrl.pattern;
+  const urlPattern = components.schemas.PublicUrl.pattern;
   const runOf = async (name: Mode) => {
-    const verdicts: Verdict[] = [];
+    const results: RunResult[] = [];
     for (const one of runs.filter((other) => other.mode === name)) {
       if (interrupted) break;
       const keys = join(folder, `${one.name}.json`);
@@ -421,18 +421,18 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
         one.audience === 'console'
           ? { key: '', uploaderKey: '', upload: '', deletedJob: '', console: await writeSessions(world, keys) }
           : await prepareKeys(world, keys, one);
-      const verdict = await fuzz(one, { ...world, ...prepared, keys, addressPattern });
-      console.log(line(verdict));
-      verdicts.push(verdict);
+      const result = await fuzz(one, { ...world, ...prepared, keys, urlPattern });
+      console.log(line(result));
+      results.push(result);
     }
-    return verdicts;
+    return results;
   };
   return (await Promise.all([runOf('test'), runOf('live')])).flat();
 }
 
 /** A fuzzer whose well-formed requests are all refused proves little: each operation must have answered 2xx. */
-function neverAccepted(verdicts: Verdict[]): string[] {
-  const accepted = new Set(verdicts.flatMap((verdict) => verdict.accepted));
+function neverAccepted(results: RunResult[]): string[] {
+  const accepted = new Set(results.flatMap((result) => result.accepted));
   return documentedOperations
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
     .filter((operation) => !accepted.has(operation));
@@ -440,7 +440,7 @@ function neverAccepted(verdicts: Verdict[]): string[] {
 
 async function main(): Promise<number> {
   const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-  // The runs of a mode follow each other and the modes stand side by side: of the short runs, keys beside the console.
+  // The runs of a mode follow each other and the modes run concurrently: in the short test, keys beside the console.
   const short: Run[] = [
     { name: 'live-secure', audience: 'keys', mode: 'live', tier: 'secure', seed: fixedSeed, examples: 10 },
     { name: 'console', audience: 'console', mode: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },
@@ -458,18 +458,18 @@ async function main(): Promise<number> {
   await mkdir(reports, { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), 'reelmend-contract-'));
   try {
-    const verdicts = await withService(folder, async (world) => {
+    const results = await withService(folder, async (world) => {
       const made = await runAll(folder, runs, world);
       await writeFile(join(reports, 'service.log'), world.log.join('\n'));
       return made;
     });
-    const missing = values.only === undefined ? neverAccepted(verdicts) : [];
+    const missing = values.only === undefined ? neverAccepted(results) : [];
     for (const operation of missing) console.log(`No well-formed request was accepted: ${operation}`);
-    const failures = verdicts.reduce((sum, { failures }) => sum + failures, 0);
-    const skipped = verdicts.reduce((sum, verdict) => sum + verdict.skipped, 0);
-    const cases = verdicts.reduce((sum, verdict) => sum + verdict.cases, 0);
+    const failures = results.reduce((sum, { failures }) => sum + failures, 0);
+    const skipped = results.reduce((sum, result) => sum + result.skipped, 0);
+    const cases = results.reduce((sum, result) => sum + result.cases, 0);
     console.log(`Contract: ${cases} cases in ${runs.length} runs, ${failures} failures, ${skipped} operations skipped`);
-    return verdicts.every(({ ok }) => ok) && missing.length === 0 && !interrupted ? 0 : 1;
+    return results.every(({ ok }) => ok) && missing.length === 0 && !interrupted ? 0 : 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

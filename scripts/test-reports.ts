@@ -65,7 +65,7 @@ export function readVitest(file: string): Report {
   };
 }
 
-/** One report a process; a process that crashed has left none, which its exit status tells. */
+/** One report per process. A crashed process leaves none; its exit status shows the crash. */
 export function readGtest(folder: string): Report {
   const xml = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
   const cases = Array.from(xml.matchAll(/<testcase ([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs), ([, head = '', body = '']) => {

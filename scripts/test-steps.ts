@@ -3,11 +3,11 @@
 export interface Step {
   name: string;
   command: string[];
-  /** Lanes run side by side, the steps of one lane one after the other; `last` begins when the others have ended. */
-  lane: 'engine' | 'service' | 'last';
+  /** Groups run side by side, the steps of one group one after the other; `last` begins when the others have ended. */
+  group: 'engine' | 'service' | 'last';
   /**
-   * git pathspecs of the files that decide the outcome. A step whose files have not changed since it passed is not run
-   * again (`npm test -- --all` runs it); without any it always runs.
+   * git pathspecs of the files that decide the outcome. A step that passed runs again only if one of them has changed (`npm
+   * test -- --all` runs it anyway). Without pathspecs it always runs.
    */
   inputs?: string[];
   /** where its tests are counted; without it the exit status counts as one check */
@@ -15,53 +15,53 @@ export interface Step {
 }
 
 const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html', 'patches/'];
-/** What the addon of a running service is built from. */
+/** Sources of the addon of a running service. */
 const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
 
-/** What scripts/setup-* leave once they have installed something: without it the engine is built, and tested, with less. */
+/** Files that scripts/setup-* install. Without them the engine is built and tested with fewer parts. */
 export const installed = [
   ...['.cache/openvino/.installed', '.cache/faces/onet.onnx', '.cache/cuda/.reelmend'],
   ...['include', 'rtx', 'full'].map((part) => `.cache/tensorrt/${part}/.installed`),
 ];
 
-/** Reports lie here; scripts/test.ts reads them. */
+/** Folder of the reports that scripts/test.ts reads. */
 export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;
 export const gtestReports = 'build/engine/gtest-reports';
 
 /**
- * The tests of the service mostly wait, those of the engine mostly compute.
- * Schemathesis comes behind the engine's steps and so runs beside the service's tests.
+ * The tests of the service mostly wait, those of the engine mostly compute. Schemathesis follows the engine's steps, so it
+ * runs beside the service's tests.
  */
 export const shortSteps: Step[] = [
-  { name: 'types, lint, directions', lane: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
-  { name: 'generated code is current', lane: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
-  { name: 'engine', lane: 'engine', command: ['bash', 'scripts/test-engine'], inputs: engine, report: 'gtest' },
-  { name: 'engine, with the libav of Debian 13', lane: 'engine', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
-  { name: 'CUDA stages, without a GPU', lane: 'engine', command: ['bash', 'scripts/test-cuda'], inputs: engine },
-  { name: 'engine, fuzzed', lane: 'engine', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
-  { name: 'service', lane: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
-  { name: 'contract, by Schemathesis', lane: 'engine', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, ...addon, 'migrations/', 'src/', 'test/'] },
-  { name: 'every documented status was seen', lane: 'last', command: ['node', 'scripts/contract-coverage.ts'] },
+  { name: 'types, lint, directions', group: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
+  { name: 'generated code is current', group: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
+  { name: 'engine', group: 'engine', command: ['bash', 'scripts/test-engine'], inputs: engine, report: 'gtest' },
+  { name: 'engine, with the libav of Debian 13', group: 'engine', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
+  { name: 'CUDA stages, without a GPU', group: 'engine', command: ['bash', 'scripts/test-cuda'], inputs: engine },
+  { name: 'engine, fuzzed', group: 'engine', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
+  { name: 'service', group: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
+  { name: 'contract, by Schemathesis', group: 'engine', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, ...addon, 'migrations/', 'src/', 'test/'] },
+  { name: 'every documented status was seen', group: 'last', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
-/** One lane: each of these uses all cores, or measures time. */
+/** A single group: each of these uses all cores, or measures time. */
 export const longSteps: Step[] = [
-  { name: 'engine, long proofs', lane: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
-  { name: 'engine, under ThreadSanitizer', lane: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },
-  { name: 'engine, under AddressSanitizer', lane: 'engine', command: ['bash', 'scripts/test-engine', '--asan'] },
-  { name: 'engine, fuzzed for long', lane: 'engine', command: ['bash', 'scripts/fuzz-engine', '--long'] },
-  { name: 'engine, with newer libav', lane: 'engine', command: ['bash', 'scripts/test-libav-headers'] },
-  { name: 'CUDA stages, all architectures', lane: 'engine', command: ['bash', 'scripts/test-cuda', '--long'] },
-  { name: 'GPU proofs on a rented machine, rehearsed', lane: 'engine', command: ['bash', 'scripts/test-prove-gpu'] },
-  { name: 'service, many deaths, bad networks, older versions', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults', 'test/jobs/fairness'] },
-  { name: 'service, an hour of video', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/long-video'] },
-  { name: 'Helm chart, Compose files', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/chart', 'test/deploy/compose'] },
-  { name: 'contract, all modes and tiers', lane: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
-  { name: 'converter of networks', lane: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
-  { name: 'a network of PyTorch, converted and used', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/convert-network'] },
-  { name: 'training ground', lane: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },
-  { name: 'Dockerfiles, without Docker', lane: 'engine', command: ['bash', 'scripts/test-dockerfiles'] },
-  { name: 'other distributions', lane: 'engine', command: ['bash', 'scripts/test-distributions'] },
+  { name: 'engine, long proofs', group: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
+  { name: 'engine, under ThreadSanitizer', group: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },
+  { name: 'engine, under AddressSanitizer', group: 'engine', command: ['bash', 'scripts/test-engine', '--asan'] },
+  { name: 'engine, fuzzed for long', group: 'engine', command: ['bash', 'scripts/fuzz-engine', '--long'] },
+  { name: 'engine, with newer libav', group: 'engine', command: ['bash', 'scripts/test-libav-headers'] },
+  { name: 'CUDA stages, all architectures', group: 'engine', command: ['bash', 'scripts/test-cuda', '--long'] },
+  { name: 'GPU proofs on a rented machine, rehearsed', group: 'engine', command: ['bash', 'scripts/test-prove-gpu'] },
+  { name: 'service, many deaths, bad networks, older versions', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults', 'test/jobs/fairness'] },
+  { name: 'service, an hour of video', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/long-video'] },
+  { name: 'Helm chart, Compose files', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/chart', 'test/deploy/compose'] },
+  { name: 'contract, all modes and tiers', group: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
+  { name: 'converter of networks', group: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
+  { name: 'a network of PyTorch, converted and used', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/convert-network'] },
+  { name: 'training ground', group: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },
+  { name: 'Dockerfiles, without Docker', group: 'engine', command: ['bash', 'scripts/test-dockerfiles'] },
+  { name: 'other distributions', group: 'engine', command: ['bash', 'scripts/test-distributions'] },
 ];

@@ -23,7 +23,9 @@ interface Outcome extends Report {
   cpuSeconds: number;
 }
 
-/** Exit status 0, and the processor time of the command and of all that it waited for. The command's output goes to `logFile`. */
+/**
+ * Resolves to whether the command exits with 0, and the processor time of it and its children. Its output goes to `logFile`.
+ */
 function execute(command: string[], logFile: string): Promise<{ ok: boolean; cpuSeconds: number }> {
   return new Promise((resolve, reject) => {
     const timed = 'TIMEFORMAT="%U %S"; { time "$@" 1>&4 2>&4; } 2>&3';
@@ -59,7 +61,10 @@ function reportOf(step: Step, ok: boolean): Report {
   }
 }
 
-/** Of the files and settings that decide a step's outcome, the processor and the compiler; undefined: the step always runs. */
+/**
+ * Fingerprint of the files and settings that decide a step's outcome, the processor and the compiler; undefined: the step
+ * always runs.
+ */
 function fingerprint({ name, command, inputs }: Step): string | undefined {
   if (inputs === undefined) return undefined;
   const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
@@ -84,7 +89,9 @@ const fileName = (step: Step) => step.name.replace(/\W+/g, '-');
 
 const passedBefore = z.object({ fingerprint: z.string(), passed: z.number() });
 
-/** What steps passed with which fingerprint; outlives runs, so that a change of TypeScript alone costs minutes. */
+/**
+ * Remembers which steps passed with which fingerprint, across runs, so that a change of TypeScript alone takes only minutes.
+ */
 class Memory {
   readonly #folder = join('build', 'passed');
   #file = (step: Step) => join(this.#folder, `${fileName(step)}.json`);
@@ -116,8 +123,8 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   const logFile = join(reports, `${fileName(step)}.log`);
   console.log(`==> ${step.name} begins; its output comes here when it ends, and goes to ${logFile} until then`);
   const started = performance.now();
-  // The service's tests have deadlines, so they come first where both lanes want the processor.
-  const command = step.lane === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
+  // The service's tests have deadlines, so they have priority if both groups want the processor.
+  const command = step.group === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
   const { ok, cpuSeconds } = await execute(command, logFile);
   const report = reportOf(step, ok);
   const seconds = (performance.now() - started) / 1000;
@@ -127,12 +134,12 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   return { name: step.name, ...report, seconds, cpuSeconds };
 }
 
-/** More failing files than this are a fault, not bad luck. */
+/** If more files fail, they are not run again: that is no coincidence. */
 const mostFilesTwice = 3;
 
 /**
- * Runs the files of failed tests once more, alone. A test that passes now depends on the machine's load: it counts as passed,
- * and its name and first failure are printed, for it has to be mended.
+ * Runs the files of failed tests once more, alone. A test that passes now depends on the machine's load: it counts as
+ * passed, and its name and first failure are printed so that somebody repairs it.
  */
 async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   const files = [...new Set(outcome.failures.flatMap(({ file }) => file ?? []))];
@@ -150,7 +157,7 @@ async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   return unsteady;
 }
 
-async function runLane(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
+async function runGroup(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const step of steps) outcomes.push(await runStep(step, memory, all));
   return outcomes;
@@ -171,7 +178,7 @@ function printTimes(outcomes: Outcome[], totalSeconds: number): void {
   for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
 }
 
-/** The last thing in the output, so that a log cut to its end still tells what failed. */
+/** Printed last, so that a log that keeps only its end still shows what failed. */
 function printFailures(title: string, failures: Failure[]): void {
   if (failures.length === 0) return;
   console.log(`\n${title}`);
@@ -186,11 +193,11 @@ const { values } = parseArgs({ options: { all: { type: 'boolean', default: false
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const memory = new Memory();
-const { last = [], ...lanes } = Object.groupBy(values.long ? longSteps : shortSteps, ({ lane }) => lane);
-const outcomes = (await Promise.all(Object.values(lanes).map((steps) => runLane(steps, memory, values.all)))).flat();
+const { last = [], ...groups } = Object.groupBy(values.long ? longSteps : shortSteps, ({ group }) => group);
+const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, memory, values.all)))).flat();
 const service = outcomes.find(({ name }) => name === 'service');
 const unsteady = service === undefined ? [] : await secondAttempt(service);
-outcomes.push(...(await runLane(last, memory, values.all)));
+outcomes.push(...(await runGroup(last, memory, values.all)));
 printTimes(outcomes, performance.now() / 1000);
 printFailures('passed only at the second attempt, alone', unsteady);
 printFailures('failed', outcomes.flatMap(({ failures }) => failures));

@@ -253,7 +253,7 @@ int Run(const std::string& clip, int index) {
 }  // namespace reelmend::cuda
 
 int main(int count, char** arguments) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is stopped leaves what it measured
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a stopped run has printed its measurements
   try {
     reelmend::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2])
                                               : 0);  // before all else: without a GPU, one sentence

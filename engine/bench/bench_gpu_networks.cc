@@ -107,7 +107,7 @@ double NetworkAlone(const std::shared_ptr<Device>& device, inference::GpuNetwork
   return Rate(*device, streams, [&](int slot) { device->LaunchGraph(bound[slot].graph.get(), streams[slot]); });
 }
 
-/// One to four contexts with so many pictures in each: as JSON objects.
+/// One to four contexts with this many pictures in each: as JSON objects.
 void BenchContexts(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size, int batch) {
   const auto network = model->Load(size.width, size.height, batch);
   NetworkOptions options;
@@ -128,7 +128,7 @@ void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inf
   const Size sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
   for (const Size& size : sizes) {
     const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache(engines));
-    model->Hold();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
+    model->KeepEngine();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
     const auto start = Clock::now();
     const auto network = model->Load(size.width, size.height);
     std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", size.width,
@@ -188,7 +188,7 @@ int Run(int count, char** arguments) {
 }  // namespace reelmend::cuda
 
 int main(int count, char** arguments) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is stopped leaves what it measured
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a stopped run has printed its measurements
   try {
     return reelmend::cuda::Run(count, arguments);
   } catch (const std::exception& error) {

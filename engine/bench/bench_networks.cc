@@ -165,7 +165,7 @@ double Flicker(const std::vector<Plane>& frames) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-void Judge(Method& method, const Sample& sample, float strength, const Options& o, Score& score) {
+void ScoreMethod(Method& method, const Sample& sample, float strength, const Options& o, Score& score) {
   double psnr = 0;
   double ssim = 0;
   double psnr_chroma[2] = {};
@@ -174,7 +174,7 @@ void Judge(Method& method, const Sample& sample, float strength, const Options& 
   for (std::size_t f = 0; f < sample.low.size(); ++f) {
     std::optional<Enlarged> out = method.Enlarge(sample, f, strength);
     if (!out) return;
-    RoundToCodes(out->luma, 16, 235);
+    RoundToLevels(out->luma, 16, 235);
     psnr += Psnr(out->luma, sample.high[f], o.scale);
     ssim += SsimY(out->luma, sample.high[f], o.scale);
     made.push_back(std::move(out->luma));
@@ -214,7 +214,7 @@ double MeanPsnr(Method& method, const Sample& sample, float strength, const Opti
   for (std::size_t f = 0; f < sample.low.size(); ++f) {
     std::optional<Enlarged> out = method.Enlarge(sample, f, strength);
     if (!out) return 0;
-    RoundToCodes(out->luma, 16, 235);
+    RoundToLevels(out->luma, 16, 235);
     sum += Psnr(out->luma, sample.high[f], o.scale);
   }
   return sum / static_cast<double>(sample.low.size());
@@ -258,7 +258,7 @@ void Run(const Options& o) {
       continue;
     }
     if (!sample.is_still) Keep(o.keep, sample, "original", sample.high, sample.high_chroma);
-    for (std::size_t m = 0; m < methods.size(); ++m) Judge(*methods[m], sample, strength, o, scores[m]);
+    for (std::size_t m = 0; m < methods.size(); ++m) ScoreMethod(*methods[m], sample, strength, o, scores[m]);
   }
   if (o.is_sweep) return;
   for (std::size_t m = 0; m < methods.size(); ++m) {

@@ -225,7 +225,7 @@ class NetworkMethod : public Method {
     converter->Prepare(in, pool_);
     network_->Submit([&](const inference::InputArea& area) { converter->PackInput(in, area, pool_); });
     network_->Retrieve([&](const inference::OutputArea& area) { converter->UnpackOutput(area, out, pool_); });
-    return {CodesOf(std::as_const(out).plane(0)), To420(out, out.width(), out.height())};
+    return {LevelsOf(std::as_const(out).plane(0)), To420(out, out.width(), out.height())};
   }
 
   pixel::ThreadPool pool_{1};

@@ -120,7 +120,7 @@ inline void Compress(Sample& sample, const std::string& crf, double rate) {
     const ReadFrames read = Decode(path, static_cast<int>(sample.low.size()));
     for (std::size_t i = 0; i < read.frames.size(); ++i) {
       const pixel::Image picture = StreamPicture(*read.frames[i]);
-      sample.low[i] = CodesOf(picture.plane(0));
+      sample.low[i] = LevelsOf(picture.plane(0));
       sample.low_chroma[i] = ChromaOf(picture);
     }
     sample.compression_error = Median(read.compression_errors);
@@ -136,7 +136,7 @@ inline void AddNoise(Sample& sample, double sigma) {
   std::normal_distribution<float> normal(0.0F, static_cast<float>(sigma));
   for (Plane& plane : sample.low) {
     for (float& value : plane.data) value += normal(random);
-    RoundToCodes(plane, 0, 255);
+    RoundToLevels(plane, 0, 255);
   }
   sample.low_rgb.clear();
 }
@@ -166,9 +166,9 @@ inline void Pan(Sample& sample, const Chroma& chroma, const SampleOptions& o) {
       return plane;
     };
     Plane high = window(picture);
-    RoundToCodes(high, 0, 255);
+    RoundToLevels(high, 0, 255);
     sample.low.push_back(reduced(high));
-    RoundToCodes(sample.low.back(), 0, 255);
+    RoundToLevels(sample.low.back(), 0, 255);
     sample.high.push_back(std::move(high));
     const Chroma full = {window(chroma[0]), window(chroma[1])};
     AddChroma(sample, full, {reduced(full[0]), reduced(full[1])});
@@ -199,10 +199,10 @@ inline Sample Load(const std::string& path, const SampleOptions& o) {
   for (const AVFrame* frame : read.frames) {
     if (!read.is_still) {
       const pixel::Image picture = StreamPicture(*frame);
-      sample.high.push_back(Cropped(CodesOf(picture.plane(0)), multiple));
+      sample.high.push_back(Cropped(LevelsOf(picture.plane(0)), multiple));
       const Plane& high = sample.high.back();
       sample.low.push_back(Resize(high, high.width / o.scale, high.height / o.scale, kCubicKernel));
-      RoundToCodes(sample.low.back(), 0, 255);
+      RoundToLevels(sample.low.back(), 0, 255);
       AddChroma(sample, picture, high, sample.low.back());
       continue;
     }
@@ -211,7 +211,7 @@ inline Sample Load(const std::string& path, const SampleOptions& o) {
     for (Plane& plane : rgb) {
       plane = Cropped(plane, multiple);
       low.push_back(Resize(plane, plane.width / o.scale, plane.height / o.scale, kCubicKernel));
-      RoundToCodes(low.back(), 0, 255);
+      RoundToLevels(low.back(), 0, 255);
     }
     sample.high.push_back(LumaOf(rgb));
     sample.low.push_back(LumaOf(low));

@@ -18,7 +18,7 @@ using Chroma = std::array<Plane, 2>;
 
 inline constexpr pixel::Subsampling kFullChroma = {0, 0};
 
-inline void CopyCodes(const Plane& from, pixel::Plane to) {
+inline void CopyLevels(const Plane& from, pixel::Plane to) {
   for (int y = 0; y < to.height; ++y) {
     for (int x = 0; x < to.width; ++x) {
       to.Row(y)[x] = static_cast<std::uint16_t>(std::lround(std::clamp(from.at(x, y), 0.0F, 255.99F) * pixel::kUnitsPer8BitLevel));
@@ -29,12 +29,12 @@ inline void CopyCodes(const Plane& from, pixel::Plane to) {
 /// Working samples of levels, of the limited range of BT.601. Luma is left out where there is none.
 inline pixel::Image ToImage(const Plane* luma, const Chroma& chroma, int width, int height, pixel::Subsampling subsampling) {
   pixel::Image image(width, height, subsampling, {pixel::Matrix::kBt601, pixel::Range::kLimited, pixel::ChromaSite::kLeft});
-  if (luma != nullptr) CopyCodes(*luma, image.plane(0));
-  for (int p = 0; p < 2; ++p) CopyCodes(chroma[p], image.plane(p + 1));
+  if (luma != nullptr) CopyLevels(*luma, image.plane(0));
+  for (int p = 0; p < 2; ++p) CopyLevels(chroma[p], image.plane(p + 1));
   return image;
 }
 
-inline Plane CodesOf(pixel::ConstPlane from) {
+inline Plane LevelsOf(pixel::ConstPlane from) {
   Plane plane(from.width, from.height);
   for (int y = 0; y < plane.height; ++y) {
     for (int x = 0; x < plane.width; ++x) plane.at(x, y) = static_cast<float>(from.Row(y)[x]) / pixel::kUnitsPer8BitLevel;
@@ -42,7 +42,7 @@ inline Plane CodesOf(pixel::ConstPlane from) {
   return plane;
 }
 
-inline Chroma ChromaOf(const pixel::Image& image) { return {CodesOf(image.plane(1)), CodesOf(image.plane(2))}; }
+inline Chroma ChromaOf(const pixel::Image& image) { return {LevelsOf(image.plane(1)), LevelsOf(image.plane(2))}; }
 
 /// Chroma as 4:2:0 of a picture of width × height, by Lanczos-3.
 inline Chroma To420(const pixel::Image& image, int width, int height) {
@@ -68,7 +68,7 @@ inline Chroma ChromaOfRgb(const std::vector<Plane>& rgb) {
 
 /// As a stream of 8 bits holds it.
 inline Chroma Rounded(Chroma chroma) {
-  for (Plane& plane : chroma) RoundToCodes(plane, 16, 240);
+  for (Plane& plane : chroma) RoundToLevels(plane, 16, 240);
   return chroma;
 }
 

@@ -82,7 +82,7 @@ inline Plane Resize(const Plane& in, int width, int height, const Kernel& kernel
   return Transposed(ResizeRows(Transposed(ResizeRows(in, width, kernel)), height, kernel));
 }
 
-inline void RoundToCodes(Plane& plane, float low, float high) {
+inline void RoundToLevels(Plane& plane, float low, float high) {
   for (float& value : plane.data) value = std::clamp(std::round(value), low, high);
 }
 

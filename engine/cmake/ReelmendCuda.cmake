@@ -1,5 +1,5 @@
-# The CUDA stages. nvcc makes their machine code if it is found; everything else (plans, pools, order) is built in any
-# case. REELMEND_CUDA: AUTO (if nvcc is found), ON (required), OFF.
+# The CUDA stages. Their machine code is built if nvcc is found; everything else (plans, pools, order) is always built.
+# REELMEND_CUDA: AUTO (if nvcc is found), ON (required), OFF.
 #
 # nvcc is called by custom commands, not through CMake's CUDA language, which links and runs a program at configure time and
 # needs a toolkit laid out as NVIDIA's installers do. ccache wraps nvcc, so that a second build folder takes seconds. libcuda

@@ -1,8 +1,8 @@
-# The module that OpenVINO is linked into, with the libraries it needs beside it; see Note [A module of its own] in
-# src/inference/openvino_module.h. Without OpenVINO (scripts/setup-openvino; its CMake package in OpenVINO_DIR) the
-# engine is built all the same and answers in one sentence when a network is asked for.
+# The module that OpenVINO is linked into, beside the libraries that it needs; see Note [A module of its own] in
+# src/inference/openvino_module.h. Without OpenVINO (scripts/setup-openvino; its CMake package in OpenVINO_DIR) the engine is
+# built, too, and reports in one sentence that it cannot run networks.
 
-# Sanitizers cannot look into libraries that were built without them, and report what they do as faults.
+# Sanitizers cannot see into libraries that were built without them, and report false errors.
 if(REELMEND_SANITIZE)
   return()
 endif()
@@ -43,8 +43,8 @@ foreach(file IN LISTS openvino_files)
   list(APPEND openvino_copies "${reelmend_module_dir}/${name}")
 endforeach()
 
-# The face detector's files (scripts/setup-faces) lie there, too. Without them faces are left alone, and a job that asks
-# for their restoration is told so in one sentence.
+# The face detector's files (scripts/setup-faces) are copied there, too. Without them no faces are restored; a job that asks
+# for it fails with one sentence.
 set(REELMEND_FACES_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.cache/faces" CACHE PATH "Folder of pnet, rnet and onet .onnx")
 foreach(name IN ITEMS pnet rnet onet)
   set(file "${REELMEND_FACES_DIR}/${name}.onnx")

@@ -5,8 +5,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
-# Every checkout on a machine shares the compiler cache: paths below the checkout are made relative, and precompiled
-# headers count by what they hold (ccache's manual, "Precompiled headers").
+# Every checkout on a machine shares the compiler cache: paths below the checkout are made relative, and precompiled headers
+# are compared by content (ccache's manual, "Precompiled headers").
 find_program(REELMEND_CCACHE ccache)
 mark_as_advanced(REELMEND_CCACHE)
 cmake_path(GET PROJECT_SOURCE_DIR PARENT_PATH reelmend_checkout)
@@ -21,7 +21,7 @@ if(REELMEND_SANITIZE)
     message(FATAL_ERROR "REELMEND_SANITIZE must be address, thread, undefined or address,undefined, not '${REELMEND_SANITIZE}'.")
   endif()
   set(reelmend_sanitize_flags -fsanitize=${REELMEND_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g
-      -Wno-error)  # the checks that sanitizers weave in confuse GCC's warnings
+      -Wno-error)  # sanitizers' instrumentation causes false warnings in GCC
 endif()
 
 set(reelmend_warnings -Wall -Wextra -Werror)
@@ -35,7 +35,7 @@ function(reelmend_settings target)
     "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src")
   target_compile_options(${target} PRIVATE
     ${reelmend_warnings} $<$<CONFIG:Release>:-O3> ${reelmend_sanitize_flags})
-  target_compile_definitions(${target} PRIVATE __STDC_CONSTANT_MACROS)  # libav asks C++ for it
+  target_compile_definitions(${target} PRIVATE __STDC_CONSTANT_MACROS)  # libav requires it in C++
   target_link_options(${target} PRIVATE ${reelmend_sanitize_flags})
   target_link_libraries(${target} PRIVATE reelmend_dependencies)
   set_target_properties(${target} PROPERTIES

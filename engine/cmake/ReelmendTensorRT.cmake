@@ -1,9 +1,9 @@
-# The modules of TensorRT and TensorRT-RTX: one source, compiled for each kind whose headers are here (scripts/setup-tensorrt,
-# or TENSORRT_ROOT for full TensorRT). They link no library of theirs; see Note [Libraries] in
-# src/inference/tensorrt/tensorrt_backend.cc. Libraries that were fetched are laid beside the modules. Without headers the
-# engine is built all the same and says in one sentence what is missing when a network is to run on a GPU.
+# The modules of TensorRT and TensorRT-RTX: one source, compiled for each kind whose headers are present
+# (scripts/setup-tensorrt, or TENSORRT_ROOT for full TensorRT). They are not linked with its libraries; see Note [Libraries]
+# in src/inference/tensorrt/tensorrt_backend.cc. Downloaded libraries are copied beside the modules. Without headers the
+# engine is built, too, and reports in one sentence what is missing when a network should run on a GPU.
 
-# Sanitizers cannot look into libraries that were built without them.
+# Sanitizers cannot see into libraries that were built without them.
 if(REELMEND_SANITIZE)
   return()
 endif()
@@ -16,7 +16,7 @@ endif()
 set(reelmend_tensorrt_root "${CMAKE_CURRENT_LIST_DIR}/../../.cache/tensorrt")
 file(REAL_PATH "${reelmend_tensorrt_root}" reelmend_tensorrt_root)
 
-# What this folder was configured for: scripts/build-native configures again when it changes.
+# The configuration of this folder: scripts/build-native configures again when it changes.
 set(parts "")
 foreach(part IN ITEMS include rtx full)
   if(EXISTS "${reelmend_tensorrt_root}/${part}/.installed")
@@ -35,7 +35,7 @@ function(reelmend_tensorrt_module name headers libraries)
     "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
   reelmend_settings(${name})
   target_compile_definitions(${name} PRIVATE ${ARGN})
-  # Of CUDA, the headers want the names of its streams and events alone.
+  # Of CUDA, the headers need only the type names of streams and events.
   if(REELMEND_CUDA_INCLUDE)
     set(cuda_headers "${REELMEND_CUDA_INCLUDE}")
   else()

@@ -46,7 +46,7 @@ DeviceInfo Gpu(const cuda::GpuReport& report) {
   return info;
 }
 
-/// Stands for the GPUs where there are none to list, and says why.
+/// Placeholder for GPUs if there are none; it says why.
 DeviceInfo NoGpu() {
   DeviceInfo info;
   info.id = "cuda";

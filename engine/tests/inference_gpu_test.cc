@@ -197,7 +197,7 @@ TEST_F(TensorRtRtx, BuildsAnEngineForARangeOfSizes) {
     Open(fixed).CompileRange();
     FAIL();
   } catch (const Error& error) {
-    EXPECT_TRUE(Has(error.what(), "for pictures of one size alone")) << error.what();
+    EXPECT_TRUE(Has(error.what(), "for pictures of one size only")) << error.what();
   }
 }
 

@@ -1,4 +1,4 @@
-// Small parts of the media room: timestamps, geometry, pixel formats, error names.
+// Small parts of the media module: timestamps, geometry, pixel formats, error names.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -358,7 +358,7 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
   make("-vf scale=1280:720:flags=bicubic");
   const EnhancePlan plan = PlanEnhance(path, options);
   EXPECT_NE(plan.condition.find("enlarged before from about"), std::string::npos) << plan.condition;
-  EXPECT_TRUE(std::regex_match(plan.stages[1].why, std::regex("the picture is enlarged 1.50 times, from [4-7]..×[2-4].., which holds what is left of its detail")))
+  EXPECT_TRUE(std::regex_match(plan.stages[1].why, std::regex("the picture is enlarged 1.50 times, from [4-7]..×[2-4].., which keeps its remaining detail")))
       << plan.stages[1].why;
   const EnhanceResult result = Enhance(path, folder_.File("out.mp4"), options);
   EXPECT_EQ(result.width, 1920);

@@ -1,4 +1,4 @@
-// Note [Pictures that stay] in cpu/network_stage.h: what is taken from the picture before is what the network would have made.
+// Note [Still pictures] in cpu/network_stage.h: reused output equals what the network would have made.
 #include <gtest/gtest.h>
 
 #include <algorithm>

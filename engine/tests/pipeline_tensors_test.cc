@@ -67,7 +67,7 @@ TEST(TensorConverter, TakesWhatIsLeftShuffled) {
   }
 }
 
-/// Codes of 8 bits to values of the tensor, by the definition of the layout.
+/// 8-bit levels to values of the tensor, by the definition of the layout.
 TEST(TensorConverter, YcbcrHasTheUnitsOfItsLayout) {
   pixel::ThreadPool pool(1);
   struct Case { pixel::Range range; int y, cb, cr; double luma, blue, red; };

@@ -1,4 +1,4 @@
-// Small parts of the pipeline room: sizes, strengths, queue, progress, statistics.
+// Small parts of plan and run: sizes, strengths, queue, progress, statistics.
 #include <gtest/gtest.h>
 
 #include <algorithm>

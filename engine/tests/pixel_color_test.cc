@@ -142,7 +142,7 @@ TEST(Color, EqualMatrixAndRangeIsExact) {
   }
 }
 
-TEST(Color, KnownColoursLandOnTheirCodes) {
+TEST(Color, KnownColoursLandOnTheirLevels) {
   // Pure red of BT.601 limited (81, 90, 240) is (63, 102, 240) in BT.709 limited.
   ThreadPool pool(1);
   Image image = testing::Constant({8, 8}, {1, 1}, 81.481 * 256, 90.203 * 256, 240 * 256,

@@ -188,7 +188,7 @@ TEST(Contrast, AWellSpreadHistogramStays) {
   }
 }
 
-TEST(Contrast, CodesOfTheRangeStayInIt) {
+TEST(Contrast, LevelsOfTheRangeStayInIt) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     Image in(480, 270, {1, 1}, {});
     std::mt19937 random(seed);

@@ -143,7 +143,7 @@ inline double Psnr(ConstPlane a, ConstPlane b) {
   return mse == 0 ? 100 : 10 * std::log10(255 * 255 / mse);
 }
 
-/// Standard deviation of a plane, in 8-bit codes.
+/// Standard deviation of a plane, in 8-bit levels.
 inline double Spread(ConstPlane plane) {
   const double mean = MeanCode(plane);
   double sum = 0;

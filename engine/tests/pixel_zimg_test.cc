@@ -98,7 +98,7 @@ int InteriorDifference(ConstPlane a, ConstPlane b, int border_x, int border_y) {
   return worst;
 }
 
-TEST(Zimg, AgreesWithinTwoCodes) {
+TEST(Zimg, AgreesWithinTwoLevels) {
   if (!HasZscale())
     GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
   ThreadPool pool(2);

@@ -1,4 +1,4 @@
-// The engine by hand: reelmend-engine probe FILE, reelmend-engine enhance IN OUT [options], devices, version.
+// Command line of the engine: reelmend-engine probe FILE, reelmend-engine enhance IN OUT [options], devices, version.
 #include <unistd.h>
 
 #include <csignal>
@@ -36,7 +36,7 @@ constexpr const char* kHelp =
     "  --model NAME, --device NAME   network and processor (auto)\n"
     "  --threads N                   0 = all cores (0)\n"
     "  --preset NAME, --crf N        of x264 (superfast, 16)\n"
-    "  --segment START,END[,WARMUP]  seconds of presentation time, frames of run-in\n"
+    "  --segment START,END[,WARMUP]  seconds of presentation time, warm-up frames\n"
     "  --max-duration SECONDS        refuse longer videos (0 = any)\n";
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -175,7 +175,7 @@ void PrintProgress(const reelmend::Progress& p) {
 }
 
 void RunEnhance(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 3) ThrowUsage("enhance wants a source file and an output file.");
+  if (arguments.size() < 3) ThrowUsage("enhance needs a source file and an output file.");
   const EnhanceOptions options = ParseEnhance(arguments);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
@@ -189,7 +189,7 @@ void RunEnhance(const std::vector<std::string>& arguments) {
 }
 
 void PrintPlan(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2) ThrowUsage("plan wants a source file.");
+  if (arguments.size() < 2) ThrowUsage("plan needs a source file.");
   const auto plan = reelmend::PlanEnhance(arguments[1], ParseEnhance(arguments, 2));
   std::printf("%dx%d to %dx%d on %s, model %s\n", plan.source.width, plan.source.height, plan.width, plan.height,
               plan.device.c_str(), plan.model.c_str());
@@ -202,7 +202,7 @@ void PrintPlan(const std::vector<std::string>& arguments) {
 void Run(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments[0];
   if (command == "probe") {
-    if (arguments.size() < 2) ThrowUsage("probe wants a file.");
+    if (arguments.size() < 2) ThrowUsage("probe needs a file.");
     reelmend::ProbeOptions options;
     options.walk_packets = arguments.size() > 2 && arguments[2] == "--walk";
     std::puts(ProbeJson(reelmend::ProbeFile(arguments[1], options)).c_str());

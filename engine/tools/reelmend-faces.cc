@@ -1,4 +1,4 @@
-// Faces in pictures, by the engine's own detector: reelmend-faces FILE… prints one JSON object a line.
+// Finds faces in pictures with the engine's detector: reelmend-faces FILE… prints one JSON object per line.
 #include <cstdio>
 #include <exception>
 #include <string>

@@ -1,4 +1,5 @@
-// Mutates video files and runs probe and enhance on each in a child with limits: it may refuse, never crash or hang.
+// Mutates video files and runs probe and enhance on each in a child process with limits. Files may be refused, but never
+// cause a crash or a hang.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -32,7 +33,7 @@ using Random = std::mt19937_64;
 constexpr const char* kHelp =
     "reelmend-fuzz --seeds FOLDER --work FOLDER [--count N] [--seed S] [--timeout SECONDS] [--memory MEGABYTES]\n"
     "Runs probe and enhance on N mutations of the files in the seed folder; a JSON summary on the standard output.\n"
-    "Mutations that end badly are kept in the work folder. Exit status 1 when one is the engine's own fault.\n";
+    "Failed mutations are kept in the work folder. Exit status 1 if one is a fault of the engine.\n";
 
 struct Settings {
   std::string seeds;
@@ -43,11 +44,11 @@ struct Settings {
   int memory_mb = 2048;
 };
 
-/// What became of one mutation.
+/// Result of one mutation.
 enum class Outcome { kAccepted, kRefused, kCrash, kLibraryCrash, kHang, kMemory, kCount };
 constexpr const char* kOutcomeNames[] = {"accepted", "refused", "crashes", "library_crashes", "hangs", "out_of_memory"};
 
-/// Exit statuses of a child, chosen apart from those of sanitizers (which abort).
+/// Exit statuses of a child, distinct from those of sanitizers (which abort).
 enum ChildStatus { kChildAccepted = 0, kChildRefused = 10, kChildNoMemory = 11, kChildWrongError = 12 };
 
 Bytes ReadFile(const std::string& path) {
@@ -61,7 +62,7 @@ void WriteFile(const std::string& path, const Bytes& bytes) {
 
 std::size_t Below(Random& random, std::size_t bound) { return bound == 0 ? 0 : random() % bound; }
 
-/// A place in the file: half of the time in its first or last 4 KB, where the headers are.
+/// A position in the file: half of the time in its first or last 4 KB, where the headers are.
 std::size_t Place(Random& random, std::size_t size) {
   const std::size_t edge = std::min<std::size_t>(size, 4096);
   switch (random() % 4) {
@@ -121,7 +122,7 @@ reelmend::SourceLimits Limits() {
   return limits;
 }
 
-/// Every other mutation is given the enhancing stages, the others are fast.
+/// Every other mutation runs the enhancing stages; the others run only the fast ones.
 reelmend::EnhanceOptions Options(std::uint64_t number) {
   reelmend::EnhanceOptions options;
   options.target = reelmend::Target::kSource;
@@ -149,7 +150,7 @@ int RunEngine(const std::string& file, const std::string& output, std::uint64_t 
     reelmend::Enhance(file, output, Options(number));
   } catch (const reelmend::Error& error) {
     is_refused = true;
-    // "internal" is the engine's own fault: a mutated file is the source's.
+    // "internal" means a fault of the engine: a mutated file should give an error about the source.
     if (error.code() == reelmend::ErrorCode::kInternal) {
       std::fprintf(stderr, "internal error: %s\n", error.what());
       return kChildWrongError;
@@ -179,7 +180,7 @@ int RunEngine(const std::string& file, const std::string& output, std::uint64_t 
   }
 }
 
-/// Resident megabytes of a process: AddressSanitizer reserves terabytes, so no limit on addresses can be set.
+/// Resident megabytes of a process. A limit on addresses is impossible, because AddressSanitizer reserves terabytes.
 long ResidentMb(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
   long total = 0;
@@ -188,7 +189,7 @@ long ResidentMb(pid_t pid) {
   return resident * sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/// A crash whose innermost frames are all in libraries that are not ours is told apart.
+/// Whether the innermost frames of a crash are all in third-party libraries. Such crashes are counted separately.
 bool IsLibraryFault(const std::string& log) {
   std::ifstream file(log);
   for (std::string line; std::getline(file, line);) {
@@ -201,7 +202,7 @@ bool IsLibraryFault(const std::string& log) {
   return false;
 }
 
-Outcome Judge(int status, const std::string& log) {
+Outcome ClassifyOutcome(int status, const std::string& log) {
   if (WIFEXITED(status)) {
     switch (WEXITSTATUS(status)) {
       case kChildAccepted: return Outcome::kAccepted;
@@ -221,7 +222,7 @@ Outcome RunOne(const Settings& settings, const std::string& file, std::uint64_t 
   const auto deadline = Clock::now() + std::chrono::seconds(settings.timeout_s);
   int status = 0;
   for (;;) {
-    if (waitpid(pid, &status, WNOHANG) == pid) return Judge(status, settings.work + "/log");
+    if (waitpid(pid, &status, WNOHANG) == pid) return ClassifyOutcome(status, settings.work + "/log");
     const long resident = ResidentMb(pid);
     peak_mb = std::max(peak_mb, resident);
     const bool is_late = Clock::now() > deadline;
@@ -265,7 +266,7 @@ std::vector<std::pair<std::string, Bytes>> ReadSeeds(const std::string& folder) 
   return seeds;
 }
 
-/// Keeps the mutation and what the child said.
+/// Keeps the mutation and the child's output.
 void Keep(const Settings& settings, const std::string& file, std::uint64_t number, Outcome outcome) {
   const std::string name = settings.work + "/" + kOutcomeNames[static_cast<int>(outcome)] + "-" + std::to_string(number) + "-" +
                            std::filesystem::path(file).filename().string();

@@ -85,7 +85,7 @@ Target ReadTarget(const Options& options) {
   throw WrongArgument("'1080p', '4k' or 'source'", options.Path("target"), value);
 }
 
-constexpr double kSlowest_ms = 1e9;  ///< of a measured time
+constexpr double kSlowest_ms = 1e9;  ///< for a measured time
 
 std::vector<ModelFile> ReadModels(const Options& options) {
   const Napi::Value value = options.Member("models");

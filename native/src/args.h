@@ -18,7 +18,7 @@
 
 namespace reelmend::native {
 
-/// The TypeError of a wrong argument, e.g. `Expected a number in 0…51 for encoder.crf but received 60`.
+/// The TypeError for a wrong argument, e.g. `Expected a number in 0…51 for encoder.crf but received 60`.
 Napi::TypeError WrongArgument(const std::string& expected, const std::string& name, Napi::Value received);
 
 /// Reads named members of one options object; absent and `undefined` members are nullopt.
@@ -34,10 +34,10 @@ class Options {
   std::optional<std::string> Text(const char* name) const;
   std::optional<Napi::Function> Function(const char* name) const;
   std::optional<Options> Nested(const char* name) const;
-  /// The bare member; undefined when the object is absent.
+  /// The unconverted member; undefined if the object is absent.
   Napi::Value Member(const char* name) const;
   std::string Path(const char* name) const;
-  /// The object itself; only when one was given.
+  /// The object itself, if one was given.
   Napi::Object object() const { return object_.value(); }
 
  private:

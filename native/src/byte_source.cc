@@ -8,7 +8,7 @@
 
 namespace reelmend::native {
 
-/// One read under way, shared by the waiting thread and the promise's continuations.
+/// One pending read, shared by the waiting thread and the promise's continuations.
 struct ScriptByteSource::Request {
   std::int64_t offset = 0;
   std::size_t length = 0;
@@ -104,7 +104,7 @@ void ScriptByteSource::Await(Napi::Env env, const std::shared_ptr<Request>& requ
     Keep(script, info[0]);
     request->Answer(false, {});
   });
-  // Promise.resolve takes plain values and thenables alike.
+  // Promise.resolve accepts plain values and thenables.
   const auto promise_class = env.Global().Get("Promise").As<Napi::Object>();
   const auto promise =
       promise_class.Get("resolve").As<Napi::Function>().Call(promise_class, {answer}).As<Napi::Object>();

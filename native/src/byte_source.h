@@ -11,10 +11,10 @@
 
 namespace reelmend::native {
 
-/// Made and destroyed on the JavaScript thread; `Read` runs on one thread of the task at a time.
+/// Created and destroyed on the JavaScript thread; `Read` runs on one thread of the task at a time.
 class ScriptByteSource : public ByteSource {
  public:
-  /// Throws a TypeError when `source` has no usable `size` and `read`.
+  /// Throws a TypeError if `source` has no usable `size` and `read`.
   explicit ScriptByteSource(const Options& source);
   /// The task whose queue and cancellation are used; set before the first read.
   void Attach(Task& task) { task_ = &task; }
@@ -30,7 +30,7 @@ class ScriptByteSource : public ByteSource {
   std::int64_t size_ = 0;
   Napi::ObjectReference source_;
   Task* task_ = nullptr;
-  bool failed_ = false;  ///< task's thread: after a rejection nothing is asked any more
+  bool failed_ = false;  ///< task's thread: no reads after a rejection
 };
 
 }  // namespace reelmend::native

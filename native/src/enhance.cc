@@ -14,8 +14,8 @@
 namespace reelmend::native {
 namespace {
 
-/// What `prepare` made, for the next `enhance` of this process. Never destroyed at the process's end: the libraries that
-/// it uses may be gone by then.
+/// What `prepare` made, for the next `enhance` of this process. Never destroyed at the process's end, because the libraries
+/// that it uses may be unloaded by then.
 std::unique_ptr<Preparation> Exchange(std::unique_ptr<Preparation> next) {
   static auto& mutex = *new std::mutex;
   static auto& prepared = *new std::unique_ptr<Preparation>;
@@ -49,7 +49,7 @@ Napi::Value Prepare(const Napi::CallbackInfo& info) {
   const Options options(info[0], "options");
   const Expectation expectation = ToExpectation(Options(info[1], "expectation"));
   return Task::Start(info.Env(), options, [plain = ToEnhanceOptions(options), expectation](Task&) {
-    Exchange(nullptr);  // its memory first
+    Exchange(nullptr);  // frees the previous one's memory first
     Exchange(reelmend::Prepare(plain, expectation));
     return [](Napi::Env env) -> Napi::Value { return env.Undefined(); };
   });

@@ -13,8 +13,8 @@ Napi::Value Task::Start(Napi::Env env, const Options& options, Work work) {
   std::unique_ptr<Task> owner(new Task(env, options, std::move(work)));
   Task* task = owner.get();
   const Napi::Value promise = task->deferred_.Promise();
-  // The finalizer runs on the JavaScript thread when the queue is released and drained, or when the
-  // environment is torn down in mid-call: then the engine is told to stop and waited for.
+  // The finalizer runs on the JavaScript thread when the queue is released and drained, or when the environment is destroyed
+  // during a call: then it stops the engine and waits for it.
   const auto finalize = [](Napi::Env, void*, Task* finished) {
     finished->cancelled_->store(true);
     if (finished->thread_.joinable()) finished->thread_.join();
@@ -88,7 +88,7 @@ Task::Outcome Task::Attempt() noexcept {
 bool Task::Post(std::function<void(Napi::Env)> call) {
   auto owned = std::make_unique<std::function<void(Napi::Env)>>(std::move(call));
   const std::lock_guard lock(mutex_);
-  // After a refusal the queue must not be used again, not even to release it.
+  // After a refusal the queue must not be used again, not even released.
   if (!queue_is_closed_ && queue_.NonBlockingCall(owned.get()) == napi_ok) {
     owned.release();
     return true;
@@ -99,7 +99,7 @@ bool Task::Post(std::function<void(Napi::Env)> call) {
 
 void Task::CallJs(Napi::Env env, Napi::Function, Task*, std::function<void(Napi::Env)>* call) {
   const std::unique_ptr<std::function<void(Napi::Env)>> owned(call);
-  // No environment: it is being torn down and the call is only to be freed.
+  // Without an environment, which is being destroyed, the call is only freed.
   if (static_cast<napi_env>(env) != nullptr) (*owned)(env);
 }
 
@@ -125,7 +125,7 @@ void Task::DeliverProgress(Napi::Env env) {
   try {
     on_progress_.Call({ToJs(env, progress)});
   } catch (const Napi::Error& error) {
-    // First of all: an environment that is being stopped refuses to keep the value, and throws again.
+    // First: an environment that is being stopped refuses to keep the value, and throws again.
     cancelled_->store(true);
     script_->thrown.Keep(error.Value());
   }
@@ -139,7 +139,7 @@ void Task::Settle(Napi::Env env, const Outcome& outcome) {
   } else if (outcome.value && !reads_failed) {
     deferred_.Resolve(outcome.value(env));
   } else if (reads_failed && outcome.code != ErrorCode::kCancelled) {
-    // Whatever the engine made of a failed read, the read is what went wrong.
+    // The cause is the failed read, whatever error the engine made of it.
     const Napi::Value error = MakeError(
         env, {.value = {}, .code = ErrorCode::kIo, .message = "The source of the video could not be read."});
     error.As<Napi::Object>().Set("cause", script_->failure.Get());

@@ -31,8 +31,8 @@ class KeptValue {
   Napi::ObjectReference holder_;
 };
 
-/// What belongs to the JavaScript thread alone. Continuations of promises may outlive the task, so they
-/// hold this weakly; the task is the only lasting owner.
+/// State that belongs to the JavaScript thread. Continuations of promises may outlive the task, so they refer to it weakly;
+/// the task owns it.
 struct ScriptState {
   KeptValue thrown;   ///< thrown by the progress callback: the promise rejects with it
   KeptValue failure;  ///< rejection of ByteSource.read: becomes the cause of an `io` error
@@ -56,9 +56,9 @@ class Task {
 
   /// Any thread: true once the signal fired, the progress callback threw, or the environment goes away.
   bool is_cancelled() const { return cancelled_->load(std::memory_order_relaxed); }
-  /// Task's thread. Queues `call` for the JavaScript thread and never blocks; false when that thread is gone.
+  /// Task's thread. Queues `call` for the JavaScript thread and never blocks; false if that thread has ended.
   bool Post(std::function<void(Napi::Env)> call);
-  /// Any thread of the engine. Only the newest value is delivered when JavaScript is busy.
+  /// Any thread of the engine. If JavaScript is busy, only the newest value is delivered.
   void Report(const Progress& progress);
 
   std::weak_ptr<ScriptState> script() const { return script_; }

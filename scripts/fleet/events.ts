@@ -1,4 +1,4 @@
-/** What the workers of bench-fleet print. */
+/** Events that the workers of bench-fleet print. */
 export interface DeviceEvent {
   kind: 'ready' | 'begun' | 'ended' | 'joined';
   /** `job_…` */

@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/app/config.ts';
 import { openStore } from '../../src/app/open-store.ts';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import { openDatabase } from '../../src/postgres/embedded.ts';
+import type { Store } from '../../src/store/index.ts';
 import { ffmpeg } from '../../test/helpers/ffmpeg.ts';
 import { startFileServer } from '../../test/helpers/fileserver.ts';
 import { startS3Server } from '../../test/helpers/s3.ts';
@@ -24,12 +25,12 @@ export interface FleetWorker {
 
 export interface FleetService {
   sql: postgres.Sql;
-  /** what devices did, oldest first */
+  /** events of the devices, oldest first */
   events: DeviceEvent[];
   workers: FleetWorker[];
-  /** Starts workers until there are so many. */
+  /** Starts workers until `count` run. */
   scaleTo(count: number): Promise<void>;
-  /** An API key of an approved account with credits. */
+  /** Creates an approved account with credits, and returns an API key of it. */
   createCustomer(): Promise<string>;
   /** Creates a job from a video of that length; returns its id. */
   createJob(key: string, seconds: number, resolution?: '1080p' | '4k'): Promise<string>;
@@ -73,28 +74,7 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
   await mkdir(videos);
   const files = await startFileServer({ dir: videos });
   closing.push(() => files.close());
-  const env = {
-    PATH: process.env['PATH']!,
-    DATABASE_URL: database.url,
-    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
-    S3_ENDPOINT: s3.endpoint,
-    S3_BUCKET: 'fleet',
-    PORT: '0',
-    FLEET_DEVICE_SPEED: String(options.deviceSpeed),
-    REELMEND_KEY_PEPPER: 'the pepper of the benchmark',
-    REELMEND_LINK_SECRET: 'the link secret of the benchmark',
-    REELMEND_CONSOLE: '0',
-    REELMEND_DEMO: '0',
-    REELMEND_WARM_CHILDREN: '0',
-    REELMEND_DOWNLOAD_CONCURRENCY: '1',
-    REELMEND_SEGMENTS_FROM_SECONDS: '15',
-    REELMEND_MAX_DURATION_SECONDS: '21600',
-    REELMEND_LEASE_SECONDS: String(options.leaseSeconds),
-    REELMEND_RATE_LIMITS: 'create=100000,read=100000,other=100000',
-    REELMEND_ALLOW_HOSTS: files.hostPort,
-    REELMEND_LOG_LEVEL: 'info',
-  };
+  const env = environmentOf(options, { databaseUrl: database.url, s3, videoHost: files.hostPort });
   const own = (name: string) => ({ ...env, HOME: join(dataDir, name), REELMEND_DATA_DIR: join(dataDir, name) });
   const { store, secrets, close: closeStore } = await openStore(loadConfig(own('parent')));
   closing.push(closeStore);
@@ -113,14 +93,7 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
     scaleTo: (count) => fleet.scaleTo(count),
     waitFor: (what) => fleet.waitFor(what),
     databaseCpuMs: () => cpuMsOf(database.pid),
-    async createCustomer() {
-      const { id: accountId } = await store.accounts.create({ name: 'A customer of the benchmark' });
-      await store.accounts.approve(accountId);
-      await store.accounts.grant(accountId, 1_000_000);
-      const { key, lastFour } = generateApiKey('live');
-      await store.keys.create({ accountId, mode: 'live', tier: 'standard', hash: hashApiKey(key, secrets.keyPepper), lastFour });
-      return key;
-    },
+    createCustomer: () => createCustomer(store, secrets.keyPepper),
     async createJob(key, seconds, resolution = '1080p') {
       if (!lengths.has(seconds)) await makeVideo(join(videos, `${seconds}.mp4`), seconds);
       lengths.add(seconds);
@@ -136,7 +109,48 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
   };
 }
 
-/** A server of its own that counts statements. */
+interface Environment {
+  databaseUrl: string;
+  s3: NonNullable<Awaited<ReturnType<typeof startS3Server>>>;
+  /** `host:port` of the server of the videos */
+  videoHost: string;
+}
+
+/** Variables that the API and the workers share. */
+const environmentOf = ({ deviceSpeed, leaseSeconds }: FleetOptions, { databaseUrl, s3, videoHost }: Environment) => ({
+  PATH: process.env['PATH']!,
+  DATABASE_URL: databaseUrl,
+  AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+  S3_ENDPOINT: s3.endpoint,
+  S3_BUCKET: 'fleet',
+  PORT: '0',
+  FLEET_DEVICE_SPEED: String(deviceSpeed),
+  REELMEND_KEY_PEPPER: 'the pepper of the benchmark',
+  REELMEND_LINK_SECRET: 'the link secret of the benchmark',
+  REELMEND_CONSOLE: '0',
+  REELMEND_DEMO: '0',
+  REELMEND_WARM_CHILDREN: '0',
+  REELMEND_DOWNLOAD_CONCURRENCY: '1',
+  REELMEND_SEGMENTS_FROM_SECONDS: '15',
+  REELMEND_MAX_DURATION_SECONDS: '21600',
+  REELMEND_LEASE_SECONDS: String(leaseSeconds),
+  REELMEND_RATE_LIMITS: 'create=100000,read=100000,other=100000',
+  REELMEND_ALLOW_HOSTS: videoHost,
+  REELMEND_LOG_LEVEL: 'info',
+});
+
+/** Returns an API key of a new, approved account with credits. */
+async function createCustomer({ accounts, keys }: Store, keyPepper: string): Promise<string> {
+  const { id: accountId } = await accounts.create({ name: 'A customer of the benchmark' });
+  await accounts.approve(accountId);
+  await accounts.grant(accountId, 1_000_000);
+  const { key, lastFour } = generateApiKey('live');
+  await keys.create({ accountId, mode: 'live', tier: 'standard', hash: hashApiKey(key, keyPepper), lastFour });
+  return key;
+}
+
+/** Starts a PostgreSQL that counts statements. */
 async function openMeasuredDatabase(dataDir: string, closing: (() => Promise<unknown>)[]): Promise<{ url: string; pid: number }> {
   const options = { databaseUrl: undefined, dataDir };
   const first = await openDatabase(options);
@@ -151,7 +165,7 @@ async function openMeasuredDatabase(dataDir: string, closing: (() => Promise<unk
   return { url, pid };
 }
 
-/** One frame a second of one colour: a long video is a small file. */
+/** One frame a second of one colour, so that a long video is a small file. */
 const makeVideo = (path: string, seconds: number) =>
   ffmpeg(['-f', 'lavfi', '-i', `color=c=gray:size=64x64:rate=1:duration=${seconds}`, '-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', path]);
 
@@ -228,7 +242,7 @@ class Fleet {
   }
 }
 
-/** Of a process, its children, and those of them that have ended. */
+/** Processor time of a process and its children, ended ones included. */
 async function cpuMsOf(parent: number): Promise<number> {
   let ticks = 0;
   for (const name of await readdir('/proc')) {

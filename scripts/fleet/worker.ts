@@ -1,6 +1,6 @@
 /**
- * A worker of bench-fleet: everything is real but the engine, which waits as long as a device of the stated speed would take
- * (FLEET_DEVICE_SPEED, seconds of video per second). Prints what its device does as lines of JSON.
+ * A worker of bench-fleet. Everything is real except the engine, which waits as long as a device of the given speed would
+ * take (FLEET_DEVICE_SPEED, seconds of video per second). Prints the events of its device as lines of JSON.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -22,7 +22,7 @@ const segmentS = { '1080p': 10, '4k': 20, source: 10 } as const;
 const frameRate = 1;
 
 const report = (event: Omit<DeviceEvent, 'at'>) => process.stdout.write(`${JSON.stringify({ ...event, at: Date.now() })}\n`);
-/** The limit of a job's length tells how long its video is. */
+/** The length of the video follows from the job's time limit. */
 const durationOf = ({ options }: Pick<EnhanceRequest, 'options'>) => options.limits!.maxDurationS! - measurementToleranceS;
 
 interface Span {
@@ -39,7 +39,7 @@ class WaitingMedia extends FakeMedia {
     this.#real = real;
   }
 
-  /** Sources are measured for real; pieces say themselves how long they are. */
+  /** Sources are measured for real; pieces contain their length. */
   override async probe(request: ProbeRequest) {
     const { source } = request;
     if (!('path' in source) || basename(source.path) === 'source') return this.#real.probe(request);
@@ -64,7 +64,7 @@ class WaitingMedia extends FakeMedia {
     const where = { job: /job_[0-9a-z]{26}/.exec(request.outputDir)![0], segment: piece?.index ?? null };
     report({ kind: 'begun', ...where });
     await this.#wait((durationS / speed) * 1000, request);
-    // As large as a piece in 1080p would not be: the storage is not what is measured.
+    // Smaller than a real piece in 1080p: the storage is not measured.
     const text = JSON.stringify({ durationS }).padEnd(50_000);
     await writeFile(join(request.outputDir, request.outputName), text);
     report({ kind: 'ended', ...where });

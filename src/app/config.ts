@@ -21,7 +21,7 @@ const integer = (fallback: number, min: number, max: number) => {
 /** `25fps` or `0.5x` */
 const minSpeed = z
   .string()
-  .regex(/^\d{1,5}(\.\d{1,3})?(fps|x)$/, 'must be frames a second such as 25fps, or times of the length such as 0.5x')
+  .regex(/^\d{1,5}(\.\d{1,3})?(fps|x)$/, 'must be frames a second such as 25fps, or a multiple of real time such as 0.5x')
   .refine((text) => Number.parseFloat(text) > 0, 'must be more than 0')
   .transform((text): MinSpeed => {
     const value = Number.parseFloat(text);
@@ -112,7 +112,7 @@ export interface Config {
   host: string;
   /** undefined: an embedded PostgreSQL under `dataDir` */
   databaseUrl: string | undefined;
-  /** the same database with sessions, where `databaseUrl` leads to a pooler in transaction mode */
+  /** the same database with sessions, if `databaseUrl` leads to a pooler in transaction mode */
   databaseSessionUrl: string | undefined;
   /** seconds without an answer after which a connection to the database is replaced */
   databaseTimeoutS: number;
@@ -131,19 +131,19 @@ export interface Config {
   downloadConcurrency: number;
   /** bytes per second; a slower download is aborted; 0: only the fixed minimum of net/timeouts.ts applies */
   downloadBytesPerSecond: number;
-  /** what a source may have at most; all processes of an installation need the same */
+  /** limits of a source; all processes of an installation need the same */
   limits: VideoLimits;
   /** threads of one media child */
   threads: number;
   /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
   device: string;
-  /** the least that `auto` keeps on a CPU; undefined: no floor */
+  /** speed that `auto` must reach on a CPU; undefined: no floor */
   minSpeed: MinSpeed | undefined;
   /** size of a worker's warm pool of media children */
   warmChildren: number;
-  /** videos longer than this are enhanced in segments; 0: none is */
+  /** videos longer than this are enhanced in segments; 0: none are */
   segmentsFromSeconds: number;
-  /** segments of one job that wait or run at a time */
+  /** segments of one job that are queued or run at a time */
   segmentsAtOnce: number;
   /** enhancements of one account that all workers together run at a time; 0: no limit */
   enhancementsPerAccount: number;
@@ -157,7 +157,7 @@ export interface Config {
   linkSecret: string | undefined;
   /** by class: calls per minute and key (`auth`: per ten minutes and IP address; `pending`: jobs per day of an unapproved account); absent = the default */
   rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>>;
-  /** bytes that the uploads of an approved account may have together, in each mode */
+  /** bytes that all uploads of an approved account may have, in each mode */
   uploadQuotaBytes: number;
   /** whether the console and its API are served */
   console: boolean;
@@ -170,7 +170,7 @@ export interface Config {
   leaseSeconds: number;
   /** grace period for running jobs at shutdown; 0 = they go back to the queue at once */
   drainSeconds: number;
-  /** where `/metrics` listens: apart from the API, since it needs no sign-in */
+  /** host of `/metrics`, which is separate from the API because it needs no sign-in */
   metricsHost: string;
   /** undefined: metrics are not served */
   metricsPort: number | undefined;
@@ -205,7 +205,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const issue = parsed.error.issues[0]!;
     throw new ConfigError(String(issue.path[0]), issue.message);
   }
-  const e = parsed.data;
+  assertComplete(parsed.data);
+  return configOf(parsed.data, variables);
+}
+
+type Environment = z.infer<typeof environment>;
+
+/** Throws ConfigError if a variable lacks one that it needs. */
+function assertComplete(e: Environment): void {
   if (e.DATABASE_SESSION_URL !== undefined && e.DATABASE_URL === undefined) {
     throw new ConfigError('DATABASE_URL', 'is required when DATABASE_SESSION_URL is set');
   }
@@ -215,6 +222,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (e.S3_PUBLIC_ENDPOINT !== undefined && e.S3_ENDPOINT === undefined) {
     throw new ConfigError('S3_ENDPOINT', 'is required when S3_PUBLIC_ENDPOINT is set');
   }
+}
+
+function configOf(e: Environment, variables: Record<string, string | undefined>): Config {
   return {
     port: e.PORT,
     host: e.HOST,
@@ -260,7 +270,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     metricsPort: variables['REELMEND_METRICS_PORT'] === undefined ? undefined : e.REELMEND_METRICS_PORT,
     tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
     restart: e.REELMEND_RESTART,
-    // At a terminal JSON lines would hide what the command prints.
+    // At a terminal, JSON lines would hide the command's output.
     logLevel: e.REELMEND_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:
       e.S3_BUCKET === undefined

@@ -5,7 +5,7 @@ import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleDeps } from '../http/deps.ts';
 import type { Store } from '../store/index.ts';
 
-/** What a local demo adds to the service. */
+/** Additions of a local demo. */
 export interface DemoParts {
   /** URL of the sample video, which the service may download */
   sampleUrl: string;

@@ -1,6 +1,6 @@
 /**
- * Measures a video behind a URL or in the storage: the guarded client, or the storage, reads the ranges that the isolated
- * media child asks for.
+ * Measures a video behind a URL or in the storage. The guarded client or the storage reads the ranges that the isolated
+ * media child requests.
  */
 import { ReelmendError } from '../domain/errors.ts';
 import { FairSemaphore } from '../domain/fair-semaphore.ts';
@@ -14,13 +14,13 @@ import { rangesOf } from '../storage/ranges.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Config } from './config.ts';
 
-/** Ends a child that is stuck. The caller's signal usually ends a measurement earlier. */
+/** Ends a stuck child. The caller's signal usually ends a measurement earlier. */
 const probeTimeoutMs = 30_000;
 
-/** Measurements of one process. Most of a measurement is waiting for the video's server, which may be slow. */
+/** Slots for the measurements of one process. A measurement mostly waits for the video's server, which may be slow. */
 export const measureSlots = { total: 12, each: 3, waitMs: 6000 };
 
-/** Probes that one process may run at a time: those of its API and one for each download of its worker. */
+/** Probes that one process may run at a time: those of its API, and one for each download of its worker. */
 export const probeSlots = ({ downloadConcurrency }: Pick<Config, 'downloadConcurrency'>): number =>
   measureSlots.total + downloadConcurrency;
 
@@ -36,13 +36,13 @@ export interface MeasureRequest {
 export interface MeasureDeps {
   net: Pick<NetClient, 'openVideo'>;
   storage: Pick<Storage, 'open'>;
-  /** must let `measureSlots.total` probes run at a time */
+  /** must allow `measureSlots.total` concurrent probes */
   media: Pick<Media, 'probe'>;
   /** default: those of the specification */
   limits?: VideoLimits;
 }
 
-/** Measures in one of the account's slots. Throws `service_unavailable` when none becomes free in time. */
+/** Measures in one of the account's slots. Throws `service_unavailable` if none becomes free in time. */
 export function createMeasure({ net, storage, media, limits = defaultVideoLimits }: MeasureDeps) {
   const slots = new FairSemaphore({ ...measureSlots, refusal: busy });
   const probe = async (source: ByteSource, signal: AbortSignal): Promise<MeasuredSource> =>

@@ -1,4 +1,4 @@
-/** Opens the database and what depends only on it, for the service's processes and for commands. */
+/** Opens the database and the objects that depend only on it, for the service's processes and for commands. */
 import type { Config } from './config.ts';
 import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';

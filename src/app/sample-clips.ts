@@ -1,4 +1,4 @@
-/** Clips that the service has of its own (samples/README.md): the demo's source, and the results of test mode. */
+/** The service's own clips (samples/README.md): the source of the demo, and the results of test mode. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
@@ -8,12 +8,12 @@ import type { Resolution } from '../domain/job.ts';
 
 const bundled = (name: string) => fileURLToPath(new URL(`samples/${name}`, import.meta.url));
 
-/** The path of the demo's source: the bundled clip, unless another one is there already. */
+/** The path of the demo's source: the bundled clip, unless the data folder has one already. */
 export function demoClip(dataDir: string): Promise<string> {
   return once(join(dataDir, 'samples', 'sample.mp4'), (draft) => copyFile(bundled('sample.mp4'), draft));
 }
 
-/** The path of the bundled result of test mode of that size: nobody waits for an enhancement. */
+/** The path of the bundled result of test mode in that size, so that nobody waits for an enhancement. */
 export const testModeSample = (resolution: Resolution): Promise<string> => Promise.resolve(bundled(`test-result-${resolution}.mp4`));
 
 /** Makes a file unless it exists. It appears under its name only when it is complete. */

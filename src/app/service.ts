@@ -50,9 +50,9 @@ export interface Service {
   logger: Logger;
   /** stops requests and jobs in order and releases everything; may be called twice */
   stop(): Promise<void>;
-  /** aborts the running jobs that a stop() under way waits for */
+  /** aborts the running jobs that a pending stop() waits for */
   forceStop(): void;
-  /** resolves when the lifetime of the worker is over, to the number of steps that it ran; without a lifetime it never does */
+  /** resolves when the worker's lifetime is over, to the number of steps that it ran; never without a lifetime */
   finished: Promise<number>;
 }
 
@@ -102,7 +102,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo,
 /** The parts that the API and the worker share. */
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** A worker alone has few queries at a time: with the two of the queue it holds four connections (docs/operating.md). */
+/** A worker alone makes few queries at a time. With the two connections of the queue it has four (docs/operating.md). */
 const workerStoreConnections = 2;
 
 async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
@@ -134,7 +134,7 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
 
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
-  // Before the first job: what runs beside it would make the machine look slower.
+  // Before the first job: other work would make the machine appear slower.
   if (config.minSpeed !== undefined && !config.device.startsWith('cuda') && config.workerConcurrency > 0) await media.speeds();
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
@@ -177,7 +177,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && wildcardAddresses.has(config.host)) {
-    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: download links contain an address that other machines cannot reach');
+    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: download links contain a URL that other machines cannot reach');
   }
   return url;
 }

@@ -1,4 +1,4 @@
-/** Where the measured speed of the networks is kept, and what it is measured with. */
+/** The file of the networks' measured speeds, and the conditions of the measurement. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SpeedOptions } from '../media/plans.ts';

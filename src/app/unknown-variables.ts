@@ -1,4 +1,4 @@
-/** Finds misspelt environment variables, which would otherwise be ignored without a word. */
+/** Finds misspelt environment variables, which would otherwise be ignored silently. */
 import { configVariables } from './config.ts';
 
 const ownPrefix = /^(REELMEND|S3)_/;

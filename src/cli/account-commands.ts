@@ -65,7 +65,7 @@ const quotaOptions: Readonly<Record<QuotaName, string>> = {
   other_per_minute: 'other calls, per minute and key',
 };
 
-/** commander takes null for a missing value, so the word stays until the action. */
+/** commander takes null for a missing value, so the word is converted in the action. */
 const quota = (text: string) => (text === 'default' ? text : positiveWhole(text));
 
 /** `jobs_per_day` → `--jobs-per-day`, which commander keeps as `jobsPerDay` */
@@ -74,7 +74,7 @@ const propertyOf = (name: QuotaName) => name.replaceAll(/_(\w)/g, (_, letter: st
 
 function setQuotasCommand(): Command {
   const command = new Command('set-quotas')
-    .description("set limits of one account; omitted ones stay, `default` goes back to the service's setting")
+    .description("set limits of one account; omitted ones stay, `default` restores the service's setting")
     .argument('<account>', 'id, acct_…');
   for (const name of quotaNames) command.option(`${optionOf(name)} <number>`, quotaOptions[name], quota);
   return command.action((id: string, given: Record<string, number | 'default'>) => {
@@ -143,7 +143,7 @@ interface KeyOptions {
   access: KeyAccess;
 }
 
-/** An empty name is none. */
+/** An empty name removes the name. */
 function keyName(text: string): string {
   if ([...text].length > longestKeyName || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError(`Expected a name of at most ${longestKeyName} characters.`);
@@ -188,7 +188,7 @@ export function keyCommands(): Command {
     .addOption(
       new Option('--tier <tier>', 'tier of the key').choices(['standard', 'secure']).default('standard'),
     )
-    .option('--name <text>', 'what people call the key', keyName, '')
+    .option('--name <text>', 'name of the key', keyName, '')
     .addOption(
       new Option('--access <access>', 'full; read_only: reads, changes nothing; create_only: creates jobs and uploads, reads nothing else')
         .choices(keyAccesses)
@@ -197,7 +197,7 @@ export function keyCommands(): Command {
     .action(createKey);
   keys
     .command('rename')
-    .description('change what people call a key')
+    .description('rename a key')
     .argument('<key>', 'id, key_…')
     .argument('<name>', 'at most 100 characters; "" for none', keyName)
     .action((id: string, name: string) => withStore(async ({ store }) => show(known(await store.keys.rename(id, name), 'key', id))));

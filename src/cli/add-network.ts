@@ -73,7 +73,7 @@ export async function convertNetwork({ file, name = nameOf(file), folder, licens
 
 const nameOf = (file: string) => basename(file, extname(file)).toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 64);
 
-/** Runs a converted network once. Throws an error that says why it cannot run. */
+/** Runs a converted network once. Throws an error with the reason if it cannot run. */
 export type TryOut = (model: InstalledModel) => Promise<void>;
 
 type Entry = Record<string, unknown> & { name: string };
@@ -89,8 +89,8 @@ interface Installation {
 }
 
 /**
- * Converts into a folder of its own inside the target, tries every file there, and then moves all of it. A network that
- * cannot be converted or run leaves nothing, so the folder's manifest is always valid.
+ * Converts into a temporary folder inside the target, tries every file there, and then moves all of them. A network that
+ * cannot be converted or run leaves nothing behind, so the folder's manifest is always valid.
  */
 async function install({ folder, convert, tryOut, stated = {} }: Installation): Promise<void> {
   const path = join(folder, manifestName);

@@ -1,6 +1,6 @@
 /**
- * Entry of the package for customers (scripts/build-cli): the commands that work with a service elsewhere and need neither
- * engine nor database. The others say where they are.
+ * Entry of the package for customers (scripts/build-cli): the commands that call a remote service and need neither engine
+ * nor database. The other commands say where they are available.
  */
 import { Command } from 'commander';
 import { remoteCommands } from './remote-commands.ts';
@@ -8,7 +8,7 @@ import { addGroups, rootCommand, run } from './run.ts';
 import { endWithReader } from './terminal.ts';
 import { verifyCommands } from './verify-commands.ts';
 
-/** Of the command line of a checkout; hidden in the help. */
+/** Commands of a checkout only; hidden in the help. */
 const elsewhere = [
   ...['start', 'serve', 'work', 'health', 'enhance', 'plan', 'probe', 'devices', 'models'],
   ...['accounts', 'keys', 'users', 'operators', 'webhooks', 'ledger', 'audit', 'certificates', 'signing-keys'],

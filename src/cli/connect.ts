@@ -1,4 +1,4 @@
-/** The service that a customer's commands work with, and the key: by options, the environment, or `reelmend login`. */
+/** The service and the key that a customer's commands use: from options, the environment, or `reelmend login`. */
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -51,7 +51,7 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
   const login = await readLogin();
   const baseUrl = url ?? (env['REELMEND_URL'] || login?.url);
   if (!baseUrl) throw new Error('Which service? Run reelmend login, set REELMEND_URL, or give --url.');
-  // The key of one service is never sent to another.
+  // A key is never sent to another service than its own.
   const keptKey = login !== undefined && sameService(login.url, baseUrl) ? login.key : undefined;
   const apiKey = key ?? (env['REELMEND_API_KEY'] || keptKey);
   if (!apiKey) throw new Error('With which API key? Run reelmend login, set REELMEND_API_KEY, or give --key.');
@@ -61,10 +61,10 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
 
 export function loginCommands(): Command[] {
   const login = new Command('login')
-    .description('keep the URL of a service and an API key for the commands upload, jobs, preview, previews, audit-log and listen')
+    .description('store the URL of a service and an API key for the commands upload, jobs, preview, previews, audit-log and listen')
     .argument('<url>', 'base URL of the service')
     .action(runLogin);
-  const logout = new Command('logout').description('forget what login has kept').action(async () => {
+  const logout = new Command('logout').description('delete the stored URL and API key').action(async () => {
     await rm(loginFile(), { force: true });
     say('Logged out.');
   });
@@ -77,7 +77,7 @@ async function runLogin(url: string): Promise<void> {
   const account = await createReelmend({ baseUrl: url, apiKey: key }).account.get();
   await mkdir(dirname(loginFile()), { recursive: true, mode: 0o700 });
   await writeFile(loginFile(), `${JSON.stringify({ url, key } satisfies Login)}\n`, { mode: 0o600 });
-  // An older file keeps its mode when it is written again.
+  // Writing to an existing file keeps its mode.
   await chmod(loginFile(), 0o600);
   say(`Logged in to ${url}: ${describe(account)}.`);
 }

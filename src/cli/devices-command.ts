@@ -1,4 +1,4 @@
-/** `reelmend devices`: what the engine can use here, and what the CPU makes of the networks. */
+/** `reelmend devices`: devices that the engine can use here, and the CPU's speed with each network. */
 import type { DeviceInfo, MachineSpeeds, Media } from '../media/types.ts';
 import { say, print, terminal } from './terminal.ts';
 

@@ -1,11 +1,11 @@
-/** `reelmend health`: checks whether the process of this environment answers, for container health checks. */
+/** `reelmend health`: checks whether the process of this environment responds, for container health checks. */
 import type { Config } from '../app/config.ts';
 
 const timeoutMs = 2500;
 
 const reachable = (host: string) => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
 
-/** Asks an API, or a worker at its metrics port, for /healthz. Rejects with one sentence when none answers. */
+/** Requests /healthz from an API, or from a worker's metrics port. Rejects with one sentence if there is no response. */
 export async function healthCommand({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
   const metrics = metricsPort === undefined ? [] : [`http://${reachable(metricsHost)}:${metricsPort}/healthz`];
   const urls = [`http://${reachable(host)}:${port}/healthz`, ...metrics];

@@ -1,7 +1,7 @@
 /**
- * Entry of the command line. For short commands Node keeps the compiled modules in a folder of the installation, which halves
- * their time; where that folder cannot be written, each compiles them anew. The service's processes go without: they start
- * seldom, and each would hold 50 MB more.
+ * Entry of the command line. Node caches the compiled modules of short commands in a folder of the installation, which
+ * halves their time. If that folder cannot be written, each command compiles them again. The service's processes use no
+ * cache: they start rarely, and each would need 50 MB more.
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';

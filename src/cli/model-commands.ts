@@ -166,7 +166,7 @@ async function convertModel(file: string, options: FolderOptions & { name?: stri
   const { convertNetwork } = await import('./add-network.ts');
   await convertNetwork({ file, name: options.name, folder: folderOf(options), license: options.license }, async (model) => {
     await tryOut(model);
-    if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author what you may do with it; --license keeps the answer.`);
+    if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author for one, and state it with --license.`);
   });
 }
 
@@ -206,8 +206,8 @@ async function listModels(config: Config, { speed = false, json = false }: ListO
   }
 }
 
-/** Describes a network file by the manifest beside it, if it lists the file, and by the options otherwise. */
-export async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
+/** Describes a network file: by the manifest beside it if that lists the file, otherwise by the options. */
+async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
   const { manifestName, readManifest, toModelFile } = await manifests();
   const path = resolve(file);
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);

@@ -14,14 +14,14 @@ const variables = {
 } as const;
 type Name = keyof typeof variables;
 
-/** As typed. Omitted or empty options use the environment's values. */
+/** As typed. Options that are omitted or empty use the environment's values. */
 export type OverridingOptions = { [name in Name]?: string };
 
 export function withMachine(command: Command): Command {
   return command
     .option('--device <device>', `auto, cpu, cuda:N …; default: ${variables.device}`)
     .option('--threads <count>', `threads of the engine; default: ${variables.threads}`)
-    .option('--min-speed <speed>', `the least that the model auto keeps on a CPU, such as 25fps or 0.5x; default: ${variables.minSpeed}`);
+    .option('--min-speed <speed>', `speed that the model auto must reach on a CPU, such as 25fps or 0.5x; default: ${variables.minSpeed}`);
 }
 
 /** Bits per second, as in the API. */
@@ -47,7 +47,7 @@ export function withEncoder(command: Command): Command {
   return command
     .option('--preset <name>', `x264's preset, ultrafast to veryslow; default: ${variables.preset}`)
     .option('--crf <number>', `x264's rate factor, 0 to 51, lower is better; default: ${variables.crf}`)
-    .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate);
+    .option('--max-bitrate <bits>', 'highest bitrate of the video, in bits per second; default: no limit', bitrate);
 }
 
 export function positiveWhole(text: string): number {

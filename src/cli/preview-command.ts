@@ -1,4 +1,4 @@
-/** `reelmend preview`: compares settings on a few seconds of a video. `reelmend previews`: those that were made. */
+/** `reelmend preview`: compares settings on a few seconds of a video. `reelmend previews`: lists previews. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -109,7 +109,7 @@ async function waitFor(reelmend: Reelmend, id: string): Promise<Preview> {
   }
 }
 
-/** Each clip with the name of its file: `1-original.mp4`, `1-setting-2.mp4`. */
+/** Pairs each clip with its file name: `1-original.mp4`, `1-setting-2.mp4`. */
 function clipsOf({ stretches }: Preview): { name: string; clip: PreviewClip }[] {
   return (stretches ?? []).flatMap(({ original, results }, index) => [
     { name: `${index + 1}-original.mp4`, clip: original },

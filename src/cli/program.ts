@@ -38,7 +38,7 @@ function withEnhancements(command: Command) {
     .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto');
 }
 
-// Each command loads only what it needs: the whole service takes a second to load.
+// Commands load their modules when they run: the whole service takes a second to load.
 const media = async (config: Config) => {
   const [{ createMedia }, { installedModels }, { speedOptions }] = await Promise.all([
     import('../media/index.ts'),
@@ -51,7 +51,7 @@ const media = async (config: Config) => {
 };
 const start = async (roles: Roles, lifetime: Lifetime = {}) => {
   const config = configOfTerminal();
-  // After `--once` the caller decides what happens next, also when the worker died.
+  // After `--once` the process ends even if the worker died; the caller decides what happens next.
   if (!config.restart || lifetime.once) return (await import('./start-command.ts')).startCommand(config, roles, lifetime);
   const [{ supervise }, { createLogger }] = await Promise.all([import('./supervise.ts'), import('../observability/logger.ts')]);
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];

@@ -3,9 +3,9 @@ import { getSystemErrorMap } from 'node:util';
 import { ReelmendError } from '../domain/errors.ts';
 
 /**
- * Codes of the engine (native/index.d.ts), and of the media child itself (internal), whose sentences are about this machine.
- * Customers of a service get a general one instead, but at the command line the operator of the machine is the reader. The
- * child is not trusted: nothing that controls a terminal.
+ * Codes of the engine (native/index.d.ts) and of the media child (internal), whose messages are about this machine.
+ * Customers of a service get a general message, but the reader of a command's output operates the machine. The child is not
+ * trusted, so control characters are removed.
  */
 const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io|internal): ([^\p{Cc}]{1,300})$/u;
 

@@ -1,11 +1,13 @@
-/** What the whole command line and the package for customers share: the root command, its groups, and how errors are said. */
+/**
+ * Shared by the whole command line and the package for customers: the root command, its groups, and the output of errors.
+ */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { reasonOf } from './reason.ts';
 import { terminal, warn } from './terminal.ts';
 
-// The package has its bundle as deep as this file lies.
+// The package's bundle has the same depth as this file.
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
 
 export function rootCommand(description: string): Command {
@@ -20,7 +22,7 @@ export function rootCommand(description: string): Command {
 export function addGroups(root: Command, groups: readonly Command[]): void {
   for (const group of groups) {
     root.addCommand(group);
-    // Commands that are created apart do not inherit these settings by themselves.
+    // Commands that are created separately do not inherit these settings.
     group.copyInheritedSettings(root);
     for (const command of group.commands) command.copyInheritedSettings(root);
   }
@@ -31,7 +33,7 @@ export async function run(root: Command, args: string[]): Promise<void> {
   try {
     await root.parseAsync(args, { from: 'user' });
   } catch (error) {
-    // Commander has printed its message, or the help that was asked for.
+    // Commander has already printed its message, or the requested help.
     if (error instanceof CommanderError) {
       terminal().status = error.exitCode;
       return;

@@ -13,7 +13,7 @@ import { onSupervisorGone, reportUp } from './supervise.ts';
 import { say, terminal, warn } from './terminal.ts';
 
 /** exit status of `work --once` when no job was waiting */
-export const noJobStatus = 3;
+const noJobStatus = 3;
 
 export async function startCommand(config: Config, roles: Roles, lifetime: Lifetime = {}): Promise<void> {
   for (const warning of unknownVariables(terminal().env)) warn(`reelmend: ${warning}`);

@@ -1,8 +1,8 @@
-/** What people read on a terminal: tables, and facts of one thing. Programs get JSON. */
+/** Output for people on a terminal (tables, and facts of one thing), or JSON for programs. */
 import Table from 'cli-table3';
 import { print, say, terminal } from './terminal.ts';
 
-/** Without lines: columns that are easy to read, and to cut with other programs. */
+/** No lines: the columns are easy to read, and to cut with other programs. */
 const chars = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'].map((part) => [part, '']),
 );
@@ -22,14 +22,14 @@ export function show(value: object): void {
   for (const part of Array.isArray(value) ? [listText(value)] : factsText(value as Facts)) say(part);
 }
 
-/** The columns of all rows together; what a row lacks stays empty. */
+/** The columns of all rows together; missing cells are empty. */
 function listText(rows: object[]): string {
   if (rows.length === 0) return 'There are none.';
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return table(keys.map(words), rows.map((row) => keys.map((key) => cell((row as Facts)[key]))));
 }
 
-/** Lists of things in it follow as tables of their own. */
+/** Lists inside it follow as tables of their own. */
 function factsText(facts: Facts): string[] {
   const isList = (value: unknown): value is object[] => Array.isArray(value) && value.some((item) => isThing(item));
   const own = Object.entries(facts).filter(([, value]) => !isList(value));
@@ -51,6 +51,6 @@ function cell(value: unknown): string {
   if (Array.isArray(value) && !value.some(isThing)) return value.map(cell).join(', ');
   if (Array.isArray(value)) return String(value.length);
   const text = isThing(value) ? JSON.stringify(value) : String(value);
-  // Names come from whoever signs up: nothing in them may control the terminal.
+  // Removes control characters: names come from anyone who signs up.
   return text.replaceAll(/\p{Cc}/gu, '�');
 }

@@ -1,4 +1,6 @@
-/** Where a command reads and writes: the process's own streams and environment, or those of a caller that runs many commands. */
+/**
+ * Input and output of a command: the process's own streams and environment, or those of a caller that runs many commands.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import { type Config, loadConfig } from '../app/config.ts';
@@ -11,7 +13,7 @@ export interface Terminal {
   stdoutBytes(bytes: Uint8Array): Promise<void>;
   /** whether a person reads stdout */
   isTerminal: boolean;
-  /** `--json`: people want what programs get */
+  /** `--json`: print what programs get */
   json: boolean;
   stderr(text: string): void;
   /** exit status of the command so far */
@@ -38,10 +40,10 @@ const ofProcess: Terminal = {
   },
 };
 
-/** What a shell reports of a program that SIGPIPE ended. */
+/** The exit status that shells report for a program ended by SIGPIPE. */
 const brokenPipe = 141;
 
-/** Ends the process without a word when the reader of its output has gone, as in `reelmend models list | head -1`. */
+/** Ends the process silently when the reader of its output has exited, as in `reelmend models list | head -1`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -54,7 +56,7 @@ const other = new AsyncLocalStorage<Terminal>();
 /** The terminal of the command that runs. */
 export const terminal = (): Terminal => other.getStore() ?? ofProcess;
 
-/** Runs a command at another terminal than the process's. */
+/** Runs a command with another terminal than the process's. */
 export const atTerminal = <T>(given: Terminal, run: () => Promise<T>): Promise<T> => other.run(given, run);
 
 /** Prints a line. */

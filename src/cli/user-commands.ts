@@ -23,7 +23,7 @@ interface PasswordOptions {
   passwordStdin?: boolean;
 }
 
-/** Reads the password from standard input, without the line end, when asked to; otherwise generates one. */
+/** Reads the password from the first line of standard input if requested; otherwise generates one. */
 async function readPassword({ passwordStdin = false }: PasswordOptions): Promise<{ password: string; made: boolean }> {
   if (!passwordStdin) return { password: randomBytes(15).toString('base64url'), made: true };
   const password = (await textOf(terminal().stdin)).replace(/\r?\n$/, '');
@@ -36,7 +36,7 @@ function requireEmail(email: string): void {
   if (!zEmail.safeParse(email).success) throw new Error(`${email} is not an email address.`);
 }
 
-/** Makes a user an operator. Creates the user, with an approved account, when there is none. */
+/** Makes a user an operator. Creates the user, with an approved account, if there is none. */
 async function addOperator(email: string, options: PasswordOptions & { existing?: boolean }): Promise<void> {
   requireEmail(email);
   const { password, made } = await readPassword(options);
@@ -109,7 +109,7 @@ async function resetTwoFactor(email: string): Promise<void> {
   });
 }
 
-/** Prints a link with which a further person joins an account. */
+/** Prints a link with which another person joins an account. */
 async function invite(accountId: string, email: string, { role }: { role: Role }): Promise<void> {
   requireEmail(email);
   await withStore(async ({ store, config, secrets }) => {
@@ -137,7 +137,7 @@ async function removeUser(email: string): Promise<void> {
   });
 }
 
-/** Without REELMEND_PUBLIC_URL: the address at which a service with this configuration listens. */
+/** The URL that a service with this configuration listens at, for lack of REELMEND_PUBLIC_URL. */
 function publicUrlOf({ publicUrl, host, port }: Config): string {
   if (publicUrl !== undefined) return publicUrl;
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;

@@ -1,4 +1,4 @@
-/** What the commands of customers share: the video that they name, sending a file, reading a list, and a bar of progress. */
+/** Shared by customers' commands: the named video, sending a file, reading a list, and a progress bar. */
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';

@@ -20,11 +20,11 @@ export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promis
   }
 }
 
-/** A data folder that was only guessed must be there: without it, the command would make a service of its own. */
+/** A default data folder must exist: otherwise the command would create a new service. */
 function requireService({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data' || existsSync(dataDir)) return;
   throw new Error(
-    `There is no service here: the folder ${dataDir} does not exist. Run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as it has them.`,
+    `There is no service here: the folder ${dataDir} does not exist. Run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL to the service's values.`,
   );
 }
 

@@ -1,9 +1,9 @@
-/** Query strings are text; this reads numbers and booleans out of them, by schema, before validation. */
+/** Converts the text of query parameters to numbers and booleans by their schema, before validation. */
 import { z } from 'zod';
 
 export type QueryKind = 'number' | 'boolean' | 'array';
 
-// The texts that JSON would read as the same number; "1e400", "0x10", " 5" and "" stay text and are refused.
+// Texts that JSON would read as the same number; "1e400", "0x10", " 5" and "" stay text and are refused.
 const numberText = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;
 
 function coerce(value: unknown, kind: QueryKind): unknown {
@@ -36,6 +36,6 @@ export function coercedQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   kinds: Readonly<Record<string, QueryKind>>,
 ): CoercedQuery<Shape> {
-  // A preprocess is a pipe behind a transform; @hono/zod-openapi's types know only the plain name of it.
+  // A preprocess is a pipe after a transform; @hono/zod-openapi's types know it only as a pipe.
   return z.preprocess((query) => coerceAll(query, kinds), schema.strict()) as unknown as CoercedQuery<Shape>;
 }

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 
 /**
- * A check for `z.strictObject(…).check(…)`. Its issue names the first property when none is there, and the second of those
- * that are too many; `params.exactlyOne` has all names.
+ * A check for `z.strictObject(…).check(…)`. Its issue names the first property if none is present, and the second one if
+ * there are too many; `params.exactlyOne` has all names.
  */
 export function exactlyOneOf(...names: string[]): z.core.CheckFn<object> {
   return ({ value: input, issues }) => {

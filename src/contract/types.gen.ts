@@ -87,8 +87,8 @@ export type Upload = {
      */
     size_bytes: number;
     /**
-     * SHA-256 of the file: measured by the service once the upload is `ready`, and before that the one that the
-     * client gave, or null.
+     * SHA-256 of the file: measured by the service once the upload is `ready`; before that the
+     * client's value, or null.
      *
      */
     sha256: Sha256 | null;
@@ -212,7 +212,7 @@ export type WebhookEndpointId = string;
 export type WebhookEvent = 'job.completed' | 'job.failed';
 
 /**
- * The events that are sent. One that is named twice counts once.
+ * The events to send. Repeated names count once.
  */
 export type WebhookEvents = Array<WebhookEvent>;
 
@@ -322,9 +322,9 @@ export type EnhancementsInput = {
 /**
  * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
  * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
- * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
- * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
- * that are edited or encoded again.
+ * larger: six less make the file about twice as large. Usual values are 14 to 28. `standard`, the default,
+ * is the operator's setting, 16 unless changed: hard to distinguish from the frames before encoding.
+ * `high` is 4 less, for videos that are edited or encoded again.
  *
  */
 export type OutputQuality = 'standard' | 'high' | number;
@@ -335,22 +335,23 @@ export type OutputQuality = 'standard' | 'high' | number;
 export type OutputInput = {
     quality?: OutputQuality;
     /**
-     * The most bits per second that the video stream may have. It is held with a buffer of half a second: a single
-     * second may have up to half more, the whole video half a second's worth more (each of its parts, if several
-     * workers made it). Pictures that would need more lose quality; all others keep that of `quality`. Sound is not
-     * counted. Common are 8,000,000 to 16,000,000 at 1080p and 35,000,000 to 60,000,000 at 4k. A limit far below may
-     * be exceeded, because the coarsest picture still has some size.
+     * The highest bitrate of the video stream, in bits per second. It is held with a buffer of half a
+     * second: a single second may exceed it by half, the whole video by half a second's worth (each of
+     * its parts, if several workers made it). Pictures that would need more lose quality; all others
+     * keep the quality that `quality` sets. Sound is not counted. Common values are 8,000,000 to
+     * 16,000,000 at 1080p and 35,000,000 to 60,000,000 at 4k. A limit far below these may be exceeded,
+     * because the coarsest picture still has some size.
      *
      */
     max_bitrate?: number;
     /**
-     * Also makes a poster of the result: of a few frames the one that shows the most, as JPEG of at most 1280 × 1280
+     * Also makes a poster of the result: the most detailed of a few frames, as JPEG of at most 1280 × 1280
      * pixels. Not in test mode.
      *
      */
     poster?: boolean;
     /**
-     * Also makes so many thumbnails of the result, evenly spaced over its duration, as JPEG of at most 320 × 320
+     * Also makes this many thumbnails of the result, evenly spaced over its duration, as JPEG of at most 320 × 320
      * pixels. Not in test mode.
      *
      */
@@ -367,7 +368,7 @@ export type MetadataInput = {
 };
 
 /**
- * A video, by exactly one of `video_url` and `upload_id`, and how to enhance it.
+ * A video, given by exactly one of `video_url` and `upload_id`, and how to enhance it.
  */
 export type JobInput = {
     video_url?: PublicUrl;
@@ -521,7 +522,7 @@ export type JobSegment = {
 };
 
 /**
- * One way to enhance the video, with the names that a job's body has for it.
+ * One way to enhance the video. The fields are those of a job's body.
  */
 export type PreviewSetting = {
     resolution: Resolution;
@@ -537,7 +538,7 @@ export type PreviewSetting = {
 };
 
 /**
- * A video, by exactly one of `video_url` and `upload_id`, and the settings to compare.
+ * A video, given by exactly one of `video_url` and `upload_id`, and the settings to compare.
  */
 export type PreviewInput = {
     video_url?: PublicUrl;
@@ -616,7 +617,7 @@ export type Preview = {
      */
     file_name: FileName | null;
     /**
-     * As they were given. Each can be used in the body of a job.
+     * The settings of the request. Each can be used in the body of a job.
      */
     settings: Array<PreviewSetting>;
     /**
@@ -748,7 +749,7 @@ export type Output = {
      */
     quality?: number;
     /**
-     * The limit of the video's bitrate in bits per second; null without one. Absent as `quality`.
+     * The limit of the video's bitrate in bits per second; null without one. Absent if `quality` is.
      */
     max_bitrate?: number | null;
 };
@@ -793,8 +794,9 @@ export type AppliedEnhancements = {
      */
     plan?: Array<PlannedStage>;
     /**
-     * What is wrong with the source, in words: compression, an earlier enlargement, blur, noise, flat levels; `clean`
-     * if nothing is. Judged by a few of its pictures. Absent in old jobs and if there was too little to see.
+     * The damage of the source, in words: compression, an earlier enlargement, blur, noise, flat
+     * levels; `clean` if there is none. Estimated from a few of its pictures. Absent in old jobs and
+     * if they showed too little.
      *
      */
     condition?: string;
@@ -872,7 +874,7 @@ export type Picture = {
      */
     url: string;
     /**
-     * Its place in the video, in seconds from the first frame.
+     * Its position in the video, in seconds from the first frame.
      */
     time: number;
     width: number;
@@ -944,8 +946,8 @@ export type Quote = {
 };
 
 /**
- * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
- * differ, and videos differ in how much of them is restored.
+ * Seconds of processing, without the time in the queue. About eight of ten jobs are within the range:
+ * machines differ, and videos need more or less restoration.
  *
  */
 export type TimeEstimate = {
@@ -971,8 +973,8 @@ export type SizeEstimate = {
     /**
      * Where the range comes from. `account_jobs`: the results of the account's latest jobs, converted to this video's
      * size, frame rate and quality. `source_bitrate`: the bitrate of the video itself, because there are fewer than
-     * five such jobs. About eight of ten results are inside. Still pictures and screen recordings are smaller, grain
-     * is larger. More may be added.
+     * five such jobs. About eight of ten results are within the range. Still pictures and screen
+     * recordings are smaller, grainy videos larger. More may be added.
      *
      */
     basis: 'account_jobs' | 'source_bitrate';
@@ -1201,7 +1203,7 @@ export type AccountKey = {
     name: string;
     access: KeyAccess;
     /**
-     * The last use that was noted before this request; a use is noted at most once a minute.
+     * The last use that was recorded before this request; uses are recorded at most once a minute.
      */
     last_used_at: Timestamp | null;
 };
@@ -1214,7 +1216,7 @@ export type AccountKey = {
 export type KeyAccess = 'full' | 'read_only' | 'create_only';
 
 /**
- * What people call the key. Empty for none.
+ * Name of the key, for people. Empty for none.
  */
 export type KeyName = string;
 
@@ -1224,7 +1226,7 @@ export type KeyName = string;
 export type LogId = string;
 
 /**
- * One request, and what became of it.
+ * One request and its outcome.
  */
 export type RequestLogEntry = {
     id: LogId;
@@ -1315,7 +1317,7 @@ export type Model = {
     name: string;
     title: string;
     /**
-     * What it is for; null if the operator has not said.
+     * What it is for; null if the operator has not stated it.
      */
     description: string | null;
     /**
@@ -1329,7 +1331,7 @@ export type Model = {
      */
     relative_cost: number | null;
     /**
-     * SPDX identifier; null if the operator has not said.
+     * SPDX identifier; null if the operator has not stated it.
      */
     license: string | null;
 };
@@ -1357,7 +1359,7 @@ export type Limits = {
      */
     models: Array<string>;
     /**
-     * Bytes that the files of the account's uploads may have together, in the mode of the key.
+     * Limit of the bytes of all files of the account's uploads, in the mode of the key.
      */
     upload_quota_bytes: number;
     /**
@@ -1472,7 +1474,7 @@ export type ConsoleAccount = {
     /**
      * Test credits. They are never spent.
      */
-    sandbox_credits: number;
+    test_credits: number;
     /**
      * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
      * days.
@@ -1512,10 +1514,6 @@ export type ConsoleSession = {
  * Optional features of this service.
  */
 export type ConsoleCapabilities = {
-    /**
-     * Whether the page may offer uploads; always true.
-     */
-    upload: boolean;
     /**
      * URL of the bundled sample video, by mode.
      */
@@ -1675,7 +1673,7 @@ export type ConsoleRemoved = {
 export type ConsoleInvitation = {
     id: ConsoleInvitationId;
     /**
-     * Whom the invitation is for.
+     * The invited person's email.
      */
     email: string;
     role: Role;
@@ -2328,7 +2326,7 @@ export type OperatorAccount = {
     /**
      * Test credits. They are never spent.
      */
-    sandbox_credits: number;
+    test_credits: number;
     retention_days: number;
     created_at: Timestamp;
     /**
@@ -2381,7 +2379,7 @@ export type OperatorQuotas = {
 };
 
 /**
- * Quotas to change. null takes one away; omitted ones stay.
+ * Quotas to change. null removes a quota; omitted ones stay.
  */
 export type OperatorQuotaChanges = {
     jobs_per_day?: number | null;
@@ -3890,8 +3888,8 @@ export type CompleteUploadErrors = {
      */
     404: Error;
     /**
-     * Parts are missing, which `GET /v1/uploads/{id}` lists, or the checksum is missing or not of all parts; the
-     * message says which. Code: `upload_incomplete`.
+     * Parts are missing (`GET /v1/uploads/{id}` lists them), or the checksum is missing or does not
+     * cover all parts; the message says which. Code: `upload_incomplete`.
      *
      */
     409: Error;
@@ -5459,7 +5457,7 @@ export type ConsoleConfirmTwoFactorErrors = {
      */
     403: Error;
     /**
-     * There is no secret that waits for its first code, or it is enabled already. Codes: `two_factor_not_enabled`,
+     * No secret waits for its first code, or it is enabled already. Codes: `two_factor_not_enabled`,
      * `two_factor_enabled`.
      *
      */
@@ -7549,8 +7547,8 @@ export type ConsoleCompleteUploadErrors = {
      */
     404: Error;
     /**
-     * Parts are missing, which `GET /v1/uploads/{id}` lists, or the checksum is missing or not of all parts; the
-     * message says which. Code: `upload_incomplete`.
+     * Parts are missing (`GET /v1/uploads/{id}` lists them), or the checksum is missing or does not
+     * cover all parts; the message says which. Code: `upload_incomplete`.
      *
      */
     409: Error;

@@ -118,7 +118,7 @@ export const zWebhookEndpointId = z.string().regex(/^hook_[0-9a-hjkmnp-tv-z]{26}
 export const zWebhookEvent = z.enum(['job.completed', 'job.failed']);
 
 /**
- * The events that are sent. One that is named twice counts once.
+ * The events to send. Repeated names count once.
  */
 export const zWebhookEvents = z.array(zWebhookEvent).min(1).max(20);
 
@@ -197,9 +197,9 @@ export const zEnhancementsInput = z.strictObject({
 /**
  * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
  * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
- * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
- * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
- * that are edited or encoded again.
+ * larger: six less make the file about twice as large. Usual values are 14 to 28. `standard`, the default,
+ * is the operator's setting, 16 unless changed: hard to distinguish from the frames before encoding.
+ * `high` is 4 less, for videos that are edited or encoded again.
  *
  */
 export const zOutputQuality = z.union([
@@ -225,7 +225,7 @@ export const zOutputInput = z.strictObject({
 export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/), z.string().check(characters({ max: 500 })).regex(/^[^\x00]*$/)).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
 
 /**
- * A video, by exactly one of `video_url` and `upload_id`, and how to enhance it.
+ * A video, given by exactly one of `video_url` and `upload_id`, and how to enhance it.
  */
 export const zJobInput = z.strictObject({
     video_url: zPublicUrl.optional(),
@@ -260,7 +260,7 @@ export const zJobSegment = z.object({
 });
 
 /**
- * One way to enhance the video, with the names that a job's body has for it.
+ * One way to enhance the video. The fields are those of a job's body.
  */
 export const zPreviewSetting = z.strictObject({
     resolution: zResolution,
@@ -270,7 +270,7 @@ export const zPreviewSetting = z.strictObject({
 });
 
 /**
- * A video, by exactly one of `video_url` and `upload_id`, and the settings to compare.
+ * A video, given by exactly one of `video_url` and `upload_id`, and the settings to compare.
  */
 export const zPreviewInput = z.strictObject({
     video_url: zPublicUrl.optional(),
@@ -469,8 +469,8 @@ export const zDeletedJob = z.object({
 });
 
 /**
- * Seconds of processing, without the time in the queue, as a range that about eight of ten jobs are inside: machines
- * differ, and videos differ in how much of them is restored.
+ * Seconds of processing, without the time in the queue. About eight of ten jobs are within the range:
+ * machines differ, and videos need more or less restoration.
  *
  */
 export const zTimeEstimate = z.object({
@@ -687,7 +687,7 @@ export const zKeyAccess = z.enum([
 ]);
 
 /**
- * What people call the key. Empty for none.
+ * Name of the key, for people. Empty for none.
  */
 export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/);
 
@@ -800,7 +800,7 @@ export const zAccount = z.object({
 });
 
 /**
- * One request, and what became of it.
+ * One request and its outcome.
  */
 export const zRequestLogEntry = z.object({
     id: zLogId,
@@ -866,7 +866,7 @@ export const zConsoleAccount = z.object({
         'rejected'
     ]),
     credits: z.int().gte(0),
-    sandbox_credits: z.int().gte(0),
+    test_credits: z.int().gte(0),
     retention_days: z.int().gte(1).lte(365),
     created_at: zTimestamp
 });
@@ -875,7 +875,6 @@ export const zConsoleAccount = z.object({
  * Optional features of this service.
  */
 export const zConsoleCapabilities = z.object({
-    upload: z.boolean(),
     sample_url: z.object({
         live: z.string().nullable(),
         test: z.string()
@@ -1378,7 +1377,7 @@ export const zOperatorQuotas = z.object({
 });
 
 /**
- * Quotas to change. null takes one away; omitted ones stay.
+ * Quotas to change. null removes a quota; omitted ones stay.
  */
 export const zOperatorQuotaChanges = z.strictObject({
     jobs_per_day: z.int().gte(1).lte(1000000).nullish(),
@@ -1447,7 +1446,7 @@ export const zOperatorAccount = z.object({
         'rejected'
     ]),
     credits: z.int().gte(0),
-    sandbox_credits: z.int().gte(0),
+    test_credits: z.int().gte(0),
     retention_days: z.int().gte(1).lte(365),
     created_at: zTimestamp,
     emails: z.array(z.string()),

@@ -12,13 +12,13 @@ export interface SampleServer {
 }
 
 export interface SampleServerOptions {
-  /** taken when it is free; 0 = any */
+  /** preferred port, used if it is free; 0 = any */
   preferredPort: number;
 }
 
 /**
- * Serves the file at `path` as /sample.mp4. The server has a port of its own because its
- * address is exempt from the private-address guard; the API's address must never be.
+ * Serves the file at `path` as /sample.mp4. It has a port of its own, because its host and port are exempt from the
+ * private-address guard; the API's must never be.
  */
 export async function serveSample(path: string, { preferredPort }: SampleServerOptions): Promise<SampleServer> {
   const server = createServer((request, response) => {

@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Mode } from './job.ts';
 
-export const keyPrefixes: Readonly<Record<Mode, string>> = { test: 'svc_test_', live: 'svc_live_' };
+const keyPrefixes: Readonly<Record<Mode, string>> = { test: 'svc_test_', live: 'svc_live_' };
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 32;
@@ -15,18 +15,18 @@ const checksumLength = 6;
 const keyPattern = /^(svc_(?:test|live)_)([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 /**
- * What a key may do. `read_only`: reads, but changes nothing. `create_only`: sends videos and creates jobs, but reads nothing
- * that exists already. src/http/middleware/key-access.ts applies it to the operations.
+ * Access of a key. `read_only`: reads, but changes nothing. `create_only`: sends videos and creates jobs, but reads nothing
+ * that existed before. src/http/middleware/key-access.ts applies it to the operations.
  */
 export const keyAccesses = ['full', 'read_only', 'create_only'] as const;
 export type KeyAccess = (typeof keyAccesses)[number];
 
-/** characters of a key's name at most */
+/** longest name of a key, characters */
 export const longestKeyName = 100;
 
 export interface ParsedKey {
   mode: Mode;
-  /** the last four characters, by which people recognise a key */
+  /** the last four characters, which identify the key to people */
   lastFour: string;
 }
 

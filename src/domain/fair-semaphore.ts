@@ -1,4 +1,4 @@
-/** Limits how much work runs at the same time, and shares the slots fairly between callers. */
+/** Limits concurrent work, and shares the slots fairly between callers. */
 
 export interface FairSemaphoreOptions {
   /** slots for all callers together */
@@ -11,7 +11,10 @@ export interface FairSemaphoreOptions {
   waitingEach?: number;
   /** longest wait in the queue, ms; default: unlimited */
   waitMs?: number;
-  /** the error of refused work, needed with a bound on waiting: the caller's part of the queue is full, the queue is full, or the wait took too long */
+  /**
+   * the error for refused work, required with a limit on waiting: the caller's part of the queue is full, the queue is full,
+   * or the wait took too long
+   */
   refusal?(reason: 'caller' | 'all' | 'time'): Error;
 }
 
@@ -41,7 +44,7 @@ export class FairSemaphore {
     this.#options = { each: unlimited, waiting: unlimited, waitingEach: unlimited, waitMs: unlimited, refusal, ...options };
   }
 
-  /** number of callers with work that runs or waits */
+  /** number of callers with running or waiting work */
   get callers(): number {
     return this.#callers.size;
   }

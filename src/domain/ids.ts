@@ -4,8 +4,7 @@
  */
 import { uuidv7obj } from 'uuidv7';
 
-export const idPrefixes = ['job', 'prv', 'acct', 'key', 'evt', 'cert', 'user', 'sess', 'upl', 'hook', 'log', 'inv'] as const;
-export type IdPrefix = (typeof idPrefixes)[number];
+export type IdPrefix = 'job' | 'prv' | 'acct' | 'key' | 'evt' | 'cert' | 'user' | 'sess' | 'upl' | 'hook' | 'log' | 'inv';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 

@@ -1,4 +1,4 @@
-/** Texts of the console about a job: its timeline, help for its errors, a name for its source. */
+/** Texts of the console about a job: its timeline, help with its errors, a name for its source. */
 import type { JobErrorCode } from './errors.ts';
 import type { Mode } from './job.ts';
 import type { VideoName } from './test-mode.ts';
@@ -13,7 +13,9 @@ const timelineTexts: Readonly<Record<string, string>> = {
   'certificate.issued': 'The deletion certificate was issued.',
 };
 
-/** The sentence for an entry of the audit log; the kind itself when it has no sentence. Test jobs are free: nothing is refunded. */
+/**
+ * The sentence for an entry of the audit log; the kind itself if it has none. Test jobs are free, so they mention no refund.
+ */
 export function timelineText(kind: string, mode: Mode): string {
   if (kind === 'job.failed' && mode === 'live') return 'The job failed; its credits were refunded.';
   return timelineTexts[kind] ?? kind;
@@ -31,9 +33,9 @@ const help: Readonly<Record<JobErrorCode, string>> = {
   processing_timeout: 'The video took too long to process. Try a shorter one, or a lower resolution.',
 };
 
-/** What the user can do about an error. A test job fails only when the name of its video asks for that. */
+/** What the user can do about an error. A test job fails only if the name of its video requests that. */
 export function errorHelp(mode: Mode, code: JobErrorCode): string {
-  return mode === 'test' ? 'The name of the video asks for this error; any other name succeeds.' : help[code];
+  return mode === 'test' ? 'The name of the video requests this error; any other name succeeds.' : help[code];
 }
 
 /** A name for lists: that of the uploaded file, the last segment of the URL's path, or else its host; at most 120 characters. */

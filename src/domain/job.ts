@@ -1,4 +1,4 @@
-/** A job inside of the service. The store reads and writes it; src/http turns it into the shape of the API. */
+/** A job within the service. The store reads and writes it; src/http converts it to the shape of the API. */
 import type { JobErrorCode } from './errors.ts';
 
 export type Mode = 'test' | 'live';
@@ -7,7 +7,7 @@ export type Resolution = '1080p' | '4k';
 export type JobStatus = 'queued' | 'running' | 'done' | 'error';
 export type Strength = 'auto' | 'off' | number;
 
-/** What the customer asked for beyond the resolution; a missing one means auto. */
+/** Options of the customer beyond the resolution; a missing one means auto. */
 export interface Enhancements {
   denoise?: Strength;
   sharpen?: Strength;
@@ -18,20 +18,20 @@ export interface Enhancements {
 /** `standard` is the installation's own setting; a number is x264's constant rate factor (CRF). */
 export type Quality = 'standard' | 'high' | number;
 
-/** How the customer wants the result encoded; missing ones are the installation's own. */
+/** Encoding options of the customer; missing ones use the installation's settings. */
 export interface OutputSettings {
   quality?: Quality;
   /** bits per second of the video stream */
   max_bitrate?: number;
   poster?: boolean;
-  /** how many */
+  /** number of thumbnails */
   thumbnails?: number;
 }
 
 /** A stored picture of a result. */
 export interface JobPicture {
   kind: 'poster' | 'thumbnail';
-  /** of its object */
+  /** key of its object */
   key: string;
   /** seconds from the first frame */
   time: number;
@@ -67,7 +67,7 @@ export interface OutputFacts {
   sha256: string;
   /** the CRF that it was encoded with; absent in older jobs and in test mode */
   quality?: number;
-  /** bits per second; null without a limit; absent as `quality` */
+  /** bits per second; null without a limit; absent if `quality` is */
   max_bitrate?: number | null;
 }
 
@@ -78,18 +78,18 @@ export interface PlannedStage {
   reason: string;
 }
 
-/** What was applied; strengths 0…1. */
+/** Applied settings; strengths 0…1. */
 export interface AppliedEnhancements {
   denoise: number;
   sharpen: number;
   face_restoration: number;
   adaptive_contrast: number;
   model: string;
-  /** `cpu` or `cuda:N (name)`; older jobs do not say */
+  /** `cpu` or `cuda:N (name)`; absent in older jobs */
   device?: string;
-  /** what was decided before the first frame, and why; older jobs do not say */
+  /** decisions before the first frame, with their reasons; absent in older jobs */
   plan?: PlannedStage[];
-  /** what is wrong with the source, in words; absent in older jobs and where nothing is known */
+  /** damage of the source, in words; absent in older jobs and if nothing is known */
   condition?: string;
 }
 
@@ -112,7 +112,7 @@ export interface Stretch {
 
 /** A stored clip of a preview. */
 export interface PreviewClip {
-  /** of its object */
+  /** key of its object */
   key: string;
   /** index of its stretch */
   stretch: number;
@@ -123,7 +123,7 @@ export interface PreviewClip {
   size_bytes: number;
 }
 
-/** What makes a job a preview. `stretches` and `clips` are there once it is done. */
+/** Additional data of a preview. `stretches` and `clips` exist once it is done. */
 export interface PreviewFacts {
   settings: PreviewSetting[];
   stretches?: Stretch[];

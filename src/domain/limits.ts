@@ -2,9 +2,9 @@
 import { ReelmendError } from './errors.ts';
 import type { MeasuredSource, Tier } from './job.ts';
 
-/** What a source may have at most. Operators set it (REELMEND_MAX_…). */
+/** Limits of a source. Operators set them (REELMEND_MAX_…). */
 export interface VideoLimits {
-  /** seconds of presentation; exactly this passes */
+  /** seconds of presentation; exactly this is allowed */
   durationS: number;
   /** size of the file */
   bytes: number;
@@ -14,17 +14,17 @@ export interface VideoLimits {
   pixels: number;
 }
 
-/** The limits of the specification (§8), and of the engine for pixels. */
+/** The limits of the specification (§8), and the engine's limit of pixels. */
 export const defaultVideoLimits: VideoLimits = { durationS: 600, bytes: 2_000_000_000, frameRate: 250, pixels: 8192 * 8192 };
 /** seconds; the most that an operator can allow. A longer job would exceed what timers and the database accept. */
 export const longestDurationS = 21_600;
 
-/** How many times more than by default a source may have: what was sized for the defaults grows by these factors. */
+/** How many times more than by default a source may have. Time limits and reservations grow by these factors. */
 export function limitFactors({ durationS, bytes }: VideoLimits): { duration: number; size: number } {
   return { duration: Math.max(1, durationS / defaultVideoLimits.durationS), size: Math.max(1, bytes / defaultVideoLimits.bytes) };
 }
 
-/** The limits as the engine knows them. */
+/** The limits in the engine's form. */
 export const engineLimits = ({ durationS, frameRate, pixels }: VideoLimits) => ({
   maxDurationS: durationS,
   maxFrameRate: frameRate,
@@ -34,23 +34,23 @@ export const engineLimits = ({ durationS, frameRate, pixels }: VideoLimits) => (
 /** Seconds of validity of a download link: an hour, and long enough to watch the longest video twice. */
 export const linkValidityS = ({ durationS }: VideoLimits): number => Math.max(3600, 2 * durationS);
 /** days that files are kept unless the account has another setting */
-export const defaultRetentionDays = 30;
+const defaultRetentionDays = 30;
 /** active keys of one account */
 export const maxLiveKeys = 25;
 /** of an account, with its open invitations */
 export const maxPeople = 50;
-/** of an account in each mode; every job that ends makes a delivery to each */
+/** of an account in each mode; every finished job makes a delivery to each */
 export const maxWebhookEndpoints = 10;
 
 /** Days that the files of a new job are kept. The account's own setting applies to the Secure tier alone. */
 export const retentionDaysFor = (tier: Tier, account: { retentionDays: number }): number =>
   tier === 'secure' ? account.retentionDays : defaultRetentionDays;
 
-/** days that a replaced key keeps working beside the new one */
+/** days that a replaced key works beside the new one */
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;
 /** seconds of a test job without a hint */
-export const testJobDurationS = 10;
+const testJobDurationS = 10;
 /** Whole seconds of a test job. Nothing is measured in test mode, so the caller's hint counts. */
 export function testJobSeconds(hintS: number = testJobDurationS, { durationS }: VideoLimits = defaultVideoLimits): number {
   return billedSeconds(Math.min(hintS, durationS));
@@ -58,7 +58,7 @@ export function testJobSeconds(hintS: number = testJobDurationS, { durationS }: 
 
 /** seconds by which a second measurement may differ from the first */
 export const measurementToleranceS = 1;
-/** share by which the frame rate of a second measurement may differ; it is a mean when frames are unevenly spaced */
+/** share by which the frame rate of a second measurement may differ; it is a mean if frames are unevenly spaced */
 const frameRateTolerance = 0.01;
 
 /**
@@ -96,7 +96,7 @@ export function changeOfSource(before: MeasuredSource, now: MeasuredSource): str
   if (Math.abs(before.frame_rate - now.frame_rate) > frameRateTolerance * before.frame_rate) {
     return `frame_rate was ${before.frame_rate} when the job was created and is ${now.frame_rate} now`;
   }
-  if (before.etag !== undefined && now.etag !== undefined && before.etag !== now.etag) return 'its ETag is another one';
+  if (before.etag !== undefined && now.etag !== undefined && before.etag !== now.etag) return 'its ETag has changed';
   return null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One-time links of the console: whoever has the link may act, once. The token is in the fragment, which browsers send to
- * no server, so that no log contains it.
+ * One-time links of the console: whoever has the link may act, once. The token is in the fragment, which browsers do not
+ * send to servers, so no log contains it.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 
@@ -17,7 +17,7 @@ const pages: Readonly<Record<LinkPurpose, string>> = { password: 'new-password',
 /** 256 random bits as base64url. */
 export const generateLinkToken = (): string => randomBytes(32).toString('base64url');
 
-/** The database stores only this hash. Any text is hashed, since one that is no token matches nothing. */
+/** The database stores only this hash. Any text is hashed, because an invalid token matches nothing. */
 export function hashLinkToken(purpose: LinkPurpose, token: string, pepper: string): Buffer {
   return createHmac('sha256', pepper).update(`reelmend one-time link\n${purpose}\n${token}`).digest();
 }

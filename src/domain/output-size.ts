@@ -1,4 +1,4 @@
-/** The encoder's quality for a job, and what it means for the size of a result. */
+/** The encoder's quality for a job, and its effect on the size of a result. */
 import type { JobRecord, Quality, Resolution, SourceFacts } from './job.ts';
 
 /** CRF below the installation's own, for results that are encoded again */
@@ -17,8 +17,9 @@ const sizeFactor = (crf: number) => 2 ** ((referenceCrf - crf) / 6);
 /** Bits per pixel and frame at CRF 16: the mean of the clips in engine/bench/results/encoder.md. */
 const meanBitsPerPixel = 0.4;
 /**
- * The same as a multiple of the source's own bits per pixel, with bounds. Of the first second of 16 clips of cameras, phones, films and
- * screens, enhanced to 1080p (2026-11-23), 13 were inside; two still pictures came out smaller, and one portrait larger.
+ * The same as a multiple of the source's own bits per pixel, with bounds that held for 13 of 16 clips of cameras, phones,
+ * films and screens (their first second, enhanced to 1080p, 2026-11-23). Two still pictures came out smaller, and one
+ * portrait larger.
  */
 const perSource = { low: { times: 0.6, min: 0.005, max: 0.25 }, high: { times: 4, min: 0.2, max: 1 } };
 
@@ -64,7 +65,7 @@ export function expectedResultBytes({ resolution, durationSeconds, source, outpu
   return Math.ceil(cappedBytes(bytes, max_bitrate, durationS));
 }
 
-/** A finished job, as far as its size tells about the next one's. */
+/** The data of a finished job that predict the size of the next result. */
 export type SizeSample = Pick<JobRecord, 'source' | 'output'>;
 
 export interface SizeEstimate {
@@ -86,10 +87,10 @@ export interface SizeQuery {
 
 /** fewer jobs say too little about the next one */
 const fewestSamples = 5;
-/** A new video is never exactly like an old one, even if all of those were alike. */
+/** A new video differs from earlier ones, even if all of those were alike. */
 const leastSpread = 1.25;
 
-/** Predicts the size of a result as a range that about eight of ten results are inside. */
+/** Predicts the size of a result as a range that contains about eight of ten results. */
 export function estimateSize({ output, source, crf, maxBitrate, samples }: SizeQuery): SizeEstimate {
   const known = samples.flatMap(bitsPerPixelOf).toSorted((a, b) => a - b);
   const fromJobs = known.length >= fewestSamples;
@@ -107,7 +108,7 @@ export function estimateSize({ output, source, crf, maxBitrate, samples }: SizeQ
   };
 }
 
-/** Bits per pixel and frame of a result, converted to CRF 16; none where a limit or an unknown quality ruled it. */
+/** Bits per pixel and frame of a result, converted to CRF 16; none if a limit or an unknown quality determined it. */
 function bitsPerPixelOf({ source, output }: SizeSample): number[] {
   if (source === null || output?.quality === undefined || typeof output.max_bitrate === 'number') return [];
   const pixels = framesOf(source.frame_rate, source.duration) * output.width * output.height;

@@ -7,9 +7,9 @@ import { ReelmendError } from './errors.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 
 /**
- * Memory of one hash in KiB, and passes over it. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB and 2
- * passes. Above 32 MiB (M_MMAP_THRESHOLD_MAX) glibc maps the memory and returns it at once. With 19 MiB every thread of
- * the pool kept its memory, and the process stayed 180 MB larger.
+ * Memory of one hash in KiB, and passes over it. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB and 2 passes.
+ * Above 32 MiB (M_MMAP_THRESHOLD_MAX) glibc maps the memory and returns it at once. With 19 MiB, every thread of the pool
+ * kept its memory, and the process stayed 180 MB larger.
  */
 const memoryKib = 33_792;
 const passes = 2;
@@ -35,8 +35,8 @@ export interface PasswordOptions {
 }
 
 /**
- * Both methods throw ReelmendError `rate_limit_exceeded` when too many hashes of the caller wait, and
- * `service_unavailable` when too many of all callers do.
+ * Both methods throw ReelmendError `rate_limit_exceeded` if too many hashes of the caller wait, and `service_unavailable` if
+ * too many of all callers do.
  */
 export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }: PasswordOptions = {}): Passwords {
   const turns = new FairSemaphore({ total: parallel, waiting, waitingEach, refusal });

@@ -6,7 +6,7 @@ export type { PreviewClip, PreviewFacts, PreviewSetting, Stretch, StretchReason 
 
 const stretchSeconds = 2;
 const mostStretches = 3;
-/** places of the video that are sampled for the choice */
+/** positions of the video that are sampled for the choice */
 const mostCandidates = 8;
 
 /** Number and length of the stretches of a video. */
@@ -34,7 +34,7 @@ export function previewCredits({ durationS, settings, tier }: PreviewPriceQuery)
   return settings.reduce((sum, { resolution }) => sum + priceInCredits({ durationSeconds, resolution, tier }), 0);
 }
 
-/** Where a stretch may begin: in the middle of equal parts of the video, as its ends are often black or titles. */
+/** Possible starts of stretches: the middles of equal parts of the video, because its ends are often black or titles. */
 export function candidateStarts(durationS: number): number[] {
   const { seconds } = stretchesOf(durationS);
   const count = Math.min(mostCandidates, Math.max(1, Math.floor(durationS / stretchSeconds)));
@@ -42,17 +42,17 @@ export function candidateStarts(durationS: number): number[] {
   return Array.from({ length: count }, (_, index) => Math.max(0, part * index + (part - seconds) / 2));
 }
 
-/** What was measured at one candidate. */
+/** Measurements of one candidate. */
 export interface StretchSample {
   start: number;
   facesPerFrame: number;
-  /** of an encoding at one quality */
+  /** size of an encode at one quality */
   bytesPerSecond: number;
-  /** how much restoration is planned; 0: none */
+  /** planned strength of restoration; 0: none */
   damage: number;
 }
 
-/** Chooses the most telling stretches, in order of time. No reason is given that the samples do not show. */
+/** Chooses the most informative stretches, in order of time. Gives only reasons that the samples show. */
 export function chooseStretches(samples: readonly StretchSample[], durationS: number): Stretch[] {
   const { count, seconds } = stretchesOf(durationS);
   const chosen: { sample: StretchSample; reason: StretchReason }[] = [];

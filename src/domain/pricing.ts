@@ -2,7 +2,7 @@
 import type { Resolution, Tier } from './job.ts';
 
 /** Credits for one second of processed video. */
-export const creditsPerSecond: Readonly<Record<Tier, Readonly<Record<Resolution, number>>>> = {
+const creditsPerSecond: Readonly<Record<Tier, Readonly<Record<Resolution, number>>>> = {
   standard: { '1080p': 3, '4k': 6 },
   secure: { '1080p': 6, '4k': 12 },
 };

@@ -1,8 +1,8 @@
-/** How long a job will take, learned from the installation's own jobs. */
+/** Predicts how long a job takes, from the installation's own jobs. */
 import type { JobRecord, Resolution, SourceFacts } from './job.ts';
 import { fittedSize } from './output-size.ts';
 
-/** A finished live job, as far as it tells how long the next one takes. */
+/** The data of a finished live job that predict the time of the next one. */
 export type TimeSample = Pick<JobRecord, 'resolution' | 'source' | 'startedAt' | 'finishedAt'>;
 
 export interface TimeEstimate {
@@ -15,7 +15,7 @@ export interface TimeQuery {
   resolution: Resolution;
   source: Pick<SourceFacts, 'width' | 'height' | 'frame_rate' | 'duration'>;
   samples: readonly TimeSample[];
-  /** seconds of processing per second of video, where there are no samples */
+  /** seconds of processing per second of video, without samples */
   typicalRate: number;
 }
 
@@ -26,20 +26,20 @@ export interface ExpectedTime extends TimeEstimate {
 
 /** frames per second of a video that states none */
 const assumedFrameRate = 30;
-/** Before the first frame and after the last: download, start of the engine, storing. Seconds; a short job is hardly more. */
+/** Seconds before the first frame and after the last: download, start of the engine, storing. They dominate short jobs. */
 const overheadS = 2;
-/** Machines differ this much from the typical one. */
+/** Ratio between machines and the typical one. */
 const unknownSpread = 3;
-/** The same machine does not take the same time twice, and videos differ in how much of them is restored. */
+/** Ratio between runs on one machine, and between videos that need more or less restoration. */
 const leastSpread = 1.3;
 /** one or two jobs say little about the next one */
 const fewSamples = 3;
 const fewSpread = 2;
 
-/** Predicts the time from the start of a job to its end as a range that about eight of ten jobs are inside. */
+/** Predicts the time from the start of a job to its end, as a range that contains about eight of ten jobs. */
 export function estimateTime({ resolution, source, samples, typicalRate }: TimeQuery): ExpectedTime {
   const alike = samples.filter((sample) => sample.resolution === resolution).flatMap(secondsPerPixel);
-  // Pixels count alike in both resolutions, so the other one is better than nothing.
+  // The time per pixel is similar in both resolutions, so samples of the other one are better than none.
   const rates = (alike.length > 0 ? alike : samples.flatMap(secondsPerPixel)).toSorted((a, b) => a - b);
   const pixels = outputPixels(resolution, source);
   const known = rates.length > 0;
@@ -59,7 +59,7 @@ const at = (sorted: readonly number[], share: number): number => sorted[Math.rou
 
 const wholeSeconds = (seconds: number): number => Math.max(1, Math.round(seconds));
 
-/** Pixels of all frames of the result: what the stages and the encoder work on. */
+/** Pixels of all frames of the result, which determine the work of the stages and the encoder. */
 function outputPixels(resolution: Resolution, source: TimeQuery['source']): number {
   const { width, height } = fittedSize(resolution, source);
   return width * height * (source.frame_rate || assumedFrameRate) * source.duration;

@@ -1,9 +1,9 @@
-/** Quotas: limits that operators may set for one account, in place of those of the whole service. */
+/** Quotas: limits that operators set for one account, instead of those of the whole service. */
 
 export const quotaNames = ['jobs_per_day', 'parallel_enhancements', 'upload_quota_bytes', 'create_per_minute', 'read_per_minute', 'other_per_minute'] as const;
 export type QuotaName = (typeof quotaNames)[number];
 
-/** The quotas of an account as they are stored; what is absent follows the service's setting. */
+/** The stored quotas of an account; absent ones follow the service's setting. */
 export type Quotas = Partial<Record<QuotaName, number>>;
 /** null: no limit */
 export type EffectiveQuotas = Record<QuotaName, number | null>;
@@ -15,8 +15,8 @@ interface QuotaRange {
   max: number;
 }
 
-/** Whole numbers; the contract has the same. */
-export const quotaRanges: Readonly<Record<QuotaName, QuotaRange>> = {
+/** Whole numbers; the contract has the same ranges. */
+const quotaRanges: Readonly<Record<QuotaName, QuotaRange>> = {
   jobs_per_day: { min: 1, max: 1_000_000 },
   parallel_enhancements: { min: 1, max: 10_000 },
   upload_quota_bytes: { min: 1, max: 1_000_000_000_000_000 },

@@ -12,7 +12,10 @@ const group = () => Array.from({ length: groupLength }, () => alphabet[randomInt
 export const generateRecoveryCodes = (): string[] =>
   Array.from({ length: count }, () => Array.from({ length: groups }, group).join('-'));
 
-/** What people type, without spaces and hyphens, in lower case, with the letters that Crockford's base32 takes for digits. */
+/**
+ * Normalises typed text: no spaces and hyphens, lower case, and digits for the letters that Crockford's base32 reads as
+ * digits.
+ */
 export const normalizeCode = (text: string): string =>
   text.replaceAll(/[ -]/g, '').toLowerCase().replaceAll('o', '0').replaceAll(/[il]/g, '1');
 

@@ -32,11 +32,11 @@ export interface LoggedRequest {
   requestBody: Record<string, unknown> | null;
 }
 
-/** Shown for a value that is left out. */
+/** Replaces a removed value. */
 const removed = '…';
-/** Words of the contract. Every other text may be a secret, a URL, or name a person. */
+/** Words of the contract. Every other text may be a secret, a URL, or a person's name. */
 const words = new Set(['1080p', '4k', 'auto', 'off', 'none', 'standard', 'high', 'job.completed', 'job.failed']);
-/** Fields whose texts are names that the service has given. No API key or secret looks like one: they have capitals. */
+/** Fields whose texts are names that the service assigned. No API key or secret has this form: they contain capitals. */
 const names: ReadonlyMap<string, RegExp> = new Map([
   ['model', /^[a-z0-9][a-z0-9._-]{0,63}$/],
   ['upload_id', /^upl_[0-9a-hjkmnp-tv-z]{26}$/],
@@ -46,8 +46,8 @@ const longestList = 20;
 const deepest = 4;
 
 /**
- * A body without secrets: numbers, truth values and words of the contract stay; URLs, names of files, descriptions and
- * metadata become `…`. They must not outlive the job that they belong to.
+ * A body without secrets: numbers, booleans and words of the contract stay; URLs, file names, descriptions and metadata
+ * become `…`. They must not outlive the job that they belong to.
  */
 export function redact(body: unknown): Record<string, unknown> | null {
   return isObject(body) ? redactObject(body, 1) : null;
@@ -72,7 +72,7 @@ function redactValue(name: string, value: unknown, depth: number): unknown {
 
 const longestText = 300;
 
-/** An error without the addresses that its sentence may quote, and without characters that PostgreSQL refuses. */
+/** Removes the URLs that the message of an error may quote, and the characters that PostgreSQL refuses. */
 export function redactError({ code, message, param }: LoggedError): LoggedError {
   return { code, message: plain(message.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, removed)), param: param === null ? null : plain(param) };
 }

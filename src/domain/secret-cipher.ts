@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 export interface SecretCipher {
   /** `purpose` and `owner` are authenticated: an encrypted secret cannot be moved to another row. */
   encrypt(purpose: SecretPurpose, owner: string, plaintext: string): Buffer;
-  /** Throws Error when pepper, purpose or owner differ, or the bytes were changed. */
+  /** Throws Error if pepper, purpose or owner differ, or the bytes were changed. */
   decrypt(purpose: SecretPurpose, owner: string, encrypted: Buffer): string;
 }
 

@@ -20,7 +20,7 @@ export type TestModeScenario = (typeof testModeScenarios)[number];
 export const samplePrefix = 'samples/';
 
 /** credits that every account shows in test mode; no test job takes any */
-export const sandboxCredits = 10_000;
+export const testCredits = 10_000;
 
 /** seconds that a `slow.*` job takes */
 export const slowScenarioS = 30;

@@ -17,7 +17,7 @@ export const transitions = {
   /** the worker with the lease renews it, reports progress, ends a step or gives the job back */
   continue: { from: ['running'], to: 'running' },
   finish: { from: ['running'], to: 'done' },
-  /** A queued job fails without having run when its workers die again and again before the first step. */
+  /** A queued job fails without having run if its workers die repeatedly before the first step. */
   fail: { from: ['queued', 'running'], to: 'error' },
   delete: { from: ['queued', 'running', 'done', 'error'], to: null },
 } as const satisfies Record<string, Transition>;

@@ -13,11 +13,11 @@ export interface UploadRecord {
   fileName: string;
   sizeBytes: number;
   partSizeBytes: number;
-  /** lower-case hex; measured once the upload is ready, else the customer's or null */
+  /** lower-case hex; measured once the upload is ready, before that the customer's or null */
   sha256: string | null;
   /** key in the storage */
   key: string;
-  /** the storage's name for the transfer; null until the storage has begun it */
+  /** the storage's id of the transfer; null until the transfer has begun */
   multipartId: string | null;
   error: UploadErrorCode | null;
   createdAt: Date;
@@ -26,13 +26,14 @@ export interface UploadRecord {
 
 const mebibyte = 1024 * 1024;
 /**
- * Bytes of every part but the last, unless the file is very large. S3 allows no smaller one than 5 MiB. A line with 28 kB/s
- * sends one within the five minutes that Node gives a request.
+/**
+ * Bytes of every part but the last, unless the file is very large. S3 allows no smaller one than 5 MiB. At 28 kB/s a part
+ * arrives within the five minutes that Node allows for a request.
  */
 export const partSizeBytes = 8 * mebibyte;
 /**
- * Checksums of so many parts fit into the body of a request. S3 allows 10,000. A line that sends a whole file while it is
- * kept, in 24 hours, sends such a part in 96 s.
+ * The checksums of this many parts fit into the body of a request. S3 allows 10,000 parts. A connection that sends a whole
+ * file within the 24 hours that an upload is kept sends such a part in 96 s.
  */
 export const maxUploadParts = 900;
 /** hours that an upload is kept after its creation, and again after its completion */
@@ -44,15 +45,15 @@ export const listedParts = 20;
 /** uploads of an account and mode whose files may exist at the same time */
 export const maxUploads = 1000;
 
-/** bytes of the files of all uploads of an account and mode together */
+/** bytes of all files of uploads of an account and mode */
 export const defaultUploadQuotaBytes = 20_000_000_000;
-/** The same for an account that is not approved. Anyone who signs up has one. */
+/** The same for an account that is not approved, which anyone can create. */
 export const pendingUploadQuotaBytes = 100_000_000;
 
 export interface Part {
   /** 1, 2, 3 … */
   number: number;
-  /** of its first byte in the file */
+  /** offset of its first byte in the file */
   offset: number;
   size: number;
 }
@@ -87,7 +88,7 @@ export function previewFileName({ id, fileName }: Pick<JobRecord, 'id' | 'fileNa
   return `${stem}-${stretch + 1}-${setting === null ? 'original' : `setting-${setting + 1}`}.mp4`;
 }
 
-/** The name of a piece of a result that is not done yet. */
+/** The name of a piece of an unfinished result. */
 export const segmentFileName = (job: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string => resultFileName(job).replace(/\.mp4$/, '-partial.mp4');
 
 /** The name of a picture of a result: `…-poster.jpg`, `…-thumbnail-1.jpg`. */

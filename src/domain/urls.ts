@@ -1,6 +1,6 @@
 /**
- * What may be wrong with a customer's URL, one sentence each. The sentences depend on the text of the URL only. Every
- * address that is not allowed gives the same one, so that the answers reveal nothing about the internal network.
+ * What may be wrong with a customer's URL, one sentence each. A sentence depends on the text of the URL only. All
+ * private addresses get the same one, so that responses reveal nothing about the internal network.
  */
 import { ReelmendError } from './errors.ts';
 

@@ -28,9 +28,9 @@ export interface WebhookMessage {
   /** time of this attempt */
   at: Date;
   body: string;
-  /** the account's secrets, newest first, at least one; each gives a signature in `webhook-signature` */
+  /** the account's secrets, newest first, at least one; each makes a signature in `webhook-signature` */
   secrets: readonly string[];
-  /** the one that signs `x-service-signature` */
+  /** the one that makes `x-service-signature` */
   serviceSecret: string;
 }
 
@@ -82,11 +82,11 @@ export interface NextAttempt {
   retryAfterS: number | null;
   /** due times, seconds after the first */
   scheduleS?: readonly number[];
-  /** 0…1, spreads the attempts so that a receiver that was down is not called by all deliveries at once */
+  /** 0…1, spreads the attempts so that a recovered receiver does not get all deliveries at once */
   random: number;
 }
 
-/** Seconds until the next attempt, never sooner than the receiver asked for; null after the last one. */
+/** Seconds until the next attempt, never sooner than the receiver requested; null after the last one. */
 export function nextAttemptInS({ failed, retryAfterS, scheduleS = webhookScheduleS, random }: NextAttempt): number | null {
   const [before, due] = [scheduleS[failed - 1], scheduleS[failed]];
   if (before === undefined || due === undefined) return null;

@@ -50,7 +50,7 @@ export async function verifyHead(jws: string, keys: Jwks): Promise<AuditHead> {
   return parsed.data;
 }
 
-/** Returns the first entry that is wrong, if any. Throws EvidenceError when the head's own signature is not valid. */
+/** Returns the first invalid entry, if any. Throws EvidenceError if the head's own signature is not valid. */
 export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<AuditVerdict> {
   const head = await verifyHead(log.head, keys);
   let previous = genesisHash;

@@ -20,12 +20,12 @@ export const certificatePayload = z.strictObject({
       /** opaque storage key */
       key: z.string(),
       role: z.enum(['original', 'output', 'segment', 'upload', 'poster', 'thumbnail', 'clip']),
-      /** S3 version id; null where the storage keeps none */
+      /** S3 version id; null if the storage keeps none */
       version: z.string().nullable(),
-      /** of the stored bytes; null when the upload never finished */
+      /** of the stored bytes; null if the upload never finished */
       sha256: sha256.nullable(),
       size_bytes: z.number().int().nonnegative().nullable(),
-      /** when the storage answered that no version of the key exists */
+      /** time when the storage confirmed that no version of the key exists */
       verified_absent_at: timestamp,
     }),
   ),

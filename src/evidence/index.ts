@@ -1,4 +1,4 @@
-/** Proofs that hold without this service: certificates, signed logs, and their verification. */
+/** Proofs that can be verified without this service: certificates, signed logs, and their verification. */
 export { auditExport, type AuditExport, type AuditHead, type AuditVerdict, verifyAuditLog } from './audit-log.ts';
 export { type CertificatePayload, verifyCertificate } from './certificate.ts';
 export { jwks, type Jwks, pinnedKeys } from './keys.ts';

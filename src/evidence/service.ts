@@ -1,4 +1,4 @@
-/** Signs log heads and deletion certificates with the current key, and publishes all keys, the retired ones too. */
+/** Signs log heads and deletion certificates with the current key, and publishes all keys, including retired ones. */
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { type AuditHead, signHead } from './audit-log.ts';
 import { type CertificatePayload, signCertificate } from './certificate.ts';
@@ -32,7 +32,7 @@ export interface Evidence {
   jwks(): Promise<Jwks>;
   /** Generates a new key that signs from now on; returns its `kid`. */
   rotate(): Promise<string>;
-  /** Throws when REELMEND_KEY_PEPPER does not decrypt the current signing key, so it belongs to another database. */
+  /** Throws if REELMEND_KEY_PEPPER does not decrypt the current signing key, and so belongs to another database. */
   assertDecrypts(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export class EvidenceError extends Error {
 }
 
 /**
- * Verifies a signed document and returns its payload. Throws EvidenceError when the document is not a JWS, names an unknown
+ * Verifies a signed document and returns its payload. Throws EvidenceError if the document is not a JWS, names an unknown
  * key, has another type, was changed, or is not canonical.
  */
 export async function verify(jws: string, type: DocumentType, keys: Jwks): Promise<unknown> {

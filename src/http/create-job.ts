@@ -67,13 +67,16 @@ const dayS = 86_400;
 interface DailyQuota {
   rateClass: 'pending' | 'daily';
   limit: number;
-  /** the refusal, up to the time of the retry */
+  /** the error until the retry time */
   refusal: string;
-  /** what else one can do */
+  /** what the caller can do instead */
   advice: string;
 }
 
-/** Anyone who signs up can use test mode, so an account that is not approved has a limit. Live jobs have the account's own, if any. */
+/**
+ * Anyone who signs up can use test mode, so accounts that are not approved have a limit. Live jobs have the account's own,
+ * if any.
+ */
 function dailyQuotaOf({ options }: HttpDeps, { account, mode }: Principal): DailyQuota | null {
   if (account.approvalStatus !== 'approved') {
     const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
@@ -85,7 +88,10 @@ function dailyQuotaOf({ options }: HttpDeps, { account, mode }: Principal): Dail
   return { rateClass: 'daily', limit, refusal: `This account can create ${limit} jobs and previews per day.`, advice: '' };
 }
 
-/** Creates a job or preview as part of the account's daily quota. One that was not created uses up nothing. Throws ReelmendError `rate_limit_exceeded`. */
+/**
+ * Creates a job or preview within the account's daily quota. A refused one is not counted. Throws ReelmendError
+ * `rate_limit_exceeded`.
+ */
 export async function createWithinQuota(deps: HttpDeps, principal: Principal, input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }> {
   const { store } = deps;
   const quota = dailyQuotaOf(deps, principal);

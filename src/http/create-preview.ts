@@ -1,4 +1,4 @@
-/** POST /v1/previews after validation: as a job is created, with the price of a few stretches. */
+/** POST /v1/previews after validation: like creating a job, with the price of a few stretches. */
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
@@ -36,7 +36,7 @@ export async function createPreview(
   const settings = body.settings.map(settingOf);
   for (const [index, setting] of settings.entries()) assertModelInstalled(deps, setting, `/settings/${index}/model`);
   const video = await findVideo(deps, principal, body);
-  // It measures what a job with the first setting would.
+  // Measured like a job with the first setting.
   const { durationSeconds, source } = await measureVideo(deps, { principal, body: { ...videoOf(body), ...settings[0]! }, video, signal });
   const durationS = source?.duration ?? durationSeconds;
   const tier = tierOf(body);
@@ -64,7 +64,7 @@ export async function createPreview(
 
 const videoOf = ({ video_url, upload_id, secure }: PreviewInput) => omitUndefined({ video_url, upload_id, secure });
 
-/** The setting with the fields that were given, so that it can be put into the body of a job. */
+/** The given fields of a setting, so that they can be merged into the body of a job. */
 function settingOf({ resolution, model, enhancements, output }: PreviewInput['settings'][number]): PreviewSetting {
   return {
     resolution,

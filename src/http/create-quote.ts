@@ -9,7 +9,7 @@ import type { HttpDeps } from './deps.ts';
 import { serializeSource } from './serialize.ts';
 import { assertTierAllowed, findVideo, type JobInput, measureVideo, nameOf, parsePublicUrl, tierOf, type Video } from './measurement.ts';
 
-/** An estimate is based on so many of the latest jobs: those of the account for the size, all for the time. */
+/** An estimate uses this many of the latest jobs: the account's for the size, all for the time. */
 const sampleSize = 50;
 const defaultTestJobMs = 2000;
 /** of REELMEND_ENCODER_CRF */
@@ -30,15 +30,15 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
   const video = await findVideo(deps, principal, body);
   if (body.webhook_url !== undefined) parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, video, signal });
-  const sandbox = principal.mode === 'test';
-  const latest = sandbox ? [] : await latestJobs(deps, principal);
+  const isTestMode = principal.mode === 'test';
+  const latest = isTestMode ? [] : await latestJobs(deps, principal);
   const { seconds, ...range } = source === null ? testJobTime(deps, video) : await jobTime(deps, body, source);
   return {
     duration_seconds: durationSeconds,
     credits,
     resolution: body.resolution,
     tier: tierOf(body),
-    sandbox,
+    sandbox: isTestMode,
     estimated_seconds: seconds,
     estimated_time: range,
     estimated_size: source === null ? null : sizeOf(deps, body, source, latest),

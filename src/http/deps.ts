@@ -20,7 +20,7 @@ export interface HttpLogger {
   error(facts: object, message: string): void;
 }
 
-/** What a request knows at its end. The rest is derived when the batch is written. */
+/** The data of a finished request. The rest is derived when the batch is written. */
 export interface RequestFacts extends Omit<LoggedRequest, 'id' | 'requestBody'> {
   /** the text of the JSON body; undefined for none */
   bodyText: string | undefined;
@@ -29,7 +29,7 @@ export interface RequestFacts extends Omit<LoggedRequest, 'id' | 'requestBody'> 
 /** Collects what keys called (`createRequestLog`). */
 export interface RequestLog {
   add(facts: RequestFacts): void;
-  /** Writes what waits; resolves also when that fails. */
+  /** Writes the waiting entries; resolves even if that fails. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,9 +64,9 @@ export interface HttpDeps {
   /** This API serves the links of filesystem storage; links of S3 storage lead to the bucket. */
   storage: Storage | FilesystemStorage;
   /**
-   * Measures a video behind a URL, or an object of the storage. Reads only the bytes that the demuxer needs. Rejects with ReelmendError `url_not_allowed`,
-   * `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video`, or `service_unavailable` if too many
-   * videos are being measured. Stops soon after the signal is aborted.
+   * Measures a video behind a URL, or an object of the storage. Reads only the bytes that the demuxer needs. Rejects with
+   * ReelmendError `url_not_allowed`, `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video`, or
+   * `service_unavailable` if too many videos are being measured. Stops soon after the signal is aborted.
    */
   measure(video: string | StoredVideo, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
   /** Throws ReelmendError `url_not_allowed` for a URL that must not be fetched. Sends no request. */
@@ -126,15 +126,15 @@ export interface HttpOptions {
   bodyTimeoutMs?: number;
   /** the installed models, without `auto` and `none`; default: none */
   models?: readonly ModelDescription[];
-  /** what a video may have at most; default: those of the specification */
+  /** limits of a video; default: those of the specification */
   limits?: VideoLimits;
   /** whether the header Strict-Transport-Security covers subdomains; default false */
   hstsSubdomains?: boolean;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
   rateLimits?: Partial<Record<RateClass, number>>;
-  /** bytes that the uploads of an approved account may have together, in each mode; default 20,000,000,000 */
+  /** bytes that all uploads of an approved account may have, in each mode; default 20,000,000,000 */
   uploadQuotaBytes?: number;
-  /** enhancements of an account at a time, for customers to read; 0 or absent: no limit */
+  /** concurrent enhancements of an account, for customers to read; 0 or absent: no limit */
   enhancementsPerAccount?: number;
   /** duration of a test job for quotes, ms; default 2000 */
   testModeDelayMs?: number;

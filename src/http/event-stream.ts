@@ -40,7 +40,7 @@ async function follow(request: AbortSignal, stream: SSEStreamingApi, options: Ev
   stream.onAbort(end);
   const lifetime = setTimeout(end, lifetimeMs);
   const signal = AbortSignal.any([request, place.signal, ended.signal]);
-  // Otherwise a client that no longer reads would block a write, and with it `run`, for ever.
+  // Otherwise a client that no longer reads would block a write, and with it `run`, forever.
   signal.addEventListener('abort', () => stream.abort(), { once: true });
   const comments = keepOpen(stream, heartbeatMs);
   try {

@@ -182,8 +182,8 @@ function measurementError(cause: unknown, { param, isAborted }: { param: string;
 }
 
 /**
- * Throws ReelmendError `max_credits_exceeded` if the job or preview costs more than the request allows. Test mode costs nothing, so the
- * price in live mode counts there.
+ * Throws ReelmendError `max_credits_exceeded` if the job or preview costs more than the request allows. In test mode, which
+ * is free, the price of live mode counts.
  */
 export function assertWithinMaxCredits(credits: number, most: number | undefined, what: 'job' | 'preview' = 'job'): void {
   if (most === undefined || credits <= most) return;
@@ -207,7 +207,7 @@ function isRefusal(scenario: TestModeScenario | null): scenario is Refusal {
 }
 
 /** Test mode measures nothing: throws the error that the name of the video requests (src/domain/test-mode.ts). */
-export function assertTestVideo(video: Video, limits: VideoLimits): void {
+function assertTestVideo(video: Video, limits: VideoLimits): void {
   const scenario = testModeScenario(nameOf(video));
   if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
   throw new ReelmendError(scenario, messages(limits)[scenario], { param: fieldOf(video) });

@@ -69,7 +69,7 @@ function routeOf(path: string): string {
 
 export interface MetricsAppOptions {
   registry: Registry;
-  /** one sentence that says what the process lacks for its work; null when it lacks nothing. Default: nothing */
+  /** one sentence about what the process lacks for its work; null if nothing. Default: nothing */
   whatIsMissing?: () => Promise<string | null>;
 }
 

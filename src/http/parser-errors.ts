@@ -1,4 +1,4 @@
-/** Answers requests that Node's HTTP parser refuses. They never reach the app; they get the same error envelope here. */
+/** Responds to requests that Node's HTTP parser refuses and the app never gets, with the same error envelope. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Error as ErrorBody } from '../contract/types.gen.ts';
@@ -6,7 +6,7 @@ import { newRequestId } from './middleware/request-id.ts';
 import { docUrl } from './doc-url.ts';
 import { type ProblemOptions, statusByCode, typeByStatus } from './problem.ts';
 
-/** By the code of Node's error; every other code gets the general sentence. */
+/** By the code of Node's error; all other codes get the general sentence. */
 const messages: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The headers of the request are too large.',
   HPE_INVALID_METHOD: 'The method of the request is unknown.',
@@ -18,11 +18,11 @@ interface ParserErrorOptions extends Pick<ProblemOptions, 'publicUrl'> {
 }
 
 /**
- * Answers 400 `invalid_request` and closes the connection. While earlier requests of the connection are unfinished it
- * is closed without an answer: the client would read the 400 as the answer to the first of them.
+ * Responds with 400 `invalid_request` and closes the connection. If earlier requests of the connection are unfinished, it
+ * closes without a response: the client would read the 400 as the response to the first of them.
  */
 export function answerParserErrors(server: Server, { logger, publicUrl }: ParserErrorOptions): void {
-  /** More than one at a time when the client pipelines. */
+  /** Several if the client pipelines. */
   const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
   server.on('request', (request, response) => {
     const ofSocket = unfinished.get(request.socket) ?? new Set();

@@ -1,4 +1,4 @@
-/** Previews as the API shows and deletes them. */
+/** Previews as the API returns and deletes them. */
 import type { Preview, PreviewClip, PreviewDeletion, PreviewStretch } from '../contract/types.gen.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { linkValidityS } from '../domain/limits.ts';

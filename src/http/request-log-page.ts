@@ -4,7 +4,7 @@ import type { Mode } from '../domain/job.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { HttpStore } from '../store/types.ts';
 
-/** A validated query; a parameter that it does not have is undefined. */
+/** A validated query; absent parameters are undefined. */
 interface RequestLogQuery {
   limit: number;
   starting_after?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Collects what the keys called and stores it in batches: a request only puts an entry into a list in memory. Under more
- * load than the database takes, entries are dropped and counted, and requests go on.
+ * Collects the calls of keys and stores them in batches: a request only adds an entry to a list in memory. If the database
+ * is too slow, entries are dropped and counted, and requests continue.
  */
 import { newId } from '../domain/ids.ts';
 import { type LoggedRequest, redact, redactError } from '../domain/request-log.ts';
@@ -12,12 +12,12 @@ export interface RequestLogOptions {
   logger: Pick<HttpLogger, 'warn'>;
   /** ms between two batches */
   intervalMs?: number;
-  /** entries that wait at most, of one account and of all; more are dropped */
+  /** waiting entries of one account and of all; further ones are dropped */
   perAccount?: number;
   total?: number;
 }
 
-/** A longer body is not kept. */
+/** Longer bodies are not kept. */
 const longestBody = 8192;
 
 export function createRequestLog({ store, logger, intervalMs = 1000, perAccount = 500, total = 5000 }: RequestLogOptions): RequestLog {

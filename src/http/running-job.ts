@@ -1,4 +1,4 @@
-/** What the record of a running job has beyond the others: its segments, and a link to the earliest finished one. */
+/** Additional fields of a running job: its segments, and a link to the earliest finished one. */
 import type { JobSegment, PartialOutput } from '../contract/types.gen.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { linkValidityS } from '../domain/limits.ts';
@@ -13,7 +13,7 @@ export function serializeSegment({ startSeconds, endSeconds, state, progress }: 
   return { start_seconds: rounded(startSeconds), end_seconds: rounded(endSeconds), status, progress: rounded(progress) };
 }
 
-/** Empty for a job that does not run. `isRead`: the response reaches the client; HEAD requests get no link. */
+/** Empty for a job that is not running. `isRead`: the response reaches the client; HEAD requests get no link. */
 export async function runningParts(
   deps: HttpDeps,
   { job, principal, isRead }: { job: JobRecord; principal: Principal; isRead: boolean },

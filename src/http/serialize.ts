@@ -5,7 +5,7 @@ import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits }
 import type { ModelDescription } from '../domain/models.ts';
 import type { EffectiveQuotas } from '../domain/quotas.ts';
 import { priceTable } from '../domain/pricing.ts';
-import { sandboxCredits } from '../domain/test-mode.ts';
+import { testCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
 import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
@@ -74,16 +74,16 @@ export function serializeModel({ name, title, description, scales, relativeCost,
   return { name, title, description, scales, relative_cost: relativeCost, license };
 }
 
-/** What a video may have at most on this service. */
+/** Limits of a video on this service. */
 export const limitsOf = ({ options }: Pick<HttpDeps, 'options'>): VideoLimits => options?.limits ?? defaultVideoLimits;
 
-/** Bytes that the uploads of an account may have together, in each mode. */
+/** Limit of the bytes of all uploads of the account, in each mode. */
 export function uploadQuotaOf({ options }: Pick<HttpDeps, 'options'>, { approvalStatus, quotas }: Pick<Account, 'approvalStatus' | 'quotas'>): number {
   const quota = quotas.upload_quota_bytes ?? options?.uploadQuotaBytes ?? defaultUploadQuotaBytes;
   return approvalStatus === 'approved' ? quota : Math.min(quota, pendingUploadQuotaBytes);
 }
 
-/** The quotas that hold for an account; without its own, those of the service. */
+/** The effective quotas of an account: its own, or those of the service. */
 export function effectiveQuotas(deps: Pick<HttpDeps, 'options'>, { quotas }: Pick<Account, 'quotas'>): EffectiveQuotas {
   const { rateLimits, uploadQuotaBytes = defaultUploadQuotaBytes, enhancementsPerAccount = 0 } = deps.options ?? {};
   return {
@@ -129,7 +129,7 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, principal: Key
     id: account.id,
     plan: account.plan,
     tier,
-    credits: mode === 'test' ? sandboxCredits : account.credits,
+    credits: mode === 'test' ? testCredits : account.credits,
     sandbox: mode === 'test',
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),

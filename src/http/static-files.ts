@@ -7,7 +7,7 @@ import type { AppEnv } from './env.ts';
 
 /** The path of a file that cannot leave the folder (no empty, hidden or parent segment), and its extension. */
 const filePath = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\.([a-z0-9]+)$/;
-/** Other files of the build, compressed ones among them, have no address of their own. */
+/** Other files of the build, such as compressed copies, are not served under their own paths. */
 const servedExtensions = new Set(['html', 'js', 'css', 'svg', 'png', 'webp', 'ico', 'woff2', 'json', 'webmanifest', 'txt', 'mp4']);
 
 /** The extension of a path that may be a file; undefined for the others. */

@@ -15,12 +15,12 @@ export interface OpenStream {
 }
 
 export interface Streams {
-  /** Throws ReelmendError `rate_limit_exceeded` when the credential or its account has too many open. */
+  /** Throws ReelmendError `rate_limit_exceeded` if the credential or its account has too many open streams. */
   open(owner: StreamOwner): OpenStream;
 }
 
 export interface StreamsOptions {
-  /** returns those of the credentials that are still valid */
+  /** returns which of the credentials are still valid */
   usable(credentials: string[]): Promise<Set<string>>;
   /** streams per credential in each process; default 100 */
   perCredential?: number;
@@ -30,7 +30,7 @@ export interface StreamsOptions {
   checkMs?: number;
 }
 
-/** seconds after which another stream may have ended */
+/** seconds until another stream may have ended */
 const retryAfterS = 5;
 
 interface Entry {
@@ -55,7 +55,7 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
     // A failed check ends no stream; the next check decides.
     const checked = [...entries];
     const live = await usable([...new Set(checked.map(({ owner }) => owner.credential))]).catch(() => undefined);
-    // Only these: a stream that was opened during the query may have a credential that it did not ask for.
+    // Only these: a stream that was opened during the query may have a credential that was not checked.
     if (live !== undefined) for (const { owner, ended } of checked) if (!live.has(owner.credential)) ended.abort();
     timer = entries.size > 0 ? scheduleCheck() : undefined;
   }

@@ -1,4 +1,4 @@
-/** Uploads of a principal: create, look at, complete. The routes of the API and of the console share this. */
+/** Uploads of a principal: create, get, complete. Shared by the routes of the API and of the console. */
 import type { Upload, UploadPart } from '../contract/types.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { tooLargeMessage } from '../domain/limits.ts';
@@ -58,7 +58,7 @@ export async function findUpload({ store }: HttpDeps, { account, mode }: Princip
   return upload;
 }
 
-/** Throws ReelmendError `upload_not_found`, or `upload_incomplete` when parts or the checksum are missing. */
+/** Throws ReelmendError `upload_not_found`, or `upload_incomplete` if parts or the checksum are missing. */
 export async function completeUpload(
   deps: HttpDeps,
   principal: Principal,
@@ -105,7 +105,7 @@ async function linkTo({ storage }: HttpDeps, transfer: MultipartUpload, { number
 const transferOf = ({ key, multipartId }: UploadRecord): MultipartUpload | null =>
   multipartId === null ? null : { key, id: multipartId };
 
-/** A part of another size than planned counts as missing. */
+/** A part whose size differs from the planned one counts as missing. */
 async function partStates({ storage }: HttpDeps, upload: UploadRecord): Promise<{ missing: Part[]; receivedBytes: number }> {
   const transfer = transferOf(upload);
   const received = new Map(transfer === null ? [] : (await storage.listParts(transfer)).map(({ number, size }) => [number, size]));

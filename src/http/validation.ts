@@ -8,7 +8,7 @@ type Issue = z.core.$ZodIssue;
 
 export interface Refused {
   target: Target;
-  /** the validated input, unchanged */
+  /** returns the validated input unchanged */
   data: unknown;
   error: { issues: Issue[] };
 }
@@ -16,7 +16,7 @@ export interface Refused {
 const nouns: Readonly<Partial<Record<Target, string>>> = { query: 'query parameter', header: 'header' };
 
 /** A path as JSON Pointer (RFC 6901). */
-export function jsonPointer(path: readonly PropertyKey[]): string {
+function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
@@ -83,7 +83,7 @@ function reasonOf(issue: Issue): string {
   }
 }
 
-/** The names of the properties of which exactly one is required, for the issue of that check (../contract/exactly-one.ts). */
+/** The names of properties of which exactly one is required, from the issue of that check (../contract/exactly-one.ts). */
 function exactlyOneOf(issue: Issue): string[] | undefined {
   const names: unknown = issue.code === 'custom' ? issue.params?.['exactlyOne'] : undefined;
   return Array.isArray(names) ? names.map(String) : undefined;

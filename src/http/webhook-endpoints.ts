@@ -1,4 +1,4 @@
-/** Webhook endpoints of a caller. The routes of the API and of the console share this. */
+/** Webhook endpoints of a caller. Shared by the routes of the API and of the console. */
 import type { WebhookEndpoint, WebhookEndpointSecret } from '../contract/types.gen.ts';
 import type { Mode } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
@@ -8,7 +8,7 @@ import type { HttpDeps } from './deps.ts';
 import { parsePublicUrl } from './measurement.ts';
 import { webhookEndpointNotFound } from './validation.ts';
 
-/** A validated body; a field that it does not have is undefined. */
+/** A validated body; absent fields are undefined. */
 interface EndpointUpdate {
   url?: string | undefined;
   events?: WebhookEvent[] | undefined;

@@ -9,7 +9,7 @@ export interface DiskMetricsOptions {
 }
 
 /**
- * Registers `reelmend_disk_free_bytes` {folder}, what the process may still write, and `reelmend_disk_size_bytes` {folder}.
+ * Registers `reelmend_disk_free_bytes` {folder}, which the process may still write, and `reelmend_disk_size_bytes` {folder}.
  * A folder that cannot be read has no sample.
  */
 export function registerDiskMetrics({ registry, folders }: DiskMetricsOptions): void {

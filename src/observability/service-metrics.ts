@@ -5,9 +5,9 @@ import type { Store } from '../store/index.ts';
 export interface ServiceMetricsOptions {
   registry: Registry;
   store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>;
-  /** ms for which one reading serves further scrapes; default 5 s */
+  /** ms for which a reading is reused; default 5 s */
   overviewMs?: number;
-  /** ms after which a scrape goes on without the numbers; default 8 s, within Prometheus' usual limit of 10 s for a scrape */
+  /** ms after which a scrape continues without the values; default 8 s, within Prometheus' usual limit of 10 s */
   timeoutMs?: number;
   /** ms after which the database counts as down; default 2 s */
   pingTimeoutMs?: number;
@@ -31,12 +31,12 @@ export function registerServiceMetrics(options: ServiceMetricsOptions): void {
         this.reset();
         // reset() leaves a sample of 0 where there are no labels.
         if (labelNames.length === 0) this.remove();
-        // A value that cannot be read has no sample: an old one would look current.
+        // A value that cannot be read has no sample, because an old one would look current.
         await read(this).catch(() => {});
       },
     });
 
-  // A query of its own: a database that is only slow with the overview is not down.
+  // A separate query: the database is not down if only the overview is slow.
   gauge('database_up', 'Whether the database answers (1) or not (0).', [], async (up) => {
     up.set((await within(pingTimeoutMs, store.ping()).catch(() => false)) ? 1 : 0);
   });
@@ -96,7 +96,7 @@ function addUploadGauges(gauge: AddGauge, overview: ReadOverview): void {
   });
 }
 
-/** Rejects when the answer does not come in time. The work itself goes on. */
+/** Rejects if the result does not come in time. The work itself continues. */
 async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -109,12 +109,12 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   }
 }
 
-/** ms after which a reading without an answer no longer keeps the next from starting: its connection is dead. */
+/** ms after which an unanswered reading no longer blocks the next one: its connection is dead. */
 const abandonedMs = 60_000;
 
 /**
- * Shares a reading: one is under way at a time, and its value serves callers for `freshMs`. Each caller waits for
- * `timeoutMs` at most. A slow database is thus not asked again by every scrape. A failed reading is not kept.
+ * Shares a reading: at most one runs at a time, and callers within `freshMs` get its value. Each caller waits at most
+ * `timeoutMs`. So scrapes do not overload a slow database. A failed reading is not kept.
  */
 function sharedReading<T>({ freshMs, timeoutMs }: { freshMs: number; timeoutMs: number }, read: () => Promise<T>): () => Promise<T> {
   let current: { value: Promise<T>; until: number } | undefined;

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 export interface Database {
   url: string;
-  /** Stops the embedded server unless another process uses it. Does nothing to the server of DATABASE_URL. */
+  /** Stops the embedded server unless another process uses it. Does not touch the server of DATABASE_URL. */
   stop(): Promise<void>;
 }
 
@@ -61,9 +61,9 @@ const inUserNamespace = ['unshare', '--user', '--map-user=1000', '--map-group=10
 const nobody = { uid: 65_534, gid: 65_534 };
 
 /**
- * Chooses how to run the programs. For root it is a user namespace in which root is an ordinary user: the machine needs
- * no further user, and folders that only root may enter stay usable. Where namespaces are forbidden, as in a plain
- * container, the programs run as nobody, and the server's folder belongs to that user from then on.
+ * Chooses how to run the programs. For root it is a user namespace in which root is an ordinary user: no further user is
+ * needed, and folders that only root may enter stay usable. If namespaces are forbidden, as in a plain container, the
+ * programs run as nobody, who then owns the server's folder.
  */
 async function findRunner(home: string): Promise<Runner> {
   if (process.getuid?.() !== 0) return { prefix: [] };
@@ -80,7 +80,7 @@ function succeeds(command: string, args: string[], user: Runner['user'] = undefi
   );
 }
 
-/** Makes the runner's user the owner of the server's folder. Throws one sentence when that user cannot work there. */
+/** Makes the runner's user the owner of the server's folder. Throws one sentence if that user cannot work there. */
 async function prepareHome(home: string, program: string, { user }: Runner): Promise<void> {
   if (user === undefined) return;
   // chown -R changes the folder itself last, so its owner shows whether an earlier run was interrupted.
@@ -210,7 +210,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // The process exists and belongs to another user.
+    // The process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

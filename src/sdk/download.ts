@@ -15,7 +15,7 @@ export interface DownloadOptions extends CallOptions {
   onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/** A result that lies in a file. */
+/** A result that was written to a file. */
 export interface DownloadedFile {
   path: string;
   sizeBytes: number;
@@ -37,7 +37,7 @@ export interface DownloadDefaults {
 /** Reconnects after this many ms without any byte. */
 const silenceMs = 60_000;
 
-/** What is used of `node:fs/promises` and `node:crypto`; the package is built without Node's types. */
+/** The used part of `node:fs/promises` and `node:crypto`; the package is built without Node's types. */
 interface FileSystem {
   open(path: string, flags: string): Promise<{ appendFile(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
   rename(from: string, to: string): Promise<void>;
@@ -101,7 +101,7 @@ interface OpenResult {
 
 /** Rejects with ConflictError if the job is not done. */
 async function openResult(calls: ResultCalls, defaults: DownloadDefaults, id: string, options: DownloadOptions): Promise<OpenResult> {
-  // The call for the link tells why there is no result: not done yet, failed, deleted.
+  // The call for the link reports why there is no result: not done yet, failed, deleted.
   const { download_url } = await calls.result(id, callOptions(options));
   const { output } = await calls.get(id, callOptions(options));
   if (output === null) throw new ReelmendError(`The job ${id} has no result.`);
@@ -116,7 +116,7 @@ interface Receiving {
   defaults: DownloadDefaults;
 }
 
-/** Yields the bytes in order. After a broken connection it goes on where it was, with a fresh link. */
+/** Yields the bytes in order. Continues after a broken connection, with a fresh link. */
 async function* resultBytes({ source, freshUrl, defaults }: Receiving, options: DownloadOptions) {
   const { signal, onProgress } = options;
   const { totalBytes } = source;
@@ -152,7 +152,7 @@ async function* receive(url: string, offset: number, { fetch, timeoutMs }: Downl
   const response = await withTimeLimit({ ms, signal, error: late }, (inner) =>
     connect(fetch, new Request(url, { headers, signal: inner })),
   );
-  // A server that knows no ranges sends the file from its start.
+  // A server without support for ranges sends the file from its start.
   let skipped = response.status === 206 ? 0 : offset;
   const reader = response.body!.getReader();
   const error = () => new ReelmendConnectionError('The result stopped arriving.');
@@ -177,7 +177,7 @@ async function connect(fetch: DownloadDefaults['fetch'], request: Request): Prom
   throw response.status === 403 ? new ReelmendConnectionError(error.message, { cause: error }) : error;
 }
 
-/** Whatever `fetch` rejects with says in its own words that the connection failed. */
+/** `fetch` rejects with a message that says how the connection failed. */
 async function broken<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

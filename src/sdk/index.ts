@@ -4,7 +4,8 @@
  * openapi.yaml.
  */
 export { createReelmend } from './reelmend.ts';
-// Its JobInput and PreviewInput say that exactly one of `video_url` and `upload_id` is there, which the generated types cannot.
+// Its JobInput and PreviewInput require exactly one of `video_url` and `upload_id`, which the generated types cannot
+// express.
 export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, UploadsQuery } from './reelmend.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';

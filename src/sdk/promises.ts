@@ -1,5 +1,5 @@
-/** What calls return: promises of the data, from which the response can be had too. */
-/** The data of a successful call with the response that brought it. */
+/** Results of calls: promises of the data that can also return the response. */
+/** The data of a successful call with its response. */
 export interface Answer<Data> {
   data: Data;
   /** Status and headers, such as `RateLimit`. Its body has been read. */
@@ -8,21 +8,21 @@ export interface Answer<Data> {
   requestId: string | undefined;
 }
 
-/** What a promise may be rejected with; `any`, as for every promise. */
+/** The type of a rejection; `any`, as for every promise. */
 type Reason = Parameters<NonNullable<Parameters<Promise<unknown>['catch']>[0]>>[0];
 
 /** A promise of a call's data. `withResponse()` resolves with the response as well. */
 export class ApiPromise<Data> extends Promise<Data> {
   readonly #answer: Promise<Answer<Data>>;
 
-  /** What `then` returns is an ordinary promise. */
+  /** `then` returns an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
 
   constructor(answer: Promise<Answer<Data>>) {
-    // This promise itself is never looked at: `then` below is what `await` calls. So a failure has one promise, and one
-    // that nobody handles is reported once.
+    // Nothing observes this promise itself, because `await` calls `then` below. So a failure rejects only one promise, and
+    // an unhandled one is reported once.
     super((resolve) => resolve(undefined as Data));
     this.#answer = answer;
   }

@@ -26,7 +26,7 @@ export interface ReelmendOptions {
   timeoutMs?: number | undefined;
 }
 
-/** A job or a quote to create: a video, by its URL or by an upload, and how to enhance it. */
+/** A job or a quote to create: a video, as a URL or an upload, and how to enhance it. */
 export type JobInput = Omit<AnyJobInput, 'video_url' | 'upload_id'> & VideoInput;
 
 /** A preview to create: a video, and one to three settings. */
@@ -105,7 +105,7 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
        * without progress. Rejects with UploadFailedError if the service received another file.
        */
       create: (file: Blob, options?: UploadOptions): Promise<Upload> => sendFile(uploadCalls, transfers, file, options),
-      /** Sends what is missing of an upload that was begun before, also by another process. */
+      /** Sends the missing parts of an upload that was begun earlier, also by another process. */
       resume: (id: string, file: Blob, options?: SendOptions): Promise<Upload> =>
         resumeFile(uploadCalls, transfers, { id, file }, options),
       ...uploadCalls,
@@ -127,7 +127,7 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       get: getPreview,
       /** Polls until the preview is `done` and resolves with it. Rejects with PreviewFailedError if it ends in `error`. */
       wait: (id: string, options?: WaitOptions<Preview>): Promise<Preview> => waitForPreview(getPreview, id, options),
-      /** Without links: `get` has them. */
+      /** Without links; `get` returns them. */
       ...listing((query: PreviewsQuery, options) => call((base) => operations.listPreviews({ ...base, query }), options)),
       /** Deletes a preview and its clips. Its upload stays. */
       delete: (id: string, options?: CallOptions) =>
@@ -171,7 +171,7 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       /** Signs `X-Service-Signature` with the newest secret from now on. */
       switchSecret: (id: string, options?: CallOptions) =>
         call((base) => operations.switchWebhookEndpointSecret({ ...base, ...endpointPath(id) }), options),
-      /** Sends a signed test event, whose `job_id` no job has. */
+      /** Sends a signed test event with a `job_id` of no job. */
       test: (id: string, event: 'job.completed' | 'job.failed', options?: CallOptions) =>
         call((base) => operations.testWebhookEndpoint({ ...base, ...endpointPath(id), body: { event } }), once(options)),
     },
@@ -240,7 +240,7 @@ function segment(id: string, what: string): { path: { id: string } } {
 }
 
 const job = (id: string) => segment(id, 'a job looks like job_');
-/** For calls that do something new each time. */
+/** For calls that are not repeatable by themselves. */
 const once = (options?: CallOptions): CallOptions => ({ maxRetries: 0, ...options });
 
 const endpointPath = (id: string) => segment(id, 'a webhook endpoint looks like hook_');

@@ -1,4 +1,4 @@
-/** What differs between runtimes: Node, Deno and Bun have a `process`, browsers and edge workers may have none. */
+/** Differences between runtimes: Node, Deno and Bun have a `process`, browsers and edge workers may have none. */
 
 interface Process {
   env?: Record<string, string | undefined>;
@@ -18,7 +18,7 @@ export function variable(name: string): string | undefined {
 }
 
 /**
- * A module of Node, or undefined where there is none. An `import` would not do: bundlers for browsers resolve those, and
+ * A module of Node, or undefined in other runtimes. Not an `import`: bundlers for browsers would try to resolve it, and
  * fail.
  */
 export function nodeModule<T>(name: string): T | undefined {

@@ -456,7 +456,7 @@ export const updateWebhookEndpoint = <ThrowOnError extends boolean = false>(opti
 /**
  * Rotate the secret of a webhook endpoint
  *
- * Creates a new secret. For 24 hours, `webhook-signature` carries a signature of each of the two, and
+ * Creates a new secret. For 24 hours, `webhook-signature` carries a signature with each of the two secrets, and
  * `X-Service-Signature` uses the old one, unless you switch it before.
  *
  */

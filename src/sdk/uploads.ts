@@ -7,7 +7,7 @@ import type { Upload, UploadCompletion, UploadInput, UploadPart } from './types.
 export interface UploadProgress {
   /** Pass it to `uploads.resume` to continue in another process. */
   uploadId: string;
-  /** Bytes that the service has, as far as is known. */
+  /** Bytes that the service has, as far as known. */
   sentBytes: number;
   totalBytes: number;
 }
@@ -24,7 +24,7 @@ export interface UploadOptions extends SendOptions {
   name?: string | undefined;
 }
 
-/** The calls that go on with an upload. A web page makes them to a server of yours, which has the API key. */
+/** The calls that continue an upload. A web page sends them to a server of yours, which has the API key. */
 export interface UploadCalls {
   get(id: string, options?: CallOptions): Promise<Upload>;
   complete(id: string, body: UploadCompletion, options?: CallOptions): Promise<Upload>;
@@ -54,7 +54,7 @@ export async function sendFile(
   return send(calls, defaults, { upload, file, options: rest });
 }
 
-/** Sends what is missing of an upload that was begun before, by this process or another. */
+/** Sends the missing parts of an upload that was begun earlier, by this process or another. */
 export async function resumeFile(
   calls: UploadCalls,
   defaults: SendDefaults,
@@ -69,7 +69,7 @@ export async function resumeFile(
 }
 
 export interface SendUploadOptions extends SendOptions {
-  /** the upload as `uploads.begin` returned it to your server */
+  /** the upload as your server got it from `uploads.begin` */
   upload: Upload;
   file: Blob;
   /** Returns the upload with fresh URLs: `uploads.get` on your server. */
@@ -79,8 +79,8 @@ export interface SendUploadOptions extends SendOptions {
 }
 
 /**
- * For web pages, which must not have an API key: sends the file of an upload that your server began, straight to the
- * service or its bucket. Resolves and rejects as `uploads.create`.
+ * For web pages, which must not have an API key: sends the file of an upload that your server began, directly to the service
+ * or its bucket. Resolves and rejects like `uploads.create`.
  */
 export function sendUpload({ upload, file, get, complete, ...options }: SendUploadOptions): Promise<Upload> {
   const defaults = { fetch: (request: Request) => fetch(request), maxRetries: 3 };
@@ -126,7 +126,7 @@ async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: f
   return upload;
 }
 
-/** Sends the listed parts, several at a time. Returns the first error; the other parts are sent all the same. */
+/** Sends the listed parts, several at a time. Returns the first error, but sends the other parts nevertheless. */
 async function sendListed(defaults: SendDefaults, { upload, file, options }: Sending): Promise<Error | undefined> {
   const queue = [...upload.parts];
   let sentBytes = upload.received_bytes ?? 0;
@@ -139,7 +139,7 @@ async function sendListed(defaults: SendDefaults, { upload, file, options }: Sen
         report(options, { ...upload, received_bytes: sentBytes });
       } catch (failure) {
         error ??= failure as Error;
-        // A refusal of one part is one of all; a lost connection may be back for the next.
+        // A refused part means that all are refused; a lost connection may be back for the next one.
         if (!isTransient(failure)) queue.length = 0;
       }
     }
@@ -149,7 +149,7 @@ async function sendListed(defaults: SendDefaults, { upload, file, options }: Sen
   return error;
 }
 
-/** One attempt. The URL is signed: it gets no API key. */
+/** One attempt. The URL is signed, so no API key is sent. */
 async function sendPart({ fetch }: SendDefaults, part: UploadPart, file: Blob, { signal, timeoutMs }: SendOptions): Promise<void> {
   const bytes = await file.slice(part.offset, part.offset + part.size_bytes).arrayBuffer();
   const ms = timeoutMs ?? partTimeoutMs;
@@ -215,7 +215,7 @@ function report({ onProgress }: SendOptions, { id, received_bytes, size_bytes }:
 /** Calls have their own time limit; `timeoutMs` of an upload is for its parts. */
 const callOptions = ({ signal, maxRetries }: CallOptions): CallOptions => ({ signal, maxRetries });
 
-/** Without folders; control characters have no place in a name. */
+/** Without folders and control characters. */
 function baseName(name: string): string {
   const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   const clean = [...last.replace(/[\x00-\x1f\x7f]/g, '_')].slice(-255).join('');

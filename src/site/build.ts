@@ -1,4 +1,4 @@
-/** `scripts/build-docs`: writes the site of the documents into the folder that is its argument. */
+/** `scripts/build-docs`: writes the site of the documents into the folder given as argument. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Eleventy, { type Config } from '@11ty/eleventy';
@@ -36,13 +36,13 @@ async function buildAssets(out: string): Promise<{ script: string; style: string
 }
 
 function addGuides(config: Config): void {
-  // Not as Liquid templates first: braces are text.
+  // Not rendered as Liquid templates first, because the texts contain braces.
   for (const { slug, source, title, summary } of guides) {
     config.addTemplate(`${slug}.md`, read(source), { title, summary, source, permalink: `/${slug}.html`, templateEngineOverride: 'md' });
   }
 }
 
-/** Those that the page of the errors explains. */
+/** The codes that the page of the errors explains. */
 function errorCodes(): Set<string> {
   return new Set([...read('docs/errors.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code!));
 }

@@ -1,9 +1,9 @@
-/** The pages of the site that are written in Markdown: where they come from, and in which order the navigation lists them. */
+/** The pages of the site that are written in Markdown: their sources, and their order in the navigation. */
 
 export interface Guide {
   /** last part of the URL: /docs/<slug> */
   slug: string;
-  /** in the navigation; the page's own heading is that of the file */
+  /** title in the navigation; the page's heading is that of the file */
   title: string;
   /** relative to the root of the repository */
   source: string;

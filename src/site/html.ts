@@ -1,4 +1,4 @@
-/** Pieces of HTML that several pages use. */
+/** HTML elements that several pages use. */
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import go from 'highlight.js/lib/languages/go';
@@ -16,13 +16,13 @@ const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 
 export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"]/g, (character) => entities[character]!);
 
-/** Text without tags, entities read. */
+/** The text of some HTML: no tags, entities decoded. */
 export function textOf(html: string): string {
   const plain = html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ').trim();
   return plain.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 }
 
-/** Coloured by classes: the policy of the pages allows no inline style. */
+/** Coloured by classes, because the pages' policy allows no inline style. */
 function highlighted(text: string, language: string): string {
   return hljs.getLanguage(language) === undefined ? escapeHtml(text) : hljs.highlight(text, { language }).value;
 }
@@ -44,11 +44,11 @@ export interface CodeBlock {
   text: string;
   /** shown above the block; default: the language */
   caption?: string | undefined;
-  /** what a command prints, which nobody copies */
+  /** output of a command, which nobody copies */
   isOutput?: boolean;
 }
 
-/** A block of code with a caption and a button that copies it; the button appears where scripts run. */
+/** A block of code with a caption and a copy button; the button appears if scripts run. */
 export function codeBlock({ language, text, caption = captions[language] ?? '', isOutput = false }: CodeBlock): string {
   const button = isOutput ? '' : '<button type="button" class="copy" hidden>Copy</button>';
   const head = `<div class="code-head"><span>${escapeHtml(caption)}</span>${button}</div>`;
@@ -61,7 +61,7 @@ export interface Panel {
   html: string;
 }
 
-/** Panels of which one is shown at a time. Without scripts all of them are shown, one below the other. */
+/** Panels of which one is shown at a time. Without scripts all are shown, one below the other. */
 export function tabs(panels: readonly Panel[]): string {
   const parts = panels.map(({ label, html }, i) => `<div class="panel${i === 0 ? ' shown' : ''}" data-label="${escapeHtml(label)}">${html}</div>`);
   return `<div class="tabs">${parts.join('')}</div>\n`;

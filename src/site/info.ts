@@ -1,9 +1,11 @@
-/** The info string of a fenced block and the anchors of headings: read alike by the site and by the tests of the documents. */
+/**
+ * The info string of a fenced block and the anchors of headings. The site and the tests of the documents share these rules.
+ */
 
 export interface Info {
-  /** first word; '' where there is none */
+  /** first word; '' if there is none */
   language: string;
-  /** the other words: `run`, `output`, `tab=curl`, `file=x.ts`, `skip="why"`; those without a value are 'true' */
+  /** the other words: `run`, `output`, `tab=curl`, `file=x.ts`, `skip="why"`; words without a value are 'true' */
   markers: Record<string, string>;
 }
 
@@ -17,8 +19,8 @@ export function parseInfo(info: string): Info {
 }
 
 /**
- * The anchor of a heading by GitHub's rule: lower case, no punctuation, hyphens for spaces, a number for a repetition. It is
- * added to `taken`.
+ * The anchor of a heading by GitHub's rule: lower case, no punctuation, hyphens for spaces, a number for repetitions. Adds
+ * it to `taken`.
  */
 export function anchorOf(heading: string, taken: Set<string>): string {
   const plain = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();

@@ -1,8 +1,8 @@
-/** Where a link of a Markdown file leads on the site. */
+/** Converts links of Markdown files to those of the site. */
 import { dirname, normalize } from 'node:path';
 import { guides } from './guides.ts';
 
-/** What the guides call the service: on the site it is the one that serves the page. */
+/** The host of the service in the guides. On the site it is the service that serves the page. */
 const ownOrigin = 'http://127.0.0.1:8080';
 
 const fixed: Readonly<Record<string, string>> = { 'README.md': '/docs', 'openapi.yaml': '/v1/openapi.yaml' };
@@ -10,7 +10,7 @@ const fixed: Readonly<Record<string, string>> = { 'README.md': '/docs', 'openapi
 /** Names of the pictures that pages show → their files, relative to the root of the repository. */
 export type Pictures = Map<string, string>;
 
-/** null: a file of the repository that the site does not have. */
+/** null for a file of the repository that is not part of the site. */
 export function hrefOf(target: string, source: string): string | null {
   if (target.startsWith('#')) return target;
   if (target.startsWith(`${ownOrigin}/`)) return target.slice(ownOrigin.length);
@@ -23,7 +23,7 @@ export function hrefOf(target: string, source: string): string | null {
   return fragment === undefined ? page : `${page}#${fragment}`;
 }
 
-/** The URL of a picture, which is added to `pictures`. */
+/** Returns the URL of a picture, and adds the picture to `pictures`. */
 export function pictureOf(target: string, source: string, pictures: Pictures): string {
   const path = normalize(`${dirname(source)}/${target}`);
   const name = path.split('/').at(-1)!;

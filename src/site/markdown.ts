@@ -1,4 +1,4 @@
-/** Markdown to the HTML of a page: anchors, links of the site, tables that fit phones, code with tabs. */
+/** Converts Markdown to the HTML of a page: anchors, links of the site, tables that fit phones, code with tabs. */
 import MarkdownIt from 'markdown-it';
 import type { Token } from 'markdown-it';
 import { codeBlock, escapeHtml, type Panel, tabs } from './html.ts';
@@ -8,15 +8,15 @@ import { hrefOf, pictureOf, type Pictures } from './links.ts';
 export interface Environment {
   /** the file, relative to the root of the repository */
   source: string;
-  /** pictures that the text shows are added */
+  /** gets the pictures that the text shows */
   pictures: Pictures;
   /** ids of the page */
   anchors?: Set<string>;
-  /** rows that begin with one code in backticks get that code as their id */
+  /** makes the code at the start of a row its id */
   rowsHaveIds?: boolean;
 }
 
-/** Diagrams are for readers of the repository; the text below them says the same. */
+/** Diagrams are only for readers of the repository; the text below them says the same. */
 const leftOut = new Set(['mermaid']);
 
 function fenceHtml({ info, content }: Token): string {
@@ -28,7 +28,7 @@ function fenceHtml({ info, content }: Token): string {
 
 const tabOf = (token: Token | undefined) => (token?.type === 'fence' ? parseInfo(token.info).markers['tab'] : undefined);
 
-/** Neighbouring blocks with a `tab` become one group of tabs; those with the same one share a panel. */
+/** Joins neighbouring blocks with a `tab` into one group of tabs; blocks with the same tab share a panel. */
 function groupTabs(tokens: Token[], html: (content: string) => Token): Token[] {
   const grouped: Token[] = [];
   let panels: Panel[] = [];
@@ -62,7 +62,7 @@ function labelCells(tokens: Token[]): void {
     if (token.type === 'table_open') heads = [];
     if (token.type === 'th_open') {
       heads.push(tokens[index + 1]!.content.replaceAll('`', ''));
-      // A heading must say something; an empty corner is a cell.
+      // Headings need text, so an empty corner becomes an ordinary cell.
       if (heads.at(-1) === '') token.tag = tokens[index + 2]!.tag = 'td';
     }
     if (token.type === 'tr_open') column = 0;
@@ -70,7 +70,7 @@ function labelCells(tokens: Token[]): void {
   }
 }
 
-/** A code that stands in two tables gets the second id with `failed-`: only that of failed jobs repeats codes. */
+/** Prefixes the second id of a code that is in two tables with `failed-`: only the table of failed jobs repeats codes. */
 function addRowIds(tokens: Token[], anchors: Set<string>): void {
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'tr_open' || tokens[index + 1]?.type !== 'td_open') continue;

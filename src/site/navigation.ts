@@ -1,10 +1,10 @@
-/** What the navigation of every page lists. */
+/** The entries of the navigation. */
 import { chapters } from './guides.ts';
 import { tags } from './reference/contract.ts';
 
 export interface NavigationGroup {
   title: string;
-  /** URLs as Eleventy has them: without /docs */
+  /** URLs in Eleventy's form: without /docs */
   items: readonly { url: string; title: string }[];
 }
 

@@ -1,4 +1,4 @@
-/** What can be found: each heading of a page with the text below it. */
+/** The units of search: each heading of a page with the text below it. */
 import { textOf } from './html.ts';
 
 export interface Section {
@@ -12,7 +12,7 @@ export interface Section {
 
 const without = [/<a class="anchor".*?<\/a>/gs, /<button.*?<\/button>/gs, /<nav.*?<\/nav>/gs, /<footer.*?<\/footer>/gs];
 
-/** `path`: of the written file, such as `/quick-start.html`. Nothing of pages that are only ways to others. */
+/** `path`: of the written file, such as `/quick-start.html`. Returns nothing for pages that only lead to others. */
 export function searchSections(path: string, html: string): Section[] {
   const [, article = ''] = /<article class="prose">(.*)<\/article>/s.exec(html) ?? [];
   if (path === '/index.html' || path === '/404.html') return [];

@@ -1,6 +1,6 @@
 /** The Content-Disposition header of a download. */
 
-/** RFC 5987 `attr-char`: what stays as it is in an extended parameter value. */
+/** RFC 5987 `attr-char`: characters that need no encoding in an extended parameter value. */
 function encodeExtended(value: string): string {
   return encodeURIComponent(value).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -9,8 +9,8 @@ function encodeExtended(value: string): string {
 const unsafe = /[\p{Cc}/\\\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]/gu;
 
 /**
- * A name that is safe as a file name and in a header. Unsafe characters and lone surrogates become `_`; an empty name or
- * one of dots becomes `download`; at most 200 UTF-16 units.
+ * A name that is safe as a file name and in a header. Unsafe characters and lone surrogates become `_`; an empty name or one
+ * of only dots becomes `download`; at most 200 UTF-16 units.
  */
 export function safeFileName(name: string): string {
   const clean = name.slice(0, 200).toWellFormed().replace(unsafe, '_');

@@ -11,7 +11,7 @@ export interface CopyOptions {
   signal: AbortSignal | undefined;
 }
 
-/** Writes a stream to `path` while hashing it; the file is removed when anything fails. */
+/** Writes a stream to `path` while hashing it; removes the file if anything fails. */
 export async function copyHashed(
   source: Readable,
   path: string,

@@ -1,5 +1,5 @@
 /**
- * Blobs in a folder of this machine: `<root>/objects/<key>`, written through `<root>/incoming`. Parts of uploads lie in
+ * Blobs in a folder of this machine: `<root>/objects/<key>`, written through `<root>/incoming`. Parts of uploads are in
  * `<root>/parts` (multipart-files.ts).
  */
 import { createHash, randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart
 import type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
 export interface FilesystemStorageOptions {
-  /** folder of the storage, made when absent */
+  /** folder of the storage; created if absent */
   root: string;
   /** base URL of links, without a trailing slash; a function, because the port may be known only after listening */
   publicUrl: () => string;
@@ -29,12 +29,12 @@ export interface FilesystemStorageOptions {
 
 export interface FilesystemStorage extends Storage {
   readonly kind: 'filesystem';
-  /** Checks the query of a download request against the signature and the clock; says nothing of the object. */
+  /** Checks the query of a download request against the signature and the clock, not whether the object exists. */
   verifyLink(query: LinkQuery): LinkVerdict;
   /** Checks the query of a request that sends a part in the same way. */
   verifyPartLink(query: PartQuery): PartVerdict;
   /**
-   * Stores a part, whole or not at all; false when the transfer has ended. Throws PartSizeError when the body has more or
+   * Stores a part completely or not at all; false if the transfer has ended. Throws PartSizeError if the body has more or
    * fewer bytes than the part.
    */
   writePart(upload: MultipartUpload, part: StoredPart, body: AsyncIterable<Uint8Array>): Promise<boolean>;
@@ -57,7 +57,7 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
     isAbsent: (key) => isAbsent(folders, checkKey(key)),
     list: (prefix) => list(folders, checkPrefix(prefix)),
     link: async (key, { fileName, contentType, expiresInS }): Promise<DownloadLink> => {
-      // Rounded up, so that a link is never valid for less than it says.
+      // Rounded up, so that a link is never valid for a shorter time than promised.
       const expires = Math.ceil(clock() / 1000) + expiresInS;
       const claims = { key: checkKey(key), expires, fileName: safeFileName(fileName), contentType };
       return { url: makeLink(options.publicUrl(), options.linkSecret, claims), expiresInS };
@@ -76,7 +76,7 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
   };
 }
 
-/** Paths in the storage; the folders are made at the first write. */
+/** Paths in the storage; the first write creates the folders. */
 class Folders {
   readonly objects: string;
   readonly incoming: string;
@@ -152,7 +152,7 @@ async function putFile(
   }
 }
 
-/** Renames the upload to its target. A destroy at the same time may remove the still empty folder; then it tries again. */
+/** Renames the upload to its target. A concurrent destroy may remove the still empty folder; then tries again. */
 async function place(folders: Folders, upload: string, target: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -211,7 +211,7 @@ async function getFile(folders: Folders, key: string, path: string, signal?: Abo
   return true;
 }
 
-/** Copies the parts into one file, so that the object is there as a whole or not at all. */
+/** Copies the parts into one file, so that the object appears completely or not at all. */
 async function completeMultipart(
   folders: Folders,
   upload: MultipartUpload,
@@ -253,7 +253,7 @@ async function destroy(folders: Folders, key: string): Promise<void> {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  // Empty parent folders are removed as well, up to the first that is in use.
+  // Also removes empty parent folders, up to the first that is in use.
   for (let folder = dirname(path); folder !== folders.objects; folder = dirname(folder)) {
     const removed = await rmdir(folder).then(
       () => true,

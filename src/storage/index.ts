@@ -1,4 +1,4 @@
-/** The storage that the configuration asks for. */
+/** The configured storage. */
 import { storageFolder } from './disk.ts';
 import { createFilesystemStorage } from './filesystem.ts';
 import type { FilesystemStorage } from './filesystem.ts';
@@ -13,7 +13,7 @@ export type { LinkQuery, LinkVerdict, PartQuery, PartVerdict } from './links.ts'
 export type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
 export interface StorageConfig {
-  /** objects of the filesystem storage lie in `<dataDir>/storage` */
+  /** the filesystem storage keeps its objects in `<dataDir>/storage` */
   dataDir: string;
   /** undefined: filesystem */
   s3: { endpoint: string | undefined; publicEndpoint?: string | undefined; bucket: string; region: string } | undefined;
@@ -24,8 +24,8 @@ export interface StorageConfig {
 }
 
 /**
- * `kind` tells which storage it is: the API verifies only the links of the filesystem storage. The AWS SDK takes 10 to
- * 40 MB of memory and is loaded only for S3.
+ * `kind` is the kind of storage: the API verifies only the links of the filesystem storage. The AWS SDK takes 10 to 40 MB of
+ * memory and is loaded only for S3.
  */
 export async function createStorage(config: StorageConfig): Promise<FilesystemStorage | S3Storage> {
   if (config.s3 !== undefined) return (await import('./s3.ts')).createS3Storage(config.s3);

@@ -3,7 +3,7 @@
 const segment = /^[a-z0-9_-][a-z0-9_.-]*$/;
 const maxLength = 512;
 
-/** A key that the service should never have made. The message contains no path. */
+/** The error for a key that the service should never have made. Its message contains no path. */
 export class StorageKeyError extends TypeError {
   override readonly name = 'StorageKeyError';
 }
@@ -19,7 +19,7 @@ export function checkKey(key: string): string {
   return key;
 }
 
-/** A prefix is the beginning of a key, cut anywhere, or empty. */
+/** A prefix is the beginning of a key, cut at any character, or empty. */
 export function checkPrefix(prefix: string): string {
   if (prefix !== '' && !isStorageKey(prefix.replace(/\/$/, ''))) {
     throw new StorageKeyError(`Expected a storage prefix but received ${JSON.stringify(prefix)}`);

@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isStorageKey } from './keys.ts';
 
-/** The content of a link, all of it covered by the signature. */
+/** The content of a link; the signature covers all of it. */
 export interface LinkClaims {
   key: string;
   /** Unix time in seconds; the link works up to and including it */
@@ -11,7 +11,7 @@ export interface LinkClaims {
   contentType: string;
 }
 
-/** The query of a download request, as it came. */
+/** The query of a download request, as received. */
 export interface LinkQuery {
   key: string;
   expires: string | number;
@@ -59,7 +59,7 @@ export function verifyLink(secret: string, query: LinkQuery, nowMs: number): Lin
   return { ok: true, key: claims.key, fileName: claims.fileName, contentType: claims.contentType };
 }
 
-/** The content of a link to send a part, all of it covered by the signature. */
+/** The content of a link to send a part; the signature covers all of it. */
 export interface PartClaims {
   key: string;
   /** id of the multipart upload */
@@ -71,7 +71,7 @@ export interface PartClaims {
   expires: number;
 }
 
-/** The query of a request that sends a part, as it came. */
+/** The query of a request that sends a part, as received. */
 export type PartQuery = Record<'key' | 'upload' | 'number' | 'size' | 'expires' | 'signature', string>;
 
 export type PartVerdict = { ok: true; part: PartClaims } | { ok: false; reason: 'expired' | 'invalid' };
@@ -91,7 +91,7 @@ export function makePartLink(base: string, secret: string, claims: PartClaims): 
 
 const wholeNumber = /^[1-9][0-9]{0,14}$/;
 
-/** Whether a link to send a part was made here and has not expired; checked as `verifyLink` does. */
+/** Whether a link to send a part was made here and has not expired; checked like `verifyLink`. */
 export function verifyPartLink(secret: string, query: PartQuery, nowMs: number): PartVerdict {
   const invalid = { ok: false, reason: 'invalid' } as const;
   const { key, upload, number, size, expires, signature } = query;

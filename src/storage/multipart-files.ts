@@ -1,7 +1,7 @@
 /**
  * Multipart uploads of the filesystem storage: `<root>/parts/<hash of the key>.<id>/<number>`, one file for each part. A
- * part is written under another name first, so that it is whole or not there. The folder is made when the transfer begins
- * and never again: once it is removed, no part can arrive any more.
+ * part is written under another name first, so that it is complete or absent. The folder is created only when the transfer
+ * begins: after its removal, no part can arrive any more.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
@@ -14,10 +14,10 @@ const prefixOf = (key: string): string => `${createHash('sha256').update(key).di
 
 const folderOf = (root: string, { key, id }: MultipartUpload): string => join(root, prefixOf(key) + id);
 
-/** Thrown when a part has more or fewer bytes than it should. */
+/** The error for a part with more or fewer bytes than planned. */
 export class PartSizeError extends Error {
   override readonly name = 'PartSizeError';
-  /** what arrived; reading stops at the first byte too many */
+  /** received bytes; reading stops at the first byte too many */
   readonly received: number;
   readonly expected: number;
 
@@ -36,7 +36,8 @@ export async function createParts(root: string, key: string): Promise<MultipartU
 }
 
 /**
- * Stores one part, whole and on disk, or nothing of it. False when the transfer has ended. Throws PartSizeError, or what
+ * Stores one part completely and on disk, or not at all. Returns false if the transfer has ended. Throws PartSizeError, or
+ * the error of reading the body.
  * reading the body throws.
  */
 export async function writePart(
@@ -80,7 +81,7 @@ async function receive(file: FileHandle, size: number, body: AsyncIterable<Uint8
   }
 }
 
-/** The parts that have arrived, by number; null when the transfer has ended. */
+/** The received parts, by number; null if the transfer has ended. */
 export async function listParts(root: string, upload: MultipartUpload): Promise<StoredPart[] | null> {
   const folder = folderOf(root, upload);
   try {

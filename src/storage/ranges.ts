@@ -1,4 +1,4 @@
-/** An object of the storage that is read in ranges, for a media child that needs only parts of it. */
+/** Reads an object of the storage in ranges, for a media child that needs only parts of it. */
 import { addAbortSignal } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ByteRange, Storage } from './types.ts';
@@ -6,20 +6,20 @@ import type { ByteRange, Storage } from './types.ts';
 export interface RangeSource {
   /** bytes */
   readonly size: number;
-  /** At most `length` bytes at `offset`; empty only at the end. */
+  /** Returns at most `length` bytes at `offset`; empty only at the end. */
   read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 export interface RangedObject {
   key: string;
   sizeBytes: number;
-  /** made when the object is gone */
+  /** creates the error for an object that is gone */
   gone: () => Error;
-  /** pauses in ms before a failed read is made again; none by default */
+  /** pauses in ms before a failed read is repeated; none by default */
   retryDelaysMs?: readonly number[];
 }
 
-/** Rejects with what the storage threw last, with `gone`, or with the reason of the signal. */
+/** Rejects with the storage's last error, with `gone`, or with the signal's reason. */
 export function rangesOf(storage: Pick<Storage, 'open'>, { key, sizeBytes, gone, retryDelaysMs = [] }: RangedObject): RangeSource {
   const readOnce = async (range: ByteRange, signal: AbortSignal): Promise<Uint8Array | null> => {
     const body = await storage.open(key, range);
@@ -43,7 +43,7 @@ async function retried<T>(work: () => Promise<T>, delaysMs: readonly number[], s
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      // The object is shorter than it was.
+      // The object has become shorter.
       if (error instanceof RangeError) throw error;
       await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
@@ -51,7 +51,7 @@ async function retried<T>(work: () => Promise<T>, delaysMs: readonly number[], s
   return work();
 }
 
-/** What arrives, even if the connection then breaks: the reader asks for the rest. */
+/** Returns the bytes received before the connection breaks; the reader requests the rest. */
 async function arrived(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   try {

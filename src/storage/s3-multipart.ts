@@ -1,4 +1,4 @@
-/** Multipart uploads whose parts customers send straight to the bucket, by presigned URLs. */
+/** Multipart uploads whose parts customers send directly to the bucket, by presigned URLs. */
 import {
   type CompletedPart,
   CompleteMultipartUploadCommand,
@@ -31,7 +31,7 @@ export async function linkPart(
 
 type TaggedPart = StoredPart & { etag: string };
 
-/** null when the server does not know the upload: it was completed or removed. */
+/** null if the server does not know the upload: it was completed or removed. */
 async function taggedParts({ client, name }: Bucket, { key, id }: MultipartUpload): Promise<TaggedPart[] | null> {
   const parts: TaggedPart[] = [];
   let marker: string | undefined;
@@ -69,7 +69,7 @@ export async function completeMultipart(
   return { version: versionOf(await bucket.client.send(new CompleteMultipartUploadCommand(whole))) };
 }
 
-/** The response of an earlier call was lost. */
+/** The response to an earlier call was lost. */
 async function completedBefore({ client, name }: Bucket, { key }: MultipartUpload, size: number): Promise<{ version: string | null }> {
   const head = await client.send(new HeadObjectCommand({ Bucket: name, Key: key })).catch((error: unknown) => {
     if (isKeyMissing(error)) return null;

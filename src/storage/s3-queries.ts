@@ -1,15 +1,17 @@
-/** Queries to a bucket that follow pages and cope with the differences between servers. */
+/** Queries to a bucket that follow pages and handle the differences between servers. */
 import { ListMultipartUploadsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import type { ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
 export interface Bucket {
   client: S3Client;
   name: string;
-  /** ms within which a request for an object is answered, with all attempts of the SDK; what is answered may take longer */
+  /**
+   * ms within which the response to a request for an object begins, with all attempts of the SDK; its body may take longer
+   */
   answerTimeoutMs: number;
 }
 
-/** Sends a request. Rejects with a TimeoutError when no answer has begun in time. */
+/** Sends a request. Rejects with a TimeoutError if no response has begun in time. */
 export async function answered<T>({ answerTimeoutMs }: Bucket, send: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), answerTimeoutMs);
@@ -34,7 +36,7 @@ export function isKeyMissing(error: unknown): boolean {
   return isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket';
 }
 
-/** The version that a response names; null where the bucket keeps none. */
+/** The version that a response names; null if the bucket keeps none. */
 export function versionOf({ VersionId }: { VersionId?: string | undefined }): string | null {
   return VersionId === undefined || VersionId === 'null' ? null : VersionId;
 }
@@ -45,8 +47,8 @@ function isNotImplemented(error: unknown): boolean {
 }
 
 /**
- * Version ids of a key, delete markers among them, newest first; `unversioned` where the server has no versions
- * at all. An object of a bucket without versioning has the one version `null`.
+ * Version ids of a key, delete markers included, newest first; `unversioned` if the server has no versions at all. An object
+ * of a bucket without versioning has the one version `null`.
  */
 export async function versionsOfKey(bucket: Bucket, key: string): Promise<string[] | 'unversioned'> {
   const found: string[] = [];
@@ -66,7 +68,7 @@ export async function versionsOfKey(bucket: Bucket, key: string): Promise<string
     }
     const entries = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
     for (const entry of entries) if (entry.Key === key) found.push(entry.VersionId ?? 'null');
-    // The prefix also matches longer keys. They sort behind the key itself, so that the listing can stop there.
+    // The prefix also matches longer keys. They sort after the key itself, so the listing can stop there.
     const passed = page.NextKeyMarker !== undefined && page.NextKeyMarker > key;
     const more = page.IsTruncated === true && !passed;
     marker = more ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker } : null;

@@ -29,11 +29,13 @@ export interface S3StorageOptions {
   region: string;
   /** base URL of a server other than AWS; the bucket is then part of the path */
   endpoint?: string | undefined;
-  /** base URL in the links to customers, if they reach that server under another one */
+  /** base URL in the links to customers, if they reach that server at another URL */
   publicEndpoint?: string | undefined;
-  /** bytes of one part of an upload, at least 5 MiB; grows where a file would need more than 10,000 (default 16 MiB) */
+  /**
+   * bytes of one part of an upload, at least 5 MiB; more for a file that would need more than 10,000 parts (default 16 MiB)
+   */
   partSize?: number;
-  /** ms within which reading an object has to begin (default 30 s) */
+  /** ms within which a response with an object has to begin (default 30 s) */
   answerTimeoutMs?: number;
   /** overrides the defaults; credentials come from the AWS SDK's own chain unless given here */
   client?: S3ClientConfig;
@@ -46,15 +48,15 @@ export interface S3Storage extends Storage {
 
 const mebibyte = 1024 * 1024;
 const maxParts = 10_000;
-/** Parts in flight at once: three of 16 MiB keep memory under 64 MiB. */
+/** Concurrent parts: three of 16 MiB keep memory under 64 MiB. */
 const parallelParts = 3;
 
 export function createS3Storage(options: S3StorageOptions): S3Storage {
   const { endpoint, publicEndpoint = endpoint, partSize = 16 * mebibyte, answerTimeoutMs = 30_000 } = options;
   if (partSize < 5 * mebibyte) throw new TypeError(`partSize: Expected at least 5 MiB but received ${partSize} bytes`);
   const client = s3Client(options, endpoint);
-  // The signature of a link covers the host, and customers send parts without S3's own checksums: links need a client of
-  // their own, and so do the uploads that those parts belong to.
+  // The signature of a link covers the host, and customers send parts without S3's own checksums. So links and the uploads
+  // of those parts need a separate client.
   const withoutChecksums = { ...options.client, requestChecksumCalculation: 'WHEN_REQUIRED' as const };
   const linkClient = s3Client({ ...options, client: withoutChecksums }, publicEndpoint);
   const multipartClient = publicEndpoint === endpoint ? linkClient : s3Client({ ...options, client: withoutChecksums }, endpoint);
@@ -107,14 +109,14 @@ interface PutOptions {
 }
 
 /**
- * Uploads while hashing; the object appears when the last part is confirmed and never before. A failed upload is
- * aborted, so that no part of it stays behind while the server can be reached; destroy removes what did stay.
+ * Uploads while hashing; the object appears when the last part is confirmed and never before. A failed upload is aborted, so
+ * that no part remains if the server can be reached; destroy removes what remained.
  */
 async function putFile(bucket: Bucket, key: string, path: string, options: PutOptions): Promise<StoredObject> {
   const { size } = await statFile(path);
   options.signal?.throwIfAborted();
   const { body, sha256 } = hashedFile(path, size);
-  // Tells this upload's object from an earlier one of the key.
+  // Distinguishes this upload's object from an earlier one of the key.
   const mark = randomUUID();
   const params = { Bucket: bucket.name, Key: key, Body: body, ContentType: options.contentType };
   const upload = new Upload({
@@ -189,7 +191,7 @@ async function confirm(
   }
 }
 
-/** Errors are ignored: the failure of the upload is the one to report. */
+/** Errors are ignored, because the failure of the upload is reported. */
 async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
   if (uploadId === undefined) return;
   const command = new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadId });

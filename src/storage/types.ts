@@ -25,7 +25,7 @@ export interface ByteRange {
 /** A transfer of one object in parts, made by `createMultipart`. The object appears when it is completed. */
 export interface MultipartUpload {
   key: string;
-  /** the storage's name for the transfer */
+  /** the storage's id of the transfer */
   id: string;
 }
 
@@ -50,13 +50,13 @@ export interface Storage {
   open(key: string, range?: ByteRange): Promise<Readable | null>;
   /** Begins a transfer in parts. */
   createMultipart(key: string): Promise<MultipartUpload>;
-  /** A signed URL, valid for `expiresInS`, that takes the bytes of one part by PUT: exactly `size` of them. */
+  /** A signed URL, valid for `expiresInS`, for a PUT of one part of exactly `size` bytes. */
   linkPart(upload: MultipartUpload, part: StoredPart & { expiresInS: number }): Promise<DownloadLink>;
-  /** The parts that have arrived, by number; none if the transfer is completed or was removed. */
+  /** The received parts, by number; none if the transfer is completed or was removed. */
   listParts(upload: MultipartUpload): Promise<StoredPart[]>;
   /**
-   * Makes the object of the parts 1…`count`, all of which have arrived; `size` bytes together. May be called again after a
-   * success. Parts that arrive later change nothing.
+   * Joins the parts 1…`count`, all of which must have arrived, into the object; `size` bytes together. May be called again
+   * after a success. Parts that arrive later change nothing.
    */
   completeMultipart(upload: MultipartUpload, whole: { count: number; size: number }): Promise<{ version: string | null }>;
   /** Removes all versions of the object and unfinished uploads of the key. Succeeds if there are none. */

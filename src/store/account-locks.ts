@@ -4,13 +4,13 @@ import type { Tx } from './database.ts';
 import { accounts } from './schema.ts';
 import type { AccountRecord } from './types.ts';
 
-/** Locks an account until the commit and returns it, closed or not; null for an unknown one. */
+/** Locks an account until the commit and returns it, closed or not; null for an unknown account. */
 export async function lockAccount(tx: Tx, accountId: string): Promise<AccountRecord | null> {
   const [row] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update');
   return row ?? null;
 }
 
-/** The same for an account that is open; null for an unknown or closed one. */
+/** The same for an open account; null for an unknown or closed one. */
 export async function lockOpenAccount(tx: Tx, accountId: string): Promise<AccountRecord | null> {
   const account = await lockAccount(tx, accountId);
   return account?.closedAt === null ? account : null;

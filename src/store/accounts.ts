@@ -57,16 +57,19 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
 
     setRetention: (accountId: string, days: number, actor: Actor) => setRetention(db, accountId, days, actor),
 
-    /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed account. */
+    /**
+     * Sets the plan: a name chosen by the operator, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed
+     * account.
+     */
     setPlan: (accountId: string, plan: string, actor: Operator = {}) => setPlan(db, accountId, plan, actor),
 
-    /** Changes the named quotas; null takes one away. Throws RangeError. null for an unknown or closed account. */
+    /** Changes the named quotas; null removes one. Throws RangeError. null for an unknown or closed account. */
     setQuotas: (accountId: string, changes: QuotaChanges, actor: Operator = {}) => setQuotas(db, accountId, changes, actor),
 
     /**
-     * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. The jobs are
-     * deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is. Throws ReelmendError
-     * `operator_protected` when an operator of the console would close the account of an operator.
+     * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. `jobs.deleteOfClosed`
+     * deletes the jobs. null for an unknown account; a closed one stays as it is. Throws ReelmendError `operator_protected`
+     * if an operator of the console would close the account of an operator.
      */
     close: (accountId: string, actor: Operator = {}): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId, actor)),
 
@@ -83,7 +86,7 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
   } satisfies AccountStore & Record<string, unknown>;
 }
 
-/** Who decided, for the audit log; empty for the operator's command line. */
+/** The person who decided, for the audit log; empty for the operator's command line. */
 export interface Operator {
   operator_id?: string;
 }
@@ -132,7 +135,7 @@ async function setRetention(db: Db, accountId: string, days: number, actor: Acto
   });
 }
 
-/** The name of every closed account; the original one may be that of a person. */
+/** The name of every closed account. The original name may be a person's. */
 const closedName = 'closed';
 
 async function close(tx: Tx, accountId: string, actor: Operator): Promise<AccountRecord | null> {
@@ -158,7 +161,7 @@ async function close(tx: Tx, accountId: string, actor: Operator): Promise<Accoun
     .set({ revokedAt: sql`now()` })
     .where(and(eq(apiKeys.accountId, accountId), isNull(apiKeys.revokedAt)))
     .returning({ id: apiKeys.id });
-  // What people called them may name a person.
+  // Names of keys may contain a person's name.
   await tx.update(apiKeys).set({ name: '' }).where(eq(apiKeys.accountId, accountId));
   const peopleIds = people.map(({ id }) => id);
   if (peopleIds.length > 0) await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, peopleIds));
@@ -174,7 +177,7 @@ async function close(tx: Tx, accountId: string, actor: Operator): Promise<Accoun
 
 type Decision = Exclude<ApprovalStatus, 'pending'>;
 
-/** null for an unknown or closed account; setting the same status again changes nothing. */
+/** null for an unknown or closed account; setting the same status again has no effect. */
 function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {
   return transact(db, async (tx) => {
     const before = await lockOpenAccount(tx, accountId);

@@ -1,4 +1,4 @@
-/** Wakes one waiter. An event that is set while nobody waits is kept for the next wait, which clears it. */
+/** Wakes one waiter. An event that is set without a waiter is kept for the next wait, which clears it. */
 export class AsyncEvent {
   #isSet = false;
   #resolve: (() => void) | undefined;

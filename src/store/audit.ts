@@ -49,7 +49,7 @@ export function auditQueries(db: Db, inTurn: AccountTurns) {
       };
       if (await isRecorded(db, event)) return;
       const recordOnce = async (tx: Tx) => {
-        // Of several concurrent calls the first one records.
+        // Only the first of several concurrent calls records it.
         await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`accessed ${jobId}`}, 0))`);
         if (!(await isRecorded(tx, event))) await appendEvent(tx, event);
       };
@@ -82,7 +82,7 @@ export function auditQueries(db: Db, inTurn: AccountTurns) {
 /** seconds within which further accesses to the same result are not recorded */
 const repeatedAccessS = 3600;
 
-/** Whether an equal entry is that recent. */
+/** Whether there is such a recent equal entry. */
 async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: NewEvent): Promise<boolean> {
   const [found] = await on
     .select({ seq: jobEvents.seq })

@@ -1,4 +1,4 @@
-/** Deletion certificates: one for each deleted job of the Secure tier, kept for ever. */
+/** Deletion certificates: one for each deleted job of the Secure tier, kept forever. */
 import { and, asc, eq, isNull, not, sql } from './orm.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
@@ -17,7 +17,7 @@ export interface DestroyedJob {
   actor: DeletedBy;
   deletedAt: Date;
   issuedAt: Date;
-  /** the entry of the audit log that records this certificate; everything before it is linked into its hash */
+  /** the entry of the audit log that records this certificate; its hash covers all earlier entries */
   entry: AuditEntry;
 }
 
@@ -27,7 +27,7 @@ export interface DestroyedObject {
   version: string | null;
   sha256: string | null;
   sizeBytes: number | null;
-  /** when the storage answered that the key is absent */
+  /** time when the storage confirmed that the key is absent */
   absentAt: Date;
 }
 
@@ -52,7 +52,7 @@ export function certificateQueries(db: Db) {
       return row !== undefined;
     },
 
-    /** All of an account, oldest first. */
+    /** All certificates of an account, oldest first. */
     all: (accountId: string) =>
       db
         .select({ jobId: certificates.jobId, jws: certificates.jws, issuedAt: certificates.issuedAt })
@@ -60,7 +60,7 @@ export function certificateQueries(db: Db) {
         .where(eq(certificates.accountId, accountId))
         .orderBy(asc(certificates.id)),
 
-    /** How many deleted jobs of an account wait for their certificate. */
+    /** Number of deleted jobs of an account that wait for their certificate. */
     pending: (accountId: string): Promise<number> => db.$count(jobs, and(eq(jobs.accountId, accountId), isDue)),
 
     issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) =>
@@ -83,9 +83,9 @@ const isDue = and(
 );
 
 /**
- * Issues the certificate in one transaction with its audit entry. Returns false and writes nothing when it is not due, when
- * a worker may still write for the job, or when an object may still exist. `sign` gets facts that are locked until the
- * commit, and must use nothing else.
+ * Issues the certificate in one transaction with its audit entry. Returns false and writes nothing if it is not due, if a
+ * worker may still write for the job, or if an object may still exist. `sign` gets facts that are locked until the commit,
+ * and must use nothing else.
  */
 async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise<string>): Promise<boolean> {
   const [job] = await tx

@@ -1,4 +1,4 @@
-/** Jobs as the console shows them: both modes of an account, with their timelines. */
+/** Jobs in the console: both modes of an account, with their timelines. */
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, sql } from './orm.ts';
 import type { JobPicture, JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
@@ -14,12 +14,12 @@ export interface ConsoleJobQuery {
   limit: number;
   /** exclusive id */
   startingAfter?: string | undefined;
-  /** absent: both */
+  /** absent: both modes */
   mode?: Mode | undefined;
   status?: JobStatus | undefined;
   /** part of the id */
   text?: string | undefined;
-  /** previews in place of jobs; absent: jobs */
+  /** previews instead of jobs; absent: jobs */
   previews?: boolean;
 }
 
@@ -51,9 +51,9 @@ const timelineLimit = 500;
 export function consoleJobQueries(db: Db, feed: JobFeed) {
   const accountWatch = new AccountWatch<JobRecord>({ feed, queries: watchQueries(db) });
   return {
-    /** Newest first; one more than `limit` when more follow. */
+    /** Newest first; one more than `limit` if there are more. */
     async list(query: ConsoleJobQuery): Promise<JobRecord[]> {
-      // A query for each mode reads its part of the index in order; one for both would sort all jobs of the account.
+      // One query per mode reads its part of the index in order; a common one would sort all jobs of the account.
       const found = await Promise.all(
         modes.filter((mode) => (query.mode ?? mode) === mode).map((mode) => listMode(db, mode, query)),
       );
@@ -61,13 +61,13 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
       return rows.slice(0, query.limit + 1).map(toJobRecord);
     },
 
-    /** null for an unknown, deleted or another account's job. */
+    /** null for a job that is unknown, deleted or of another account. */
     async get(accountId: string, jobId: string): Promise<JobRecord | null> {
       const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
       return row ? toJobRecord(row) : null;
     },
 
-    /** null as `get`. */
+    /** null like `get`. */
     async detail(accountId: string, jobId: string): Promise<ConsoleJobDetail | null> {
       const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
       if (!row) return null;
@@ -75,13 +75,13 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
       return { job: toJobRecord(row), ...files, timeline, charges };
     },
 
-    /** The stored files of a job; null as `get`. */
+    /** The stored files of a job; null like `get`. */
     async files(accountId: string, jobId: string) {
       const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
       return row ? { job: toJobRecord(row), ...(await filesOf(db, row)) } : null;
     },
 
-    /** Jobs of the account that are created or change from now on; `job` is null when it was deleted. */
+    /** Yields jobs of the account that are created or change from now on; `job` is null if it was deleted. */
     watch: (accountId: string, signal: AbortSignal) => accountWatch.watch(accountId, signal),
   };
 }
@@ -129,8 +129,8 @@ async function openJobs(db: Db, accountId: string): Promise<JobRecord[]> {
 }
 
 /**
- * Jobs whose creation the audit log records after that sequence, and the sequence up to which it was read. No lower
- * number can appear later: each entry takes its number under a lock on the log's head, held until the commit.
+ * Jobs whose creation the audit log records after that sequence, and the sequence up to which it was read. No lower number
+ * can appear later: each entry takes its number under a lock on the log's head, held until the commit.
  */
 async function createdAfter(db: Db, accountId: string, after: number): Promise<{ ids: string[]; position: number }> {
   const entries = await db
@@ -163,7 +163,7 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
     .limit(limit + 1);
 }
 
-/** The stored files that the job refers to; those of a failed job are destroyed. */
+/** The stored files that the job refers to. Those of a failed job are destroyed. */
 async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null; output: JobFile | null; pictures: JobPicture[] }> {
   if (row.status === 'error') return { original: null, output: null, pictures: [] };
   const stored = await db
@@ -174,7 +174,7 @@ async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null;
   return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null, pictures: row.pictures ?? [] };
 }
 
-/** The result of a test job is a file of the service's own, not an object of the job. */
+/** The result of a test job is the service's own file, not an object of the job. */
 function sharedSample(row: JobRow, key: string | null): JobFile | null {
   return key?.startsWith(samplePrefix) ? { key, size: row.output?.size_bytes ?? null } : null;
 }

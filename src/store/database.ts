@@ -5,7 +5,7 @@ import * as schema from './schema.ts';
 
 export type Db = PostgresJsDatabase<typeof schema>;
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
-/** Where a query may run: alone or inside a transaction. */
+/** The context of a query: alone or inside a transaction. */
 export type Executor = Db | Tx;
 
 export interface Connection {
@@ -21,24 +21,24 @@ export interface ConnectOptions {
   max?: number;
   /** whether connections keep prepared statements, default true; a pooler in transaction mode may not allow them */
   prepare?: boolean;
-  /** seconds after which a connection that does not come up is given up; default 10 */
+  /** seconds after which a connection attempt is given up; default 10 */
   connectTimeoutS?: number;
-  /** seconds without an answer to a query after which its connection is taken for dead and replaced; default 60 */
+  /** seconds without an answer to a query after which its connection is considered dead and replaced; default 60 */
   silenceTimeoutS?: number | undefined;
 }
 
 export const defaultSilenceTimeoutS = 60;
 
-/** seconds after which the kernel asks whether an idle peer is still there; Node then asks ten times in ten seconds */
+/** seconds after which the kernel probes an idle peer; Node then probes ten times in ten seconds */
 export const keepAliveS = 10;
 
-/** Slow reads that run now, by pool. */
+/** Running slow reads, by pool. */
 const slowReads = new WeakMap<Db, { count: number }>();
 
 /** Options of the patched driver (patches/README.md). */
 interface SilenceOptions {
   silence_timeout: number;
-  /** called when a query has had no answer for that long; false: go on waiting for as long again */
+  /** called when a query has had no answer for that long; returns false to wait as long again */
   onsilence(): boolean;
 }
 
@@ -73,24 +73,25 @@ const maxAttempts = 5;
  * Lock strength:
  * - FOR NO KEY UPDATE for rows that a transaction changes. It does not conflict with the FOR KEY SHARE that foreign
  *   keys take on a job or an account when a row that refers to it is inserted, even after step 6.
- * - FOR SHARE where a row must only stay as it is: the job while an object is registered (objects.ts), the upload while a
- *   job is created from it (create_job.sql), webhook endpoints while deliveries to them are created, and the account while a user is added (`holdOpen` in account-locks.ts). None
- *   of these transactions locks that row more strongly later; that would deadlock when two of them meet.
+ * - FOR SHARE if a row must only stay as it is: the job while an object is registered (objects.ts), the upload while a job
+ *   is created from it (create_job.sql), webhook endpoints while deliveries to them are created, and the account while a
+ *   user is added (`holdOpen` in account-locks.ts). None of these transactions locks that row more strongly later: two such
+ *   transactions would deadlock.
  * - FOR UPDATE for rows that are deleted.
  */
 
-/** Runs `work` in one transaction. It may run again, so it must change nothing but the database. */
+/** Runs `work` in one transaction. It may run again, so it may change only the database. */
 export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => retried(() => db.transaction(work));
 
 /**
- * Runs slow reads in a transaction and so on a connection of their own. Outside of one, the driver may send other queries
- * behind them on the same connection, although others are free soon.
+ * Runs slow reads in a transaction, which has a connection of its own. Otherwise the driver may queue other queries behind
+ * them on the same connection, although others become free sooner.
  */
 export const readApart = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => db.transaction(work, { accessMode: 'read only' });
 
 /**
- * The same for reads of whole tables, which may take longer than a connection may be silent. Dead connections of this pool are
- * noticed only by the kernel meanwhile.
+ * The same for reads of whole tables, which may take longer than a connection may be silent. Meanwhile only the kernel
+ * notices dead connections of this pool.
  */
 export async function readSlowly<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const slow = slowReads.get(db);
@@ -102,7 +103,7 @@ export async function readSlowly<T>(db: Db, work: (tx: Tx) => Promise<T>): Promi
   }
 }
 
-/** Runs one statement, or one transaction, again after a conflict. */
+/** Repeats a statement, or a transaction, after a conflict. */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -113,17 +114,20 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Codes of the driver and of the operating system for a connection that breaks or does not come up. */
+/** Codes of the driver and of the operating system for a connection that breaks or cannot be made. */
 const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;
-/** SQLSTATEs of a server that ends connections, takes none, or cannot work: connection exception, shutdown, resources, system error. */
+/**
+ * SQLSTATEs of a server that ends connections, accepts none, or cannot work: connection exception, shutdown, resources,
+ * system error.
+ */
 const unavailableState = /^(?:08|53|58)\w{3}$|^57P0\d$/;
 
-/** Whether a query failed because the database could not be reached or did not work, whatever was asked of it. */
+/** Whether a query failed because the database could not be reached or did not work, independently of the query. */
 export function isDatabaseFault(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth++) {
     const code = String((at as NodeJS.ErrnoException).code);
     if (at instanceof postgres.PostgresError) return unavailableState.test(code);
-    // The driver notes the query in each error that it passes on.
+    // The driver adds the query to each error that it passes on.
     if (connectionCode.test(code) && (code.startsWith('CONNECT') || 'query' in at)) return true;
   }
   return false;

@@ -26,15 +26,15 @@ export interface DueDelivery {
 export interface DeliveryAttempt {
   at: Date;
   durationMs: number;
-  /** of the response; null when there was none */
+  /** of the response; null if there was none */
   status: number | null;
-  /** why the attempt failed; null when it delivered */
+  /** why the attempt failed; null if it delivered */
   failure: string | null;
   /** the beginning of the response's body */
   responseBody: string | null;
 }
 
-/** What follows from an attempt. */
+/** The consequence of an attempt. */
 export type DeliveryOutcome = { state: 'delivered' | 'dead' | 'stopped' } | { state: 'pending'; inS: number };
 
 export interface DeliveryQuery {
@@ -52,7 +52,7 @@ export interface DeliveryRecord {
   /** null: the job's own URL. The endpoint may be deleted. */
   endpointId: string | null;
   event: WebhookEvent;
-  /** null when the job or the endpoint was deleted */
+  /** null if the job or the endpoint was deleted */
   url: string | null;
   state: DeliveryState;
   /** since the delivery was created or last resent */
@@ -73,7 +73,7 @@ export async function createDeliveries(tx: Tx, row: JobRow, event: WebhookEvent)
   for (const target of [...own, ...endpoints]) await insertDelivery(tx, { accountId, jobId, event, ...target });
 }
 
-/** The enabled endpoints that get this event, kept as they are until the commit. */
+/** The enabled endpoints that get this event, locked against changes until the commit. */
 function endpointsFor(tx: Tx, { accountId, mode }: { accountId: string; mode: Mode }, event: WebhookEvent): Promise<WebhookEndpointRecord[]> {
   return tx
     .select()
@@ -90,7 +90,7 @@ function endpointsFor(tx: Tx, { accountId, mode }: { accountId: string; mode: Mo
     .for('share');
 }
 
-/** An event without a job; returns the id of its delivery. */
+/** Creates a delivery of an event without a job; returns its id. */
 export function createTestDelivery(tx: Tx, { id: endpointId, accountId, url }: WebhookEndpointRecord, event: WebhookEvent): Promise<string> {
   return insertDelivery(tx, { accountId, jobId: null, endpointId, event, url });
 }
@@ -102,19 +102,22 @@ async function insertDelivery(tx: Tx, row: Omit<DueDelivery, 'id' | 'failedAttem
   return id;
 }
 
-/** Locks deliveries in one order: those of a job and those of an endpoint overlap. */
+/** Locks deliveries in one order, because those of a job and those of an endpoint overlap. */
 async function lockDeliveries(tx: Tx, which: SQL | undefined): Promise<string[]> {
   const rows = await tx.select({ id: webhookDeliveries.id }).from(webhookDeliveries).where(which).orderBy(asc(webhookDeliveries.id)).for('no key update');
   return rows.map(({ id }) => id);
 }
 
-/** Pending deliveries go to the new URL of their endpoint. */
+/** Sends pending deliveries to the new URL of their endpoint. */
 export async function redirectDeliveries(tx: Tx, { id, url }: WebhookEndpointRecord): Promise<void> {
   const ids = await lockDeliveries(tx, pendingOf(id));
   if (ids.length > 0) await tx.update(webhookDeliveries).set({ url }).where(inArray(webhookDeliveries.id, ids));
 }
 
-/** Stops the pending deliveries of an endpoint. `forget` drops the URLs and responses of all of them, as if their job was deleted. */
+/**
+ * Stops the pending deliveries of an endpoint. `forget` drops the URLs and responses of all of them, like the deletion of
+ * their job.
+ */
 export async function stopDeliveriesOf(tx: Tx, endpointId: string, { forget }: { forget: boolean }): Promise<void> {
   if (forget) return stopAndForget(tx, and(eq(webhookDeliveries.endpointId, endpointId), isNotNull(webhookDeliveries.url)));
   const ids = await lockDeliveries(tx, pendingOf(endpointId));
@@ -156,7 +159,7 @@ async function unqueue(tx: Tx, ids: string[]): Promise<void> {
 const queueKey = (id: string) => `webhook:${id}`;
 
 function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void> {
-  // The delivery's own row has the schedule; the attempts of the queue only cover workers that die.
+  // The delivery's own row has the schedule; the queue's attempts only cover workers that die.
   return enqueue(on, {
     task: 'webhook_deliver',
     payload: { deliveryId: id },
@@ -167,14 +170,14 @@ function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void
   });
 }
 
-/** seconds after which an attempt under way counts as lost with its worker */
+/** seconds after which a running attempt counts as lost with its worker */
 const busyS = 30;
 
 export function deliveryQueries(db: Db) {
   return {
     /**
-     * Takes a pending delivery for one attempt; null when there is nothing to do. When another worker is sending it, it
-     * is queued for the time at which that worker counts as dead.
+     * Takes a pending delivery for one attempt; null if there is nothing to do. If another worker is sending it, it is
+     * queued for the time at which that worker counts as dead.
      */
     async begin(id: string): Promise<DueDelivery | null> {
       const [row] = await db
@@ -215,12 +218,12 @@ export function deliveryQueries(db: Db) {
     },
 
     /**
-     * Sends again at once, under the same id, and starts the schedule again. null for an unknown delivery. Throws Error
-     * when its job or endpoint was deleted, and the URL with it.
+     * Sends again at once, under the same id, and restarts the schedule. null for an unknown delivery. Throws Error if its
+     * job or endpoint was deleted, and so its URL.
      */
     resend: (id: string) => transact(db, (tx) => resend(tx, id)),
 
-    /** Whether the job or endpoint of a delivery was deleted, and the URL with it. */
+    /** Whether the job or endpoint of a delivery was deleted, and so its URL. */
     async isGone(id: string): Promise<boolean> {
       const [row] = await db
         .select({ url: webhookDeliveries.url })

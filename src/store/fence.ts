@@ -7,7 +7,7 @@ export interface Fence {
   owner: string;
 }
 
-/** The job was deleted, or another worker holds its lease; the caller's write was refused. */
+/** The job was deleted, or another worker has its lease; the caller's write was refused. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   constructor(jobId: string) {

@@ -1,4 +1,4 @@
-/** What the service did in the last hours and days, for its operators. No customer URLs are read here. */
+/** History of the last hours and days, for the operators of the service. Reads no customer URLs. */
 import { sql } from './orm.ts';
 import { type Db, readApart, type Tx } from './database.ts';
 
@@ -7,7 +7,7 @@ const periods = { day: { hours: 1, steps: 24 }, week: { hours: 6, steps: 28 } } 
 export type Period = keyof typeof periods;
 
 export interface History {
-  /** oldest first; `queued`: jobs that waited at the end of the step, or wait now */
+  /** oldest first; `queued`: jobs that were queued at the end of the step, or are now */
   steps: { from: Date; queued: number; finished: number; failed: number }[];
   /** seconds of video of finished jobs, for each step */
   devices: { device: string; videoSeconds: number[] }[];

@@ -60,13 +60,13 @@ export type { WorkerFacts } from './workers.ts';
 export interface StoreOptions {
   /** postgres:// URL of a migrated database */
   url: string;
-  /** the same database, for LISTEN, where `url` leads to a pooler that keeps no sessions */
+  /** the same database, for LISTEN, if `url` leads to a pooler without sessions */
   sessionUrl?: string | undefined;
   /** largest number of connections, default 10 */
   maxConnections?: number | undefined;
   /** seconds without an answer after which a connection is replaced; default 60 */
   silenceTimeoutS?: number | undefined;
-  /** how often watched jobs are polled */
+  /** interval for polling watched jobs, ms */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
   /** encrypts the accounts' webhook secrets; without it accounts have none */
   cipher?: SecretCipher;
@@ -98,7 +98,7 @@ export interface Store extends HttpStore {
   operations: ReturnType<typeof operationQueries>;
   /** the scheduled check and its last result */
   ledgerChecks: ReturnType<typeof ledgerCheckQueries>;
-  /** violations of the ledger's rules; empty when it is consistent */
+  /** violations of the ledger's rules; empty if it is consistent */
   ledgerCheck(): Promise<LedgerViolation[]>;
   ledgerSums(): Promise<LedgerSums>;
   close(): Promise<void>;

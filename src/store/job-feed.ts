@@ -11,7 +11,7 @@ const defaultPollIntervalMs = 5000;
 export interface JobFeedOptions {
   /** postgres:// URL */
   url: string;
-  /** the state of each job as one text that differs when the job changed; jobs that are gone are left out */
+  /** returns the state of each job as one text that differs if the job changed; jobs that are gone are omitted */
   poll(jobIds: string[]): Promise<Map<string, string>>;
   /** ms between two polls of the watched jobs; default 5000 */
   pollIntervalMs?: number;
@@ -26,7 +26,7 @@ export interface JobSubscription {
 }
 
 export interface AccountSubscription {
-  /** set when jobs of the account may have changed */
+  /** set if jobs of the account may have changed */
   event: AsyncEvent;
   /** jobs that changed since the last call; `missed`: notifications may have been lost as well */
   takeChanges(): { ids: string[]; missed: boolean };
@@ -39,7 +39,7 @@ interface AccountListener {
   missed: boolean;
 }
 
-/** The connection is opened with the first subscription, kept, and opened again whenever it is lost. */
+/** The first subscription opens the connection; it is kept, and reopened if it is lost. */
 export class JobFeed {
   readonly #listener: NotificationListener;
   readonly #poll: JobFeedOptions['poll'];
@@ -57,7 +57,7 @@ export class JobFeed {
       applicationName: 'reelmend-feed',
       silenceTimeoutS,
       onNotification: ({ payload }) => this.#onNotification(payload ?? ''),
-      // Changes before this moment sent no notification here.
+      // Earlier changes sent no notification here.
       onListening: () => this.#wakeAll(),
       isNeeded: () => this.#jobs.size + this.#accounts.size > 0,
     });
@@ -103,7 +103,7 @@ export class JobFeed {
     this.#pollTimer ??= setTimeout(() => void this.#pollNow(), this.#pollIntervalMs).unref();
   }
 
-  /** Wakes the watchers of jobs that changed since the last poll or were not in it. */
+  /** Wakes the watchers of jobs that changed since the last poll, or were not in it. */
   async #pollNow(): Promise<void> {
     const ids = [...this.#jobs.keys()];
     try {
@@ -112,7 +112,7 @@ export class JobFeed {
       this.#polled = new Map(ids.map((id) => [id, found.get(id)]));
       for (const id of ids) if (!before.has(id) || before.get(id) !== found.get(id)) this.#wake(id);
     } catch {
-      // The database cannot be reached; the next poll finds what changed.
+      // The database cannot be reached; the next poll finds the changes.
     }
     this.#pollTimer = undefined;
     this.#schedulePoll();
@@ -132,7 +132,7 @@ export class JobFeed {
     for (const event of this.#jobs.get(jobId) ?? []) event.set();
   }
 
-  /** Which jobs changed without a notification is unknown, so every watcher reads again. */
+  /** Unknown jobs changed without a notification, so every watcher reads again. */
   #wakeAll(): void {
     for (const jobId of this.#jobs.keys()) this.#wake(jobId);
     for (const listener of [...this.#accounts.values()].flatMap((listeners) => [...listeners])) {

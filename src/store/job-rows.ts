@@ -4,7 +4,7 @@ import type { jobs } from './schema.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
-/** Throws for a deleted job, of which only ledger, audit log and certificate may tell. */
+/** Throws for a deleted job, of which only ledger, audit log and certificate may be shown. */
 export function toJobRecord(row: JobRow): JobRecord {
   if (row.deletedAt !== null) throw new Error(`Job ${row.id} was deleted`);
   return {

@@ -59,7 +59,7 @@ export function jobQueries(
   };
 }
 
-/** Status and progress of each job in one text, for JobFeed; deleted jobs are left out. */
+/** Status and progress of each job in one text, for JobFeed; deleted jobs are omitted. */
 export async function pollJobs(db: Db, jobIds: string[]): Promise<Map<string, string>> {
   const rows = await db
     .select({ id: jobs.id, state: sql<string>`${jobs.status} || ' ' || ${jobs.progress}` })
@@ -115,7 +115,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     preview: input.preview ?? null,
     retention_days: days,
   };
-  // Stored as long as the job, at least 24 h; a retention is at least a day.
+  // Kept as long as the job, at least 24 h, because a retention is at least a day.
   const record = idempotency && { ...idempotency, days: Math.max(1, days) };
   const { task, key, maxAttempts } = queuedStep({ id, step });
   const ofUpload = upload === null ? {} : { upload_id: upload.id };
@@ -177,7 +177,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
   return { jobs: rows.slice(0, query.limit).map(toJobRecord), hasMore: rows.length > query.limit };
 }
 
-/** of the latest jobs in any state, so that a long queue costs no quote its time */
+/** of the latest jobs in any state, so that a long queue does not slow down quotes */
 const newestJobs = 2000;
 
 async function latestTimes(db: Db, limit: number): Promise<TimeSample[]> {
@@ -221,7 +221,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
     })
     .where(and(eq(jobs.id, job.id), allowsTransition('delete')))
     .returning({ deletedAt: jobs.deletedAt });
-  // A job that is to be made like the preview still needs the upload.
+  // A job like the preview still needs the upload.
   const upload = job.uploadId === null || job.preview !== null ? null : await markUploadDeleted(tx, eq(uploads.id, job.uploadId), by);
   await tx
     .update(idempotencyKeys)

@@ -38,7 +38,7 @@ export interface KeyRecord {
   mode: Mode;
   tier: Tier;
   lastFour: string;
-  /** empty: none */
+  /** empty: no name */
   name: string;
   access: KeyAccess;
   createdAt: Date;
@@ -89,7 +89,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     /** Throws ReelmendError `key_limit_reached`. */
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
-        // Creations of one account's keys take turns, so that they count each other.
+        // Creations of one account's keys run one after the other, so that they count each other.
         if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
         await assertKeyLimit(tx, key.accountId);
         const [row] = await tx
@@ -125,7 +125,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
 
-    /** null for an unknown key; a second call keeps the time of the first. */
+    /** Revokes a key. null for an unknown key; a second call keeps the time of the first. */
     revoke(keyId: string, actor: Actor = {}): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
         const [revoked] = await tx
@@ -142,7 +142,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       });
     },
 
-    /** null for an unknown key. A name that the key has already changes nothing. */
+    /** Renames a key. null for an unknown key. The same name again has no effect. */
     rename(keyId: string, name: string, actor: Actor = {}): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
         const [before] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId)).for('no key update');
@@ -172,7 +172,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
   } satisfies KeyStore & Record<string, unknown>;
 }
 
-/** How the audit log names a key. */
+/** The name of a key in the audit log. */
 const described = ({ id, name }: Pick<KeyRecord, 'id' | 'name'>) => ({ key_id: id, ...(name === '' ? {} : { key_name: name }) });
 
 const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
@@ -198,7 +198,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   if ((await lockOpenAccount(tx, owner.accountId)) === null) return null;
   const [old] = await tx
     .update(apiKeys)
-    // least() leaves out what is null: a key without an end gets one.
+    // least() ignores null: a key without an end gets one.
     .set({ expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(days => ${overlapDays}::int))` })
     .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`))
     .returning(visible);

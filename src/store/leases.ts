@@ -24,17 +24,17 @@ export interface Lease {
   fence: Fence;
   step: Step;
   originalKey: string | null;
-  /** what was decided for the segments; null: there are none */
+  /** decisions for the segments; null: there are none */
   segmentPlan: string | null;
-  /** the video is not to be cut into segments */
+  /** the video must not be cut into segments */
   inOnePiece: boolean;
   /** the class of devices that is to enhance it; null: any */
   deviceClass: DeviceClass | null;
   /** traceparent of the request that created the job */
   traceparent: string | null;
-  /** number of earlier failures of this step that counted */
+  /** number of earlier counted failures of this step */
   failures: number;
-  /** since when disk space has been short although no other job could free any; null: not at the last attempt */
+  /** since when disk space has been short although no other job could free any; null: it was not at the last attempt */
   insufficientDiskSince: Date | null;
   /** since when the job has waited for disk space; null: it did not wait at the last attempt */
   diskWaitSince: Date | null;
@@ -70,7 +70,7 @@ export function leaseQueries(db: Db) {
     acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
       acquire(db, jobId, step, owner, leaseSeconds),
 
-    /** Renews the lease; false when it is lost. */
+    /** Renews the lease; false if it is lost. */
     async heartbeat(fence: Fence, leaseSeconds: number): Promise<boolean> {
       const rows = await db
         .update(jobs)
@@ -80,7 +80,7 @@ export function leaseQueries(db: Db) {
       return rows.length === 1;
     },
 
-    /** Writes progress (0…1, kept below 1 and never lowered) and renews the lease; false when it is lost. */
+    /** Writes progress (0…1, kept below 1 and never lowered) and renews the lease; false if it is lost. */
     async progress(fence: Fence, at: { fraction: number; etaSeconds: number | null }, leaseSeconds: number) {
       const rows = await db
         .update(jobs)
@@ -147,12 +147,12 @@ export function leaseQueries(db: Db) {
     wait: (jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan) =>
       transact(db, (tx) => wait(tx, jobId, step, planOf)),
 
-    /** Removes expired leases and queues their jobs again. A job fails when `maxCrashes` of its leases have expired. */
+    /** Removes expired leases and queues their jobs again. A job fails if `maxCrashes` of its leases have expired. */
     sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes),
 
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
-    /** Returns the jobs whose original is stored and whose result is not. */
+    /** Returns the jobs whose original is stored but whose result is not. */
     async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>[]> {
       const { id, resolution, durationSeconds, source, outputSettings } = getTableColumns(jobs);
       return db
@@ -207,9 +207,9 @@ export interface WaitPlan {
 }
 
 /**
- * Lets a test job wait in the queue, so that it holds no worker slot: writes its progress and queues the step again. Then
- * returns null, as for a job that does not wait for the step. When the rest of the wait is too short for the queue,
- * returns it in seconds (0: the wait is over).
+ * Lets a test job wait in the queue, so that it uses no worker slot: writes its progress and queues the step again. Then
+ * returns null, as for a job that does not wait for the step. If the rest of the wait is too short for the queue, returns it
+ * in seconds (0: the wait is over).
  */
 async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
   const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
@@ -265,7 +265,7 @@ function usedKeys({ originalKey, outputKey, pictures, preview }: JobRow): string
 export interface FinishedPreview {
   stretches: Stretch[];
   clips: PreviewClip[];
-  /** the files of the clips; none where they are shared by several jobs and deleting the preview does not delete them */
+  /** the files of the clips; none if several jobs share them and deleting the preview does not delete them */
   stored: StoredFile[];
 }
 
@@ -283,12 +283,12 @@ async function finishPreview(tx: Tx, fence: Fence, { stretches, clips, stored }:
   await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'completed'), jobId: row.id, data: { stretches } });
 }
 
-/** What a row has when its work is done. */
+/** The final values of a row when its work is done. */
 const finished = { status: transitions.finish.to, progress: 1, etaSeconds: null, finishedAt: sql`now()`, ...noLease };
 
 export interface FinishedJob {
   stored: StoredFile;
-  /** the file is shared by several jobs: deleting the job does not delete it */
+  /** several jobs share the file: deleting the job does not delete it */
   isShared?: boolean;
   output: OutputFacts;
   /** stored like the result */
@@ -395,8 +395,8 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 }
 
 /**
- * Queues up to `limit` open jobs again that have no lease and no queue row that can still run: a dead worker holds its
- * lock, or it has no attempts left. Returns their ids.
+ * Queues open jobs again, up to `limit`, that have no lease and no usable queue row: a dead worker has locked it, or it has
+ * no attempts left. Returns their ids.
  */
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(

@@ -4,7 +4,7 @@ import type { Db } from './database.ts';
 import { ledgerCheck } from './ledger.ts';
 
 export interface LedgerCheckResult {
-  /** number of violations; 0 when the ledger is consistent */
+  /** number of violations; 0 if the ledger is consistent */
   violations: number;
   checkedAt: Date;
 }
@@ -12,8 +12,8 @@ export interface LedgerCheckResult {
 export function ledgerCheckQueries(db: Db) {
   return {
     /**
-     * Checks the ledger unless a process started a check in the last `everyS` seconds. A check that died with its process
-     * is repeated after that time. Returns null when none was due.
+     * Checks the ledger unless a process started a check in the last `everyS` seconds. A check that ended with its process
+     * is repeated after that time. Returns null if none was due.
      */
     async runDue(everyS: number): Promise<LedgerCheckResult | null> {
       const started = await db.execute(sql`INSERT INTO ledger_checks AS c (started_at) VALUES (clock_timestamp())

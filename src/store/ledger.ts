@@ -1,4 +1,4 @@
-/** The only place where credits move: one transfer, two entries that cancel out, one balance. */
+/** The only place where credits move: each transfer makes two entries that cancel out, and changes one balance. */
 import { sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { type Db, databaseError, readSlowly, type Tx } from './database.ts';
@@ -7,7 +7,7 @@ import type { Book, TransferKind } from './schema.ts';
 export interface Transfer {
   kind: TransferKind;
   accountId: string;
-  /** null for grants and withdrawals only */
+  /** null only for grants and withdrawals */
   jobId: string | null;
   /** positive whole number */
   credits: number;
@@ -92,7 +92,7 @@ const ledgerRules = sql`
       OR last AND hash <> (SELECT h.hash FROM event_heads h WHERE h.account_id = events.account_id)
 `;
 
-/** Everything in the ledger that breaks a rule; empty when it is consistent. */
+/** All violations of the ledger's rules; empty if it is consistent. */
 export async function ledgerCheck(db: Db): Promise<LedgerViolation[]> {
   const rows = await readSlowly(db, (tx) => tx.execute<{ rule: string; subject: string; detail: string }>(ledgerRules));
   return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));

@@ -1,6 +1,6 @@
 /**
- * Brings a database up to date under one lock: migrations/NNNN_*.sql once each and in order, then the files of
- * migrations/functions/ that are new or changed, then the migrations of Graphile Worker.
+ * Updates a database under one lock: migrations/NNNN_*.sql once each and in order, then the new or changed files of
+ * migrations/functions/, then the migrations of Graphile Worker.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { Logger as GraphileLogger, runMigrations } from 'graphile-worker';
 import postgres from 'postgres';
 import { applySessionSettings } from './session-settings.ts';
 
-/** An arbitrary constant; every process that migrates this database takes the same lock. */
+/** An arbitrary constant; every process that migrates this database uses the same lock. */
 const lockId = 7_046_029_254;
 
 export interface MigrateOptions {
@@ -21,7 +21,7 @@ export interface MigrateOptions {
 }
 
 export interface SqlFile {
-  /** path inside of the folder, for example `0001_schema.sql` or `functions/create_job.sql` */
+  /** path inside the folder, for example `0001_schema.sql` or `functions/create_job.sql` */
   name: string;
   sql: string;
   /** lower-case hex of the file's bytes */
@@ -30,7 +30,7 @@ export interface SqlFile {
 
 /**
  * Returns the names of the files that were applied now. Processes that start together wait for one another: Graphile
- * Worker's first migration fails when two run it at once. Throws when a migration that was applied has been changed or is
+ * Worker's first migration fails if two run it at once. Throws if a migration that was applied has been changed or is
  * missing, because migrations are append-only.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
@@ -47,8 +47,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 }
 
 /**
- * Passes a connection to `work` while another one holds the lock, in a transaction: behind a pooler in transaction mode, a
- * lock of the session would outlive this process.
+ * Passes a connection to `work` while another connection holds the lock in a transaction. Behind a pooler in transaction
+ * mode, a session lock would outlive this process.
  */
 async function withLock<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const [holder, sql] = [0, 1].map(() => postgres(url, { max: 1, prepare: false, onnotice: () => {} })) as [postgres.Sql, postgres.Sql];
@@ -63,7 +63,7 @@ async function withLock<T>(url: string, work: (sql: postgres.Sql) => Promise<T>)
   }
 }
 
-/** The files of a folder whose names match, in the order of their names; none when the folder is missing. */
+/** The files of a folder whose names match, in the order of their names; none if the folder is missing. */
 async function readSqlFiles(directory: string, subfolder: string, pattern: RegExp): Promise<SqlFile[]> {
   const names = await readdir(join(directory, subfolder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' && subfolder !== '') return [];
@@ -109,7 +109,7 @@ async function applyMigrations(sql: postgres.Sql, migrations: SqlFile[]): Promis
   return pending.map((migration) => migration.name);
 }
 
-/** Applies functions whose text differs from what was applied last, all of them in one transaction. */
+/** Applies functions whose text has changed since they were applied, all in one transaction. */
 async function applyFunctions(sql: postgres.Sql, functions: SqlFile[]): Promise<string[]> {
   await sql`CREATE TABLE IF NOT EXISTS schema_functions (
     name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;

@@ -1,11 +1,11 @@
-/** A connection that LISTENs and is opened again whenever it is lost. This is all that needs a database session of its own. */
+/** A connection that LISTENs and is reopened if it is lost. Nothing else needs a database session of its own. */
 import pg from 'pg';
 import { defaultSilenceTimeoutS, keepAliveS } from './database.ts';
 import { closeWhenSilent } from './silence.ts';
 
 const reconnectMs = 1000;
 
-/** The connection is asked twice in the time for which it may be silent. */
+/** The connection is probed twice within the time that it may be silent. */
 const asksPerTimeout = 2;
 
 export interface NotificationListenerOptions {
@@ -15,11 +15,11 @@ export interface NotificationListenerOptions {
   /** name of the connection in pg_stat_activity */
   applicationName: string;
   onNotification(message: pg.Notification): void;
-  /** called after each LISTEN: what was sent before may be lost */
+  /** called after each LISTEN: earlier notifications may be lost */
   onListening?(): void;
-  /** whether a lost connection is opened again; default: always */
+  /** whether a lost connection is reopened; default: always */
   isNeeded?(): boolean;
-  /** seconds within which a connection that answers no more is replaced; default 60 */
+  /** seconds after which a silent connection is replaced; default 60 */
   silenceTimeoutS?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export class NotificationListener {
     return this.#isClosed;
   }
 
-  /** Opens the connection if there is none. Never rejects: a connection that fails is opened again. */
+  /** Opens the connection if there is none. Never rejects: a failed connection is reopened. */
   async open(): Promise<void> {
     if (this.#client !== undefined || this.#isClosed) return;
     const { url, channels, applicationName, onNotification, onListening } = this.#options;
@@ -72,7 +72,7 @@ export class NotificationListener {
     await this.#client?.end().catch(() => {});
   }
 
-  /** A connection that only listens would never notice that nothing arrives any more. */
+  /** A connection that only listens would never notice that it is dead. */
   #askOften(client: pg.Client): void {
     const intervalMs = (1000 * (this.#options.silenceTimeoutS ?? defaultSilenceTimeoutS)) / asksPerTimeout;
     closeWhenSilent(client, intervalMs);

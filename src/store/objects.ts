@@ -1,4 +1,4 @@
-/** The stored objects as the database knows them. Each is registered before its file is stored. */
+/** The stored objects in the database. Each is registered before its file is stored. */
 import { and, eq, inArray, isNull, ne, not, or, sql, type SQLWrapper } from './orm.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
@@ -38,7 +38,7 @@ const fileNames: Readonly<Record<Exclude<ObjectRole, Numbered>, string>> = {
   poster: 'poster.jpg',
 };
 
-/** What an object is; a job may have several thumbnails, and a preview several clips. */
+/** The kind of an object; a job may have several thumbnails, and a preview several clips. */
 export type NewObject = Exclude<ObjectRole, Numbered> | { thumbnail: number } | { clip: number };
 
 function nameOf(object: NewObject): [role: ObjectRole, name: string] {
@@ -48,7 +48,7 @@ function nameOf(object: NewObject): [role: ObjectRole, name: string] {
 
 export interface PendingDeletion {
   keys: string[];
-  /** seconds until the lease of a worker that may still write expires; 0 = nobody writes */
+  /** seconds until the lease of a worker that may still write expires; 0 = no such worker */
   busyForS: number;
 }
 
@@ -75,7 +75,7 @@ export function objectQueries(db: Db) {
         if (!held) throw new LeaseLost(fence.jobId);
         const [role, name] = nameOf(object);
         const key = `jobs/${fence.jobId}/${fence.attempt}/${name}`;
-        // It is there already when the answer to the first try was lost.
+        // It exists already if the response to the first attempt was lost.
         await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role }).onConflictDoNothing();
         return key;
       }),
@@ -88,7 +88,7 @@ export function objectQueries(db: Db) {
       return rows.map((row) => row.key);
     },
 
-    /** Records that the storage itself answered "absent". `again`: also for an object that is recorded already. */
+    /** Records that the storage confirmed "absent". `again`: also for an object for which this is recorded already. */
     async markDestroyed(key: string, { again = false } = {}): Promise<void> {
       await db
         .update(objects)
@@ -97,8 +97,8 @@ export function objectQueries(db: Db) {
     },
 
     /**
-     * Takes keys that exist in the storage and queues those for destruction that were destroyed before: a worker whose
-     * lease had expired stored them again. Keys unknown to this database are left alone. Returns the queued keys.
+     * Queues keys for destruction that exist in the storage although they were destroyed: a worker with an expired lease
+     * stored them again. Ignores keys that this database does not know. Returns the queued keys.
      */
     destroyReturned: (keys: string[]): Promise<string[]> =>
       transact(db, async (tx) => {
@@ -112,7 +112,7 @@ export function objectQueries(db: Db) {
         return rows.map((row) => row.key);
       }),
 
-    /** Queues one job's destruction (again) in `delayS`. */
+    /** Queues one job's destruction (again) after `delayS`. */
     destroyLater: (jobId: string, delayS: number): Promise<void> => enqueueDestroy(db, jobId, delayS),
 
     /** Queues the destruction of objects that should have been destroyed `afterS` seconds ago. */
@@ -120,7 +120,7 @@ export function objectQueries(db: Db) {
   };
 }
 
-/** Of a piece: the segment that uses it. */
+/** For a piece: the segment that uses it. */
 const ofSegment = and(eq(segments.jobId, objects.jobId), eq(segments.objectKey, objects.key));
 
 /** Whether the job refers to the object. */
@@ -128,11 +128,11 @@ const isUsed = sql`(${objects.key} IN (${jobs.originalKey}, ${jobs.outputKey})
   OR ${jobs.pictures} @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))
   OR ${jobs.preview} -> 'clips' @> jsonb_build_array(jsonb_build_object('key', ${objects.key}))) IS TRUE`;
 
-/** A newer version may store objects that only it can tell apart from leftovers. */
+/** Only a newer version can tell apart objects of its own kinds from leftovers. */
 const hasKnownRole = inArray(objects.role, [...objectRoles]);
 
 /**
- * All objects of a deleted or failed job; of other jobs those that neither the job, nor its current attempt, nor a segment
+ * All objects of a deleted or failed job. For other jobs, those that neither the job, nor its current attempt, nor a segment
  * uses. A finished job needs no pieces.
  */
 const isPendingDeletion = and(

@@ -9,7 +9,7 @@ import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, type Step, type Wo
 import type { Account, ApprovalStatus } from './types.ts';
 import type { ConsoleUser } from './users.ts';
 
-/** A user, as operators see one. */
+/** A user, for operators. */
 export interface Person extends Pick<ConsoleUser, 'id' | 'email' | 'role' | 'operator'> {
   /** whether sign-in asks for a code */
   twoFactor: boolean;
@@ -29,7 +29,7 @@ export interface QueueState {
   /** due later */
   later: number;
   running: number;
-  /** seconds that the oldest waiting row has been due */
+  /** how long the oldest waiting row has been due, seconds */
   oldestSeconds: number | null;
 }
 
@@ -37,7 +37,7 @@ export interface Overview {
   queue: QueueState[];
   jobs: { queued: number; running: number; oldestQueuedSeconds: number | null; failedLastDay: number };
   webhooks: { pending: number; overdue: number };
-  /** whose files exist, by status */
+  /** uploads whose files exist, by status */
   uploads: { status: UploadStatus; uploads: number; bytes: number }[];
   workersAlive: number;
   accountsPending: number;
@@ -67,7 +67,7 @@ export interface FailureRecord {
   finishedAt: Date;
 }
 
-/** seconds without a heartbeat after which a worker does not count as alive */
+/** seconds without a heartbeat after which a worker counts as dead */
 const aliveS = 30;
 
 export function operationQueries(db: Db) {
@@ -179,7 +179,7 @@ async function overview(db: Db): Promise<Overview> {
   };
 }
 
-/** Whole seconds; a clock that was set back gives 0. */
+/** Whole seconds; 0 if the clock was set back. */
 const age = (seconds: string | null) => (seconds === null ? null : Math.max(0, Math.round(Number(seconds))));
 
 async function listWorkers(

@@ -1,2 +1,2 @@
-/** Drizzle's operators. The store imports them from here alone. */
+/** Drizzle's operators. The store imports them only from here. */
 export * from 'drizzle-orm';

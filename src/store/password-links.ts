@@ -11,17 +11,17 @@ const unexpired = gt(passwordLinks.expiresAt, sql`now()`);
 
 export function passwordLinkQueries(db: Db) {
   return {
-    /** The new link replaces the user's previous one. null for an unknown user; throws as `lockForOperator`. */
+    /** The new link replaces the user's previous one. null for an unknown user; throws like `lockForOperator`. */
     create: (userId: string, tokenHash: Buffer, actor: Operator = {}): Promise<{ expiresAt: Date } | null> =>
       transact(db, (tx) => create(tx, userId, tokenHash, actor)),
 
-    /** Whether the link works still. */
+    /** Whether the link still works. */
     async isOpen(tokenHash: Buffer): Promise<boolean> {
       const rows = await db.select({ userId: passwordLinks.userId }).from(passwordLinks).where(and(eq(passwordLinks.tokenHash, tokenHash), unexpired));
       return rows.length === 1;
     },
 
-    /** Uses the link up: sets the hash of the password and ends every session of the user. False when the link does not work. */
+    /** Uses the link: sets the hash of the password and ends every session of the user. False if the link does not work. */
     use: (tokenHash: Buffer, password: string): Promise<boolean> => transact(db, (tx) => use(tx, tokenHash, password)),
 
     /** Drops links that have expired; returns how many. */
@@ -46,7 +46,7 @@ async function use(tx: Tx, tokenHash: Buffer, password: string): Promise<boolean
   const matching = and(eq(passwordLinks.tokenHash, tokenHash), unexpired);
   const [link] = await tx.select({ userId: passwordLinks.userId }).from(passwordLinks).where(matching);
   if (!link) return false;
-  // The user is locked before the link, as everywhere. Another request may have used the link meanwhile.
+  // Locks the user before the link, as everywhere. Another request may have used the link meanwhile.
   await tx.select({ id: consoleUsers.id }).from(consoleUsers).where(eq(consoleUsers.id, link.userId)).for('no key update');
   const used = await tx.delete(passwordLinks).where(matching).returning({ userId: passwordLinks.userId });
   if (used.length === 0) return false;

@@ -33,7 +33,7 @@ export interface InvitationRecord {
   expiresAt: Date;
 }
 
-/** What the holder of a link is invited to. */
+/** The invitation behind a link. */
 export type InvitationDetail = Pick<InvitationRecord, 'email' | 'role' | 'expiresAt'> & { accountName: string };
 
 export interface Invite {
@@ -45,7 +45,7 @@ export interface Invite {
   createdBy: string | null;
 }
 
-/** Who of which account. */
+/** A person and the account. */
 export interface WhichPerson {
   accountId: string;
   userId: string;
@@ -76,27 +76,27 @@ export function peopleQueries(db: Db) {
         .limit(query.limit);
     },
 
-    /** null for somebody who is not of the account. Throws ReelmendError `last_admin`. */
+    /** null for a person outside the account. Throws ReelmendError `last_admin`. */
     setRole: (which: WhichPerson, wanted: Role, actor: Actor): Promise<PersonRecord | null> =>
       transact(db, (tx) => setRole(tx, which, wanted, actor)),
 
     /**
-     * Deletes a user with the sessions and open invitations. False for somebody who is not of the account. Throws
-     * ReelmendError `last_admin`, or `operator_protected`: what makes an operator is the command line.
+     * Deletes a user with the sessions and open invitations. False for a person outside the account. Throws ReelmendError
+     * `last_admin`, or `operator_protected`, because only the command line makes and removes operators.
      */
     remove: (which: WhichPerson, actor: Actor): Promise<boolean> => transact(db, (tx) => remove(tx, which, actor)),
 
     /** Replaces an open invitation for the same email. null for an unknown or closed account; throws ReelmendError `people_limit_reached`. */
     invite: (invitation: Invite): Promise<InvitationRecord | null> => transact(db, (tx) => invite(tx, invitation)),
 
-    /** Open ones, newest first. */
+    /** Open invitations, newest first. */
     invitations(query: PageQuery): Promise<InvitationRecord[]> {
       const after = query.startingAfter === undefined ? undefined : lt(id, query.startingAfter);
       const open = and(eq(accountId, query.accountId), unexpired, after);
       return db.select(shown).from(invitations).where(open).orderBy(desc(id)).limit(query.limit);
     },
 
-    /** False for an unknown one. */
+    /** False for an unknown invitation. */
     revoke: (which: { accountId: string; invitationId: string }, actor: Actor): Promise<boolean> =>
       transact(db, async (tx) => {
         const own = and(eq(accountId, which.accountId), eq(id, which.invitationId));
@@ -118,8 +118,8 @@ export function peopleQueries(db: Db) {
     },
 
     /**
-     * Uses the invitation up and creates the user. `invalid` for a link that does not work. `taken` when the email belongs
-     * to a user already, of whatever account: the invitation stays open then.
+     * Uses the invitation and creates the user. `invalid` for a link that does not work. `taken` if the email belongs to a
+     * user already, of whatever account: the invitation stays open then.
      */
     async accept(tokenHash: Buffer, password: string): Promise<'accepted' | 'invalid' | 'taken'> {
       try {
@@ -138,7 +138,10 @@ export function peopleQueries(db: Db) {
   };
 }
 
-/** Locks the account, so that of two admins who step down together one is refused, and then the person. Throws as `requireAdmin`. */
+/**
+ * Locks the account, so that one of two admins who step down together is refused, and then the person. Throws like
+ * `requireAdmin`.
+ */
 async function lock(tx: Tx, which: WhichPerson, actor: Actor) {
   if ((await lockOpenAccount(tx, which.accountId)) === null) return null;
   await requireAdmin(tx, which.accountId, actor.user_id);
@@ -148,8 +151,9 @@ async function lock(tx: Tx, which: WhichPerson, actor: Actor) {
 }
 
 /**
- * Throws ReelmendError `admin_required` unless the actor is an admin still: who was removed or made a member a moment ago must
- * not come back by a request that was under way. Runs under the lock of the account; passes the command line.
+ * Throws ReelmendError `admin_required` unless the actor is still an admin: a person who has just been removed or made a
+ * member must not return through a request that was already running. Runs under the lock of the account; accepts the command
+ * line.
  */
 async function requireAdmin(tx: Tx, account: string, userId: string | null | undefined): Promise<void> {
   if (userId === null || userId === undefined) return;
@@ -158,7 +162,7 @@ async function requireAdmin(tx: Tx, account: string, userId: string | null | und
   if (found.length === 0) throw new ReelmendError('admin_required', 'Only admins of the account may do this.');
 }
 
-/** Throws ReelmendError `last_admin` where no other person is one. Runs under the lock of the account. */
+/** Throws ReelmendError `last_admin` if no other person is an admin. Runs under the lock of the account. */
 async function requireAnotherAdmin(tx: Tx, which: WhichPerson): Promise<void> {
   const others = and(eq(consoleUsers.accountId, which.accountId), eq(consoleUsers.role, 'admin'), sql`${consoleUsers.id} <> ${which.userId}`);
   const [found] = await tx.select({ admins: count() }).from(consoleUsers).where(others);
@@ -171,7 +175,7 @@ async function setRole(tx: Tx, which: WhichPerson, wanted: Role, actor: Actor): 
   if (person.role !== wanted) {
     if (person.role === 'admin') await requireAnotherAdmin(tx, which);
     await tx.update(consoleUsers).set({ role: wanted }).where(eq(consoleUsers.id, person.id));
-    // Otherwise a link kept from before would make an admin again.
+    // Otherwise an old link would make the person an admin again.
     if (wanted === 'member') await tx.delete(invitations).where(eq(createdBy, person.id));
     const data = { person_id: person.id, role: wanted, ...actor };
     await appendEvent(tx, { accountId: which.accountId, kind: 'user.role_changed', data });
@@ -186,7 +190,7 @@ async function remove(tx: Tx, which: WhichPerson, actor: Actor): Promise<boolean
   if (person.operator) throw new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
   if (person.role === 'admin') await requireAnotherAdmin(tx, which);
   const ended = await endSessions(tx, person.id, null);
-  // Links, the second factor and invitations go with the user.
+  // Also deletes the links, the second factor and the invitations of the user.
   await tx.delete(consoleUsers).where(eq(consoleUsers.id, person.id));
   const data = { person_id: person.id, ended_sessions: ended, ...actor };
   await appendEvent(tx, { accountId: which.accountId, kind: 'user.removed', data });

@@ -1,6 +1,6 @@
 /**
- * The rate limiter of all API processes (migrations/functions/take_rate_limit.sql). Refused calls cost nothing: neither
- * the key's quota nor its account's.
+ * The rate limiter of all API processes (migrations/functions/take_rate_limit.sql). Refused calls use neither the key's
+ * quota nor its account's.
  */
 import type postgres from 'postgres';
 import { retried } from './database.ts';
@@ -14,7 +14,7 @@ interface Taken {
   allowed: number;
   /** seconds until the key's quota is full */
   fullInS: number;
-  /** the same of the account's quota; null where it has none */
+  /** the same for the account's quota; null if it has none */
   accountFullInS: number | null;
 }
 
@@ -24,7 +24,7 @@ interface Waiting {
 }
 
 export function rateLimitQueries(client: postgres.Sql) {
-  /** Calls of one key and class that came while a query was under way; the next query takes them together. */
+  /** Calls of one key and class that arrive during a query; the next query takes them together. */
   const queues = new Map<string, Waiting[]>();
 
   async function takeAll(keyId: string, rateClass: RateClass, policy: RatePolicy, calls: Waiting[]): Promise<void> {
@@ -79,7 +79,7 @@ export function rateLimitQueries(client: postgres.Sql) {
   } satisfies RateLimitStore & Record<string, unknown>;
 }
 
-/** The result of the `index`th of the calls that were taken together: that of the tighter quota. */
+/** The result of the `index`th of the calls that were taken together, from the tighter quota. */
 function verdict({ allowed, fullInS, accountFullInS }: Taken, index: number, policy: RatePolicy): RateVerdict {
   const { limit, windowS, account } = policy;
   const ofKey = verdictOf({ allowed, fullInS }, index, windowS / limit, windowS);
@@ -89,7 +89,7 @@ function verdict({ allowed, fullInS, accountFullInS }: Taken, index: number, pol
   return ofAccount.remaining < ofKey.remaining ? ofAccount : ofKey;
 }
 
-/** The calls are taken in order: the `index`th call leaves what the later ones of the same query use. */
+/** The calls are taken in order: the `index`th call leaves the quota that the later ones of the same query use. */
 function verdictOf(quota: Omit<Taken, 'accountFullInS'>, index: number, perCallS: number, windowS: number): RateVerdict {
   const allowed = index < quota.allowed;
   const later = allowed ? quota.allowed - 1 - index : 0;

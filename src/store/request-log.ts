@@ -34,8 +34,8 @@ export function requestLogQueries(db: Db) {
     page: (query) => page(db, query),
 
     /**
-     * Removes up to `limit` entries that are older than `days`, that are more than the newest `perAccount` of their account,
-     * or whose account is closed. Returns how many.
+     * Removes up to `limit` entries that are older than `days`, that exceed the newest `perAccount` of their account, or
+     * whose account is closed. Returns how many.
      */
     async prune({ days, perAccount, limit }: { days: number; perAccount: number; limit: number }): Promise<number> {
       const rows = await db.execute(sql`

@@ -66,7 +66,7 @@ export const apiKeys = pgTable('api_keys', {
   access: text('access').$type<KeyAccess>().notNull().default('full'),
 });
 
-/** `segments`: the segments of a video are enhanced, each under a lease of its own. `join`: they are put together. */
+/** `segments`: the segments of a video are enhanced, each under a lease of its own. `join`: their pieces are joined. */
 export const steps = ['ingest', 'enhance', 'segments', 'join', 'test_mode'] as const;
 export type Step = (typeof steps)[number];
 
@@ -161,7 +161,7 @@ export const objects = pgTable('objects', {
   destroyedAt: timestamptz('destroyed_at'),
 });
 
-/** What one segment of a job became. */
+/** The stored result of one segment of a job. */
 export interface SegmentResult {
   applied: AppliedEnhancements;
   device: string;
@@ -233,7 +233,7 @@ export interface WorkerDevice {
   id: string;
   name: string;
   usable: boolean;
-  /** why not; empty when it is usable */
+  /** why it is not usable; empty if it is */
   reason: string;
   threads: number;
   simd: string;

@@ -19,7 +19,7 @@ export interface SigningKeyRecord {
 
 export function signingKeyQueries(db: Db) {
   return {
-    /** The key that signs now; null before the first start. */
+    /** The current key; null before the first start. */
     async current(): Promise<EncryptedSigningKey | null> {
       const [row] = await db.select().from(signingKeys).where(isNull(signingKeys.retiredAt));
       return row ?? null;
@@ -31,12 +31,12 @@ export function signingKeyQueries(db: Db) {
       return db.select({ kid, publicJwk, createdAt, retiredAt }).from(signingKeys).orderBy(asc(createdAt), asc(kid));
     },
 
-    /** Adds the first key. When several processes start together, one key is stored and the others are dropped. */
+    /** Adds the first key. If several processes start together, one key is stored and the others are dropped. */
     async addFirst(key: EncryptedSigningKey): Promise<void> {
       await db.insert(signingKeys).values(key).onConflictDoNothing();
     },
 
-    /** Makes `key` the current one and retires the one before it. */
+    /** Makes `key` the current one and retires the previous one. */
     rotate: (key: EncryptedSigningKey): Promise<void> =>
       transact(db, async (tx) => {
         await tx.execute(sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`);

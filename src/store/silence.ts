@@ -1,10 +1,10 @@
-/** Connections on which nothing arrives any more and that nobody closes, as behind a firewall that has forgotten them. */
+/** Detects dead connections that nobody closes, as behind a firewall that has forgotten them. */
 import type { Socket } from 'node:net';
 import type pg from 'pg';
 
 /**
- * Closes a connected client of `pg` when something that it has sent gets no answer for that long. `pg` sends one query at a time,
- * so each write waits for an answer. (Its own `query_timeout` rejects the query and keeps the dead connection.)
+ * Closes a connected client of `pg` if a message gets no response for that long. `pg` sends one query at a time, so each
+ * write has a response. (Its own `query_timeout` rejects the query and keeps the dead connection.)
  */
 export function closeWhenSilent(client: pg.ClientBase, silenceMs: number): void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;

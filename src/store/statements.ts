@@ -1,4 +1,4 @@
-/** What the console shows of an account: credit transfers, usage per day, certificates. */
+/** Statements of an account for the console: credit transfers, usage per day, certificates. */
 import { and, desc, eq, lt, sql } from './orm.ts';
 import type { Db } from './database.ts';
 import { certificates, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
@@ -6,7 +6,7 @@ import { certificates, ledgerEntries, ledgerTransfers, type TransferKind } from 
 export interface LedgerLine {
   id: number;
   kind: TransferKind;
-  /** credits, negative when taken */
+  /** credits, negative if taken */
   amount: number;
   balance: number;
   jobId: string | null;

@@ -17,7 +17,7 @@ export interface TwoFactorState {
   recoveryCodesLeft: number;
 }
 
-/** What a person entered, in the two forms that it may have. */
+/** The entered code, in its two possible forms. */
 export interface EnteredCode {
   /** without spaces and hyphens */
   text: string;
@@ -68,7 +68,7 @@ export function twoFactorQueries(db: Db, cipher: SecretCipher | undefined) {
     confirm: (userId: string, confirmation: Confirmation): Promise<boolean> =>
       transact(db, (tx) => confirm(tx, userId, confirmation, (secret) => stepOf(userId, secret, confirmation.code))),
 
-    /** Whether the code is right; uses it up. Codes of one time step, and recovery codes, work once. */
+    /** Whether the code is right; uses it. Codes of one time step, and recovery codes, work once. */
     async use(userId: string, { text, recoveryHash }: EnteredCode): Promise<boolean> {
       const [row] = await db.select({ secret: twoFactor.secret }).from(twoFactor).where(enabledOf(userId));
       if (!row) return false;
@@ -81,7 +81,7 @@ export function twoFactorQueries(db: Db, cipher: SecretCipher | undefined) {
       return used.length === 1;
     },
 
-    /** False where it is not enabled. */
+    /** False if it is not enabled. */
     replaceRecoveryCodes: (userId: string, hashes: Buffer[]): Promise<boolean> =>
       transact(db, async (tx) => {
         const user = await lockEnabled(tx, userId);
@@ -91,7 +91,7 @@ export function twoFactorQueries(db: Db, cipher: SecretCipher | undefined) {
         return true;
       }),
 
-    /** False where it is not enabled. */
+    /** False if it is not enabled. */
     disable: (userId: string): Promise<boolean> =>
       transact(db, async (tx) => {
         const user = await lockEnabled(tx, userId);
@@ -102,8 +102,8 @@ export function twoFactorQueries(db: Db, cipher: SecretCipher | undefined) {
       }),
 
     /**
-     * For somebody who lost it: disables it and ends every session of the user. null for an unknown user, false where it
-     * is not enabled; throws as `lockForOperator`.
+     * For a person who lost it: disables it and ends every session of the user. null for an unknown user, false if it is not
+     * enabled; throws like `lockForOperator`.
      */
     reset: (userId: string, actor: Operator = {}): Promise<boolean | null> =>
       transact(db, async (tx) => {
@@ -154,7 +154,7 @@ async function confirm(tx: Tx, userId: string, { hashes, keepSession }: Confirma
   }
   const step = stepOf(row.secret);
   if (step === null) return false;
-  // This code signs nobody in later.
+  // This code does not work for later sign-ins.
   await tx.update(twoFactor).set({ confirmedAt: sql`now()`, lastStep: step }).where(ofUser(userId));
   const ended = await endSessions(tx, userId, keepSession);
   await storeCodes(tx, userId, hashes);

@@ -20,18 +20,18 @@ export interface Account {
   credits: number;
   retentionDays: number;
   createdAt: Date;
-  /** set by an operator, in place of the service's limits */
+  /** set by an operator, instead of the service's limits */
   quotas: Quotas;
 }
 
-/** As operators see one: a closed account is still in the books. */
+/** An account for operators: a closed one is still in the books. */
 export interface AccountRecord extends Account {
   closedAt: Date | null;
 }
 
 /** The caller of a request: an active key, or a user of the console, and the account. */
 export interface Principal {
-  /** of the key; for a user of the console, the user's */
+  /** of the key; for a user of the console, the user's id */
   keyId: string;
   mode: Mode;
   tier: Tier;
@@ -40,14 +40,14 @@ export interface Principal {
 
 /** The caller of a request of the API. */
 export interface KeyPrincipal extends Principal {
-  /** empty: none */
+  /** empty: no name */
   name: string;
   access: KeyAccess;
-  /** as it was noted before this request */
+  /** as recorded before this request */
   lastUsedAt: Date | null;
 }
 
-/** Who did something, as the audit log names them. Empty: the operator's command line, or the service itself. */
+/** The actor in the audit log. Empty: the operator's command line, or the service itself. */
 export interface Actor {
   key_id?: string;
   /** absent for a key without a name */
@@ -67,7 +67,7 @@ export interface CreateJob {
   model: string | null;
   enhancements: Enhancements;
   outputSettings?: OutputSettings;
-  /** absent or null for a job that is no preview */
+  /** absent or null unless the job is a preview */
   preview?: PreviewFacts | null;
   metadata: Record<string, string>;
   durationSeconds: number;
@@ -93,7 +93,7 @@ export interface ListJobs {
   limit: number;
   startingAfter?: string;
   status?: JobStatus;
-  /** previews in place of jobs; absent: jobs */
+  /** previews instead of jobs; absent: jobs */
   previews?: boolean;
 }
 
@@ -108,17 +108,17 @@ export interface CreateUpload {
   mode: Mode;
   fileName: string;
   sizeBytes: number;
-  /** as the customer says */
+  /** the checksum that the customer sent */
   sha256: string | null;
-  /** bytes that the uploads of the account and mode may have together */
+  /** limit of the bytes of all uploads of the account and mode */
   quotaBytes: number;
   /** for the audit log */
   actor?: Actor;
 }
 
-/** As the customer says. */
+/** The checksum that the customer sent. */
 export interface UploadChecksum {
-  /** null: the one of the creation */
+  /** null: the one given at creation */
   sha256: string | null;
   /** of each part */
   partSha256: string[] | null;
@@ -139,15 +139,15 @@ export interface DeletedUpload {
 export interface UploadStore {
   /** Throws ReelmendError `upload_quota_exceeded`. */
   create(input: CreateUpload): Promise<UploadRecord>;
-  /** The storage has begun the transfer under this name. */
+  /** Stores the storage's id of the transfer. */
   begin(id: string, multipartId: string): Promise<void>;
-  /** null for unknown, deleted, another account's or the other mode's upload. */
+  /** null for an upload that is unknown, deleted, of another account or of the other mode. */
   get(accountId: string, mode: Mode, id: string): Promise<UploadRecord | null>;
   /** Newest first; `startingAfter` is an exclusive id. */
   list(query: ListUploads): Promise<{ uploads: UploadRecord[]; hasMore: boolean }>;
-  /** Queues the verification. An upload that does not wait for parts stays as it is. null as `get`. */
+  /** Queues the verification. An upload that does not wait for parts stays as it is. null like `get`. */
   complete(accountId: string, mode: Mode, id: string, checksum: UploadChecksum): Promise<UploadRecord | null>;
-  /** The file is destroyed by a queued task. null as `get`. */
+  /** Deletes an upload; a queued task destroys its file. null like `get`. */
   delete(accountId: string, mode: Mode, id: string, actor?: Actor): Promise<DeletedUpload | null>;
   /** Bytes of all uploads that are not verified yet. */
   expectedBytes(): Promise<number>;
@@ -156,15 +156,15 @@ export interface UploadStore {
 export interface KeyStore {
   /** The principal of a key hash; null when unknown, revoked or expired. */
   authenticate(keyHash: Buffer): Promise<KeyPrincipal | null>;
-  /** Those of the keys that may still be used: neither revoked nor expired, live ones of an approved account. */
+  /** Which of the keys may still be used: neither revoked nor expired, live ones of an approved account. */
   usable(keyIds: string[]): Promise<Set<string>>;
 }
 
 export interface AccountStore {
   get(accountId: string): Promise<Account | null>;
   /**
-   * Sets the retention of jobs made from now on, `days` 1…365, with its entry in the audit log, in one transaction.
-   * A value that the account has changes nothing. null for an unknown or closed account.
+   * Sets the retention of new jobs, `days` 1…365, with its entry in the audit log, in one transaction. The current value
+   * again has no effect. null for an unknown or closed account.
    */
   setRetention(accountId: string, days: number, actor: Actor): Promise<Account | null>;
 }
@@ -181,7 +181,7 @@ export interface RateVerdict {
   remaining: number;
   /** seconds until the quota is full again */
   resetS: number;
-  /** seconds until the next call is allowed; 0 when this one was */
+  /** seconds until the next call is allowed; 0 if this one was */
   retryAfterS: number;
 }
 
@@ -189,7 +189,7 @@ export interface RatePolicy {
   /** calls per window */
   limit: number;
   windowS: number;
-  /** the account, whose keys together have a limit too */
+  /** the account, whose keys together have a limit, too */
   account?: { id: string; limit: number };
 }
 
@@ -198,7 +198,7 @@ export interface RateLimitStore {
   take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
   /** Gives back one call that was allowed under the same policy. */
   giveBack(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<void>;
-  /** Gives the whole quota back at once. */
+  /** Resets the quota to full. */
   forget(keyId: string, rateClass: RateClass): Promise<void>;
 }
 
@@ -229,16 +229,16 @@ export type CertificateState =
   | { state: 'not_deleted' };
 
 export interface CertificateStore {
-  /** null for an unknown job, another account's, the other mode's, or one that was not of the Secure tier. */
+  /** null for a job that is unknown, of another account, of the other mode, or not of the Secure tier. */
   get(accountId: string, mode: Mode, jobId: string): Promise<CertificateState | null>;
 }
 
-/** A link to the piece of a segment, for whom it is handed out. */
+/** A link to the piece of a segment, and its recipient. */
 export interface PartialOutputAccess {
   accountId: string;
   jobId: string;
   number: number;
-  /** who asks, as the audit log names it */
+  /** the caller, as the audit log names it */
   data: Record<string, unknown>;
 }
 
@@ -250,40 +250,41 @@ export interface JobSegment {
   state: 'pending' | 'running' | 'done';
   /** 0…1 */
   progress: number;
-  /** of its stored piece; null until it is done */
+  /** key of its stored piece; null until it is done */
   key: string | null;
 }
 
 export interface JobStore {
   /**
-   * The job that was created with this idempotency key, for a replay before anything is measured; null for a new
-   * key. Throws ReelmendError `idempotency_key_reused` when it was used with another body.
+   * The job that was created with this idempotency key, for a replay before anything is measured; null for a new key. Throws
+   * ReelmendError `idempotency_key_reused` if it was used with another body.
    */
   findReplay(accountId: string, mode: Mode, idempotency: Idempotency): Promise<JobRecord | null>;
   /**
-   * One transaction: idempotency key, job, charge, event row, queue row. Throws ReelmendError
-   * `insufficient_credits` or `idempotency_key_reused`. `replayed` is true when another request with the
-   * same key won.
+   * One transaction: idempotency key, job, charge, event row, queue row. Throws ReelmendError `insufficient_credits` or
+   * `idempotency_key_reused`. `replayed` is true if another request with the same key won.
    */
   create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
-  /** A job or a preview. null for unknown, deleted, another account's or the other mode's one. */
+  /** A job or a preview. null if it is unknown, deleted, of another account or of the other mode. */
   get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
   /** Newest first. */
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
-  /** When the installation's latest live jobs began and ended, whosever they are; at most `limit`. */
+  /** Start and end times of the installation's latest live jobs, of all accounts; at most `limit`. */
   latestTimes(limit: number): Promise<TimeSample[]>;
-  /** Storage keys of the finished output and its pictures; null when there is no output. */
+  /** Storage keys of the finished output and its pictures; null if there is no output. */
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
-  /** The segments of a job in order; empty when it has none. */
+  /** The segments of a job in order; empty if it has none. */
   segments(jobId: string): Promise<JobSegment[]>;
-  /** Records in the audit log the first time that a link to the piece of a segment is handed out. */
+  /** Records in the audit log that a link to the piece of a segment was handed out, the first time. */
   recordPartialOutput(access: PartialOutputAccess): Promise<void>;
-  /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
+  /**
+   * Cancels or deletes a job, with the refund of domain/refunds.ts; a queued task destroys the files. null for an unknown
+   * job.
+   */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**
-   * The job now and after every change of its status or progress, until it has ended, is deleted, or the signal
-   * fires. One LISTEN connection per process serves all watchers; a poll every few seconds covers lost
-   * notifications.
+   * Yields the job now and after every change of its status or progress, until it has ended, is deleted, or the signal is
+   * aborted. One LISTEN connection per process serves all watchers; a poll every few seconds covers lost notifications.
    */
   watch(accountId: string, mode: Mode, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
 }
@@ -303,22 +304,22 @@ export interface WebhookEndpointRecord {
 export type CreateWebhookEndpoint = Pick<WebhookEndpointRecord, 'accountId' | 'mode' | 'url' | 'events' | 'description'>;
 export type UpdateWebhookEndpoint = Partial<Pick<WebhookEndpointRecord, 'url' | 'events' | 'description' | 'enabled'>>;
 
-/** Both modes unless it names one. */
+/** Both modes unless one is named. */
 export interface WhichWebhookEndpoint {
   accountId: string;
   id: string;
   mode?: Mode;
 }
 
-/** An endpoint with its newest secret, which is shown only when it is new. */
+/** An endpoint with its newest secret, which is shown only after its creation. */
 export interface NewEndpointSecret {
   endpoint: WebhookEndpointRecord;
   secret: string;
-  /** when `x-service-signature` switches to it by itself; null when it signs already */
+  /** when `x-service-signature` switches to it automatically; null if it signs already */
   switchesAt: Date | null;
 }
 
-/** null: unknown, another account's or the other mode's endpoint. */
+/** null if it is unknown, of another account or of the other mode. */
 export interface WebhookEndpointStore {
   /** Throws ReelmendError `webhook_endpoint_limit_reached`. */
   create(input: CreateWebhookEndpoint, actor?: Actor): Promise<NewEndpointSecret>;
@@ -326,7 +327,7 @@ export interface WebhookEndpointStore {
   list(accountId: string, mode?: Mode): Promise<WebhookEndpointRecord[]>;
   get(which: WhichWebhookEndpoint): Promise<WebhookEndpointRecord | null>;
   update(which: WhichWebhookEndpoint, change: UpdateWebhookEndpoint, actor?: Actor): Promise<WebhookEndpointRecord | null>;
-  /** False: null of the others. */
+  /** False in the cases in which the others return null. */
   delete(which: WhichWebhookEndpoint, actor?: Actor): Promise<boolean>;
   rotateSecret(which: WhichWebhookEndpoint, actor?: Actor): Promise<NewEndpointSecret | null>;
   /** `x-service-signature` uses the newest secret from now on. */
@@ -337,7 +338,7 @@ export interface WebhookEndpointStore {
 
 export interface ListRequestLog {
   accountId: string;
-  /** both unless it is named */
+  /** both modes unless one is named */
   mode?: Mode | undefined;
   keyId?: string | undefined;
   requestId?: string | undefined;
@@ -365,6 +366,6 @@ export interface HttpStore {
   certificates: CertificateStore;
   webhookEndpoints: WebhookEndpointStore;
   requestLog: RequestLogStore;
-  /** true when the database answers, for readiness */
+  /** true if the database responds, for readiness */
   ping(): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 /**
- * Uploads: files that customers send in parts. The row is there before the storage has anything of the file, and it stays
- * until the storage has confirmed that the file is gone.
+ * Uploads: files that customers send in parts. A row exists before the storage has anything of the file, and until the
+ * storage has confirmed that the file is gone.
  */
 import { and, desc, eq, inArray, isNotNull, isNull, lt, ne, not, or, type SQL, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
@@ -21,11 +21,11 @@ type UploadRow = typeof uploads.$inferSelect;
 /** An upload whose file is to be verified. */
 export interface UnverifiedUpload extends UploadRecord {
   multipartId: string;
-  /** of each part, as the customer says */
+  /** of each part, as the customer sent it */
   partSha256: string[] | null;
 }
 
-/** The file of an upload as a job reads it. */
+/** The file of an upload, for a job that reads it. */
 export interface UploadedFile {
   key: string;
   sizeBytes: number;
@@ -93,13 +93,13 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
       return row?.bytes ?? 0;
     },
 
-    /** The file that a job reads; null when it is gone. */
+    /** The file that a job reads; null if it is gone. */
     async file(id: string): Promise<UploadedFile | null> {
       const [row] = await db.select().from(uploads).where(and(eq(uploads.id, id), isNull(uploads.destroyedAt)));
       return row?.sha256 ? { key: row.key, sizeBytes: row.sizeBytes, sha256: row.sha256 } : null;
     },
 
-    /** null when there is nothing to verify (any more) */
+    /** null if there is nothing to verify (any more) */
     async unverified(id: string): Promise<UnverifiedUpload | null> {
       const [row] = await db
         .select()
@@ -109,7 +109,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
       return { ...toRecord(row), multipartId: row.multipartId, partSha256: row.partSha256 };
     },
 
-    /** The file is what the customer announced: jobs may use it. */
+    /** The file matches its checksum: jobs may use it. */
     verified: (id: string, file: { sha256: string; version: string | null }): Promise<void> =>
       transact(db, async (tx) => {
         const [row] = await tx
@@ -135,7 +135,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
         await appendEvent(tx, { accountId: row.accountId, kind: 'upload.failed', data: { upload_id: id, code } });
       }),
 
-    /** null when the file is destroyed, or is not to be */
+    /** null if the file is destroyed already, or must stay */
     async pendingDeletion(id: string): Promise<PendingUploadDeletion | null> {
       const [row] = await db
         .select({ key: uploads.key, isNeeded: sql<boolean>`EXISTS (${jobsToRead})` })
@@ -144,7 +144,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
       return row ?? null;
     },
 
-    /** Records that the storage itself answered "absent". */
+    /** Records that the storage confirmed "absent". */
     markDestroyed: (id: string): Promise<void> =>
       transact(db, async (tx) => {
         const [row] = await tx
@@ -157,7 +157,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
         await appendEvent(tx, { accountId: row.accountId, kind: 'upload.destroyed', data });
       }),
 
-    /** Records the same at a later time, for a file that is destroyed already. */
+    /** Records the same again for a file that is destroyed already. */
     async confirmDestroyed(id: string): Promise<void> {
       await db
         .update(uploads)
@@ -175,10 +175,10 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
       return row ?? null;
     },
 
-    /** Queues the destruction of one file (again) in `delayS`. */
+    /** Queues the destruction of one file (again) after `delayS`. */
     destroyLater: (id: string, delayS: number): Promise<void> => enqueueUploadDestroy(db, id, delayS),
 
-    /** Queues destroyed files that exist in the storage for destruction: a verification stored them again. */
+    /** Queues destroyed files for destruction that exist in the storage: a verification stored them again. */
     destroyReturned: (keys: string[]): Promise<string[]> =>
       transact(db, async (tx) => {
         if (keys.length === 0) return [];
@@ -207,7 +207,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
 
 async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> {
   const { accountId, mode, fileName, sizeBytes, sha256, quotaBytes, actor = {} } = input;
-  // The lock lets one creation of the account look at the quota at a time.
+  // The lock lets one creation of the account check the quota at a time.
   if ((await lockOpenAccount(tx, accountId)) === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
   const [used] = await tx
     .select({ bytes: sql<number>`coalesce(sum(${uploads.sizeBytes}), 0)::float8`, files: sql<number>`count(*)::int` })
@@ -233,7 +233,7 @@ function assertQuota(used: { bytes: number; files: number }, sizeBytes: number, 
   throw new ReelmendError('upload_quota_exceeded', message);
 }
 
-/** An upload that does not wait for parts any more stays as it is. */
+/** An upload that no longer waits for parts stays as it is. */
 async function completeUpload(tx: Tx, which: SQL | undefined, { sha256, partSha256 }: UploadChecksum): Promise<UploadRecord | null> {
   const [before] = await tx.select().from(uploads).where(which).for('no key update');
   if (!before) return null;
@@ -247,7 +247,7 @@ async function completeUpload(tx: Tx, which: SQL | undefined, { sha256, partSha2
   return toRecord(row!);
 }
 
-/** Deletes one upload and queues the destruction of its file. null when there is nothing to delete. */
+/** Deletes one upload and queues the destruction of its file. null if there is nothing to delete. */
 async function deleteUpload(tx: Tx, which: SQL | undefined, by: DeletedBy, actor: Actor = {}): Promise<DeletedUpload | null> {
   const row = await markUploadDeleted(tx, which, by);
   if (row === null) return null;
@@ -257,8 +257,8 @@ async function deleteUpload(tx: Tx, which: SQL | undefined, by: DeletedBy, actor
 }
 
 /**
- * The row's part of a deletion: drops the file name. The caller queues the destruction and appends `uploadDeletion`, each in
- * its place in the lock order (database.ts). null when there is nothing to delete.
+ * The part of a deletion that changes the row: drops the file name. The caller queues the destruction and appends
+ * `uploadDeletion`, each in its place in the lock order (database.ts). null if there is nothing to delete.
  */
 export async function markUploadDeleted(tx: Tx, which: SQL | undefined, by: DeletedBy): Promise<UploadRow | null> {
   const [row] = await tx
@@ -274,7 +274,7 @@ export function uploadDeletion({ id, accountId, deletedBy }: UploadRow, actor: A
   return { accountId, kind: 'upload.deleted', data: { upload_id: id, by: deletedBy, ...actor } };
 }
 
-/** A verification that was running while the upload was deleted may have stored the file after its destruction. */
+/** A verification during the deletion of the upload may have stored the file after its destruction. */
 async function destroyAgain(tx: Tx, id: string): Promise<void> {
   const rows = await tx
     .update(uploads)
@@ -289,7 +289,7 @@ const isPendingDeletion = and(isNull(uploads.destroyedAt), isPendingDeletionOrDe
 const jobsToRead = sql`SELECT 1 FROM ${jobs} WHERE ${and(eq(jobs.uploadId, uploads.id), eq(jobs.step, 'ingest'), isOpen)}`;
 
 async function expireDue(db: Db, limit: number): Promise<string[]> {
-  // A verification is never interrupted: when it ends, the upload gets new hours.
+  // A verification is never interrupted: at its end the upload's time starts again.
   const isDue = and(sql`${uploads.expiresAt} <= now()`, isNull(uploads.deletedAt), ne(uploads.status, 'verifying'));
   const due = await db.select({ id: uploads.id }).from(uploads).where(isDue).orderBy(uploads.expiresAt).limit(limit);
   return deleteEach(db, due, 'retention', isDue);

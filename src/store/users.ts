@@ -87,7 +87,7 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
 
 export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher) {
   return {
-    /** Creates a user. A new account is pending. null when the email is taken. */
+    /** Creates a user. A new account is pending. null if the email is taken. */
     async create(input: CreateUser): Promise<ConsoleUser | null> {
       try {
         return await transact(db, (tx) => createUser(tx, input, cipher));
@@ -109,17 +109,19 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return row?.password ?? null;
     },
 
-    /** Sets the hash and ends every session but `keep`; returns how many ended. A link for a new password stops working. */
+    /**
+     * Sets the hash and ends every session except `keep`; returns how many ended. A link for a new password stops working.
+     */
     changePassword: (userId: string, password: string, keep: string | null): Promise<number> =>
       transact(db, (tx) => setPassword(tx, userId, { password, keep })),
 
-    /** Makes or unmakes an operator; null for an unknown email. */
+    /** Makes a user an operator, or an ordinary user; null for an unknown email. */
     setOperator: (text: string, value: boolean): Promise<ConsoleUser | null> =>
       transact(db, async (tx) => {
         const [user] = await tx.select(visible).from(consoleUsers).where(sameEmail(text)).for('no key update');
         if (!user || user.operator === value) return user ?? null;
         await tx.update(consoleUsers).set({ operator: value }).where(eq(id, user.id));
-        // An operator of the console may have created it: none may take over another.
+        // An operator of the console may have created the link, and must not take over another operator.
         await tx.delete(passwordLinks).where(eq(passwordLinks.userId, user.id));
         const kind = value ? 'operator.added' : 'operator.removed';
         await appendEvent(tx, { accountId: user.accountId, kind, data: { user_id: user.id } });
@@ -134,10 +136,10 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
     },
 
-    /** null when the password is not the user's any more: whoever changed it has ended the sessions, this one too. */
+    /** null if the password has changed meanwhile: the change has ended all sessions, so this one must not open. */
     openSession: (session: NewSession): Promise<SessionRecord | null> => transact(db, (tx) => openSession(tx, session)),
 
-    /** The identity behind the hash of a token; null when there is no such open session. */
+    /** The identity behind the hash of a token; null if there is no such open session. */
     async identify(tokenHash: Buffer): Promise<ConsoleIdentity | null> {
       const [row] = await client.unsafe<IdentityRow[]>(identityQuery, [tokenHash], { prepare: true });
       if (!row) return null;
@@ -145,7 +147,7 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return toIdentity(row);
     },
 
-    /** Those of the sessions that are open. */
+    /** Which of the sessions are open. */
     async open(sessionIds: string[]): Promise<Set<string>> {
       const rows = await db
         .select({ id: consoleSessions.id })
@@ -165,7 +167,7 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
         .limit(query.limit);
     },
 
-    /** Ends one session of the user; false for an unknown one. */
+    /** Ends one session of the user; false for an unknown session. */
     async endSession(userId: string, sessionId: string): Promise<boolean> {
       const ended = await db
         .delete(consoleSessions)
@@ -185,8 +187,8 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
 }
 
 /**
- * Locks a user whom an operator acts on. null for an unknown user. Throws ReelmendError `operator_protected` when an
- * operator of the console would act on an operator: somebody who gets hold of one session must not take over others.
+ * Locks a user whom an operator acts on. null for an unknown user. Throws ReelmendError `operator_protected` if an operator
+ * of the console would act on an operator: a person with one stolen session must not take over others.
  */
 export async function lockForOperator(tx: Tx, userId: string, { operator_id }: Operator): Promise<{ id: string; accountId: string } | null> {
   const [user] = await tx.select({ id, accountId, operator }).from(consoleUsers).where(eq(id, userId)).for('no key update');
@@ -210,7 +212,7 @@ export async function setPassword(tx: Tx, userId: string, { password, keep, fact
   const [user] = await tx.update(consoleUsers).set({ password }).where(eq(id, userId)).returning(visible);
   if (!user) return 0;
   const ended = await endSessions(tx, userId, keep);
-  // Whoever has an older link must not undo the change.
+  // Older links must not undo the change.
   await tx.delete(passwordLinks).where(eq(passwordLinks.userId, userId));
   const data = { user_id: userId, ended_sessions: ended, ...facts };
   await appendEvent(tx, { accountId: user.accountId, kind: 'user.password_changed', data });

@@ -1,12 +1,12 @@
 /**
- * All jobs of an account as they change. However many watchers an account has in this process, one poller reads for all
- * of them: its queries do not grow with the number of open console pages.
+ * Watches all jobs of an account. However many watchers an account has in this process, one poller reads for all of them:
+ * its queries do not grow with the number of open console pages.
  */
 import { AsyncEvent } from './async-event.ts';
 import type { JobFeed } from './job-feed.ts';
 
 export interface AccountQueries<Job extends { id: string }> {
-  /** those of the jobs that exist and belong to the account */
+  /** reads those of the jobs that exist and belong to the account */
   read(accountId: string, jobIds: string[]): Promise<Job[]>;
   /** sequence of the newest entry of the account's audit log; 0 for an empty log */
   position(accountId: string): Promise<number>;
@@ -21,7 +21,7 @@ export interface AccountWatchOptions<Job extends { id: string }> {
   pollIntervalMs?: number;
 }
 
-/** `job` is null when it was deleted. */
+/** `job` is null if it was deleted. */
 export interface JobChange<Job> {
   id: string;
   job: Job | null;
@@ -29,7 +29,7 @@ export interface JobChange<Job> {
 
 const defaultPollIntervalMs = 3000;
 
-/** One watcher's changes that it has not yielded yet, the latest state of each job. */
+/** One watcher's pending changes, with the latest state of each job. */
 interface Inbox<Job> {
   event: AsyncEvent;
   changes: Map<string, Job | null>;
@@ -39,7 +39,7 @@ interface Poller<Job> {
   inboxes: Set<Inbox<Job>>;
   /** fires when the last watcher has left */
   abort: AbortController;
-  /** settles when the poller ends; rejects when one of its queries failed */
+  /** settles when the poller ends; rejects if one of its queries failed */
   ended: Promise<void>;
   running: boolean;
 }
@@ -58,8 +58,8 @@ export class AccountWatch<Job extends { id: string }> {
   }
 
   /**
-   * Yields every job of the account that is created or changes from now on. Ends with the signal or the feed. Throws
-   * when a query failed.
+   * Yields every job of the account that is created or changes from now on. Ends with the signal or the feed. Throws if a
+   * query failed.
    */
   async *watch(accountId: string, signal: AbortSignal): AsyncGenerator<JobChange<Job>> {
     const inbox: Inbox<Job> = { event: new AsyncEvent(), changes: new Map() };

@@ -1,4 +1,4 @@
-/** One job as it changes. */
+/** Watches one job. */
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
 import type { JobFeed } from './job-feed.ts';
@@ -6,7 +6,7 @@ import type { JobFeed } from './job-feed.ts';
 export interface WatchOptions {
   feed: JobFeed;
   jobId: string;
-  /** reads the job; null when it is unknown or deleted */
+  /** reads the job; null if it is unknown or deleted */
   read(): Promise<JobRecord | null>;
   signal: AbortSignal;
 }

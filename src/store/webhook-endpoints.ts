@@ -80,13 +80,13 @@ const matching = ({ accountId, id, mode }: WhichWebhookEndpoint) =>
 
 const ownerOf = ({ accountId, id }: Row) => ({ accountId, endpointId: id });
 
-/** Locks an endpoint until the commit; null for an unknown one, another account's or the other mode's. */
+/** Locks an endpoint until the commit; null if it is unknown, of another account or of the other mode. */
 async function lock(tx: Tx, which: WhichWebhookEndpoint): Promise<Row | null> {
   const [row] = await tx.select().from(webhookEndpoints).where(matching(which)).for('no key update');
   return row ?? null;
 }
 
-/** The audit log has no URLs of customers. */
+/** The audit log contains no URLs of customers. */
 function log(tx: Tx, { accountId, id, mode }: Row, kind: EventKind, data: Record<string, unknown>): Promise<unknown> {
   return appendEvent(tx, { accountId, kind, data: { endpoint_id: id, mode, ...data } });
 }
@@ -95,7 +95,7 @@ const distinct = (events: readonly WebhookEvent[]) => [...new Set(events)].sort(
 
 async function create(tx: Tx, cipher: SecretCipher, input: CreateWebhookEndpoint, actor: Actor) {
   const { accountId, mode, url, description } = input;
-  // Creations of one account take turns, so that they count each other.
+  // Creations of one account run one after the other, so that they count each other.
   if ((await lockOpenAccount(tx, accountId)) === null) throw notOpen(accountId);
   await assertLimit(tx, accountId, mode);
   const events = distinct(input.events);
@@ -134,7 +134,7 @@ async function remove(tx: Tx, which: WhichWebhookEndpoint, actor: Actor): Promis
   const [endpoint] = await tx.select().from(webhookEndpoints).where(matching(which)).for('update');
   if (endpoint === undefined) return null;
   await stopDeliveriesOf(tx, endpoint.id, { forget: true });
-  // Its secrets go with it.
+  // Also deletes its secrets.
   await tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, endpoint.id));
   await log(tx, endpoint, 'webhook_endpoint.deleted', { ...actor });
   return endpoint;

@@ -1,7 +1,7 @@
 /**
- * Secrets that sign webhooks, stored encrypted: of an account for the URLs of its jobs, or of a webhook endpoint. One is current. For 24 h after a rotation, the old and the new
- * secret both sign `webhook-signature`. `x-service-signature` contains one signature only: the old secret makes it until
- * the account switches or the 24 h are over.
+ * Secrets that sign webhooks, stored encrypted: of an account for the URLs of its jobs, or of a webhook endpoint. One is
+ * current. For 24 h after a rotation, the old and the new secret both sign `webhook-signature`. `x-service-signature`
+ * contains only one signature: the old secret makes it until the account switches or the 24 h are over.
  */
 import { and, desc, eq, gt, isNull, or, sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
@@ -12,18 +12,18 @@ import { appendEvent } from './events.ts';
 import { webhookSecrets } from './schema.ts';
 import type { Actor } from './types.ts';
 
-/** hours that a replaced secret keeps signing beside the new one */
+/** hours that a replaced secret also signs */
 const overlapHours = 24;
 
-/** The secrets that sign the webhooks of an account now. */
+/** The secrets that currently sign the webhooks of an account. */
 export interface SigningSecrets {
   /** newest first; each signs `webhook-signature` */
   secrets: string[];
-  /** the one of them that signs `x-service-signature` */
+  /** the one that signs `x-service-signature` */
   serviceSecret: string;
 }
 
-/** Whose secrets. */
+/** Owner of a set of secrets: an account or a webhook endpoint. */
 export interface SecretOwner {
   accountId: string;
   /** null: the account's own, for the URLs of jobs */
@@ -39,9 +39,9 @@ const ofOwner = ({ accountId, endpointId }: SecretOwner) =>
   );
 
 export interface SecretsOverview extends SigningSecrets {
-  /** newest first; the end of the newest is null */
+  /** newest first; the newest has no end (null) */
   all: { secret: string; expiresAt: Date | null }[];
-  /** when `x-service-signature` switches to the next secret by itself; null when the newest signs it */
+  /** when `x-service-signature` switches to the next secret automatically; null if the newest signs it */
   switchesAt: Date | null;
 }
 
@@ -53,7 +53,7 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return { secrets, serviceSecret };
     },
 
-    /** null for an endpoint that was deleted */
+    /** null if the endpoint was deleted */
     async signingOfEndpoint(owner: { accountId: string; endpointId: string }): Promise<SigningSecrets | null> {
       const rows = await readActive(db, required(cipher), owner);
       return rows.length === 0 ? null : describe(rows);
@@ -68,13 +68,13 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return describe(await readActive(db, required(cipher), owner));
     },
 
-    /** A new current secret; the one before it signs for another 24 h. null for an unknown account. */
+    /** Creates a new current secret; the previous one signs for another 24 h. null for an unknown account. */
     rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
       transact(db, (tx) => rotate(tx, required(cipher), accountId, actor)),
 
     /**
-     * Signs `x-service-signature` with the newest secret from now on. Returns false, and changes nothing, when it does
-     * so already.
+     * Signs `x-service-signature` with the newest secret from now on. Returns false, and changes nothing, if it does
+     * already.
      */
     switchNow: (accountId: string, actor: Actor = {}): Promise<boolean> =>
       transact(db, async (tx) => {
@@ -94,9 +94,9 @@ async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Ac
   return secret;
 }
 
-/** A new current secret; the one before it signs for another 24 h. The caller holds a lock on the owner. */
+/** Creates a new current secret; the previous one signs for another 24 h. The caller holds a lock on the owner. */
 export async function replaceSecret(tx: Tx, cipher: SecretCipher, owner: SecretOwner): Promise<{ secret: string; overlapHours: number }> {
-  // An owner without one gets it first, so that nobody else makes one in between.
+  // An owner without a secret gets the first one now, so that no other call creates it meanwhile.
   await addSecret(tx, cipher, owner);
   await tx
     .update(webhookSecrets)
@@ -134,12 +134,12 @@ export async function addSecret(on: Executor, cipher: SecretCipher, owner: Secre
   return secret;
 }
 
-/** Authenticated with each secret: it cannot be moved to another owner. */
+/** The owner is authenticated with each secret, so that it cannot be moved to another owner. */
 const ownerId = ({ accountId, endpointId }: SecretOwner): string => endpointId ?? accountId;
 
 interface ActiveSecret {
   secret: string;
-  /** null: the current one */
+  /** null for the current secret */
   expiresAt: Date | null;
   switchedAt: Date | null;
 }

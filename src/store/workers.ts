@@ -7,10 +7,10 @@ import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from '.
 export interface WorkerFacts {
   /** host name of its machine */
   host: string;
-  /** media jobs at a time */
+  /** concurrent media jobs */
   concurrency: number;
   devices: WorkerDevice[];
-  /** for which it makes segments */
+  /** devices for which it makes segments */
   deviceClasses: DeviceClass[];
 }
 
@@ -49,8 +49,8 @@ export function workerQueries(db: Db) {
     },
 
     /**
-     * Frees the rows, other than `except`, that these pools have locked for `lockedForS` seconds. Nobody has run them, so it does not
-     * count as an attempt. Returns how many.
+     * Frees the rows, except `except`, that these pools have locked for `lockedForS` seconds. They have not run, so this
+     * does not count as an attempt. Returns how many.
      */
     async unlockRows(pools: readonly string[], { except, lockedForS }: { except: readonly string[]; lockedForS: number }): Promise<number> {
       const freed = await db.execute(sql`UPDATE graphile_worker._private_jobs
@@ -61,7 +61,7 @@ export function workerQueries(db: Db) {
       return freed.length;
     },
 
-    /** Removes a worker that stops, and frees its queue locks. */
+    /** Removes a worker that is stopping, and frees its queue locks. */
     async deregister(id: string): Promise<void> {
       await transact(db, async (tx) => {
         const gone = await tx
@@ -75,22 +75,22 @@ export function workerQueries(db: Db) {
       });
     },
 
-    /** How many workers are alive. */
+    /** Number of workers that are alive. */
     async countAlive(): Promise<number> {
       const [row] = await db.select({ alive: count() }).from(workers);
       return row!.alive;
     },
 
-    /** What the accounts have in the slots for enhancements, and what waits of these tasks. */
+    /** The accounts' use of the slots for enhancements, and the queued tasks. */
     enhancementLoad: (tasks: readonly string[]): Promise<AccountLoad[]> => enhancementLoad(db, tasks),
 
-    /** Whether any account has a limit of its own for enhancements at a time. */
+    /** Whether any account has its own limit of concurrent enhancements. */
     async anyParallelQuota(): Promise<boolean> {
       const [row] = await db.execute<{ any: boolean }>(sql`SELECT EXISTS (SELECT FROM accounts WHERE quotas ? 'parallel_enhancements') AS any`);
       return row!.any;
     },
 
-    /** Those of the workers that are alive. */
+    /** Which of the workers are alive. */
     async alive(ids: string[]): Promise<Set<string>> {
       if (ids.length === 0) return new Set();
       const rows = await db.select({ id: workers.id }).from(workers).where(inArray(workers.id, ids));
@@ -106,7 +106,7 @@ export function workerQueries(db: Db) {
       return dropped.length;
     },
 
-    /** Drops queue rows that are out of attempts; the safety nets queue their work again. */
+    /** Drops queue rows without attempts left; the safety nets queue their work again. */
     async dropFinishedRows(): Promise<void> {
       await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
         WHERE t.id = j.task_id AND t.identifier = ANY (${sql.raw(ownTasks)})

@@ -111,7 +111,7 @@ describe('a job in full', () => {
     const { fence } = (await world.store.leases.acquire(job.id, 'test_mode', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The URL of this test job asks for a failure.' });
     const { error_help, timeline } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
-    expect(error_help).toBe('The name of the video asks for this error; any other name succeeds.');
+    expect(error_help).toBe('The name of the video requests this error; any other name succeeds.');
     // It was free, so no money came back.
     expect(timeline.at(-1)?.text).toBe('The job failed.');
   });

@@ -208,7 +208,7 @@ describe('the session', () => {
     expect(again).toEqual(session);
     expect(again.account).toMatchObject({ id: accountId, credits: 500, approval_status: 'approved' });
     expect(again.pricing.secure.per_second['4k']).toBe(0.12);
-    expect(again.capabilities).toMatchObject({ upload: true, sample_url: { live: null } });
+    expect(again.capabilities).toMatchObject({ sample_url: { live: null } });
     expect(Date.parse(again.expires_at) - Date.now()).toBeGreaterThan(13.9 * 86_400_000);
   });
 

@@ -1,14 +1,15 @@
-"""What the document cannot say: which of all well-formed addresses and model names exist.
+"""Replaces generated values by existing ones: URLs, model names, ids, signatures.
 
-A generated address names no host. Where one is well-formed, it becomes one of a small file server that the runner
-starts, so that a valid body is really accepted (and charged, in live mode) and nothing is asked of strangers'
-hosts. Bodies that are wrong in any way stay wrong: nothing but the address is replaced.
+A generated URL names no existing host. A well-formed one is replaced by a URL of a small file server that the runner starts,
+so that a valid body is really accepted (and charged, in live mode) and no request goes to foreign hosts. Invalid bodies stay
+invalid: only the URL is replaced.
 
-In the console each person has a session of which the fuzzer's own calls could rob it: those that end a session get one
-of their own, passwords change into themselves, and what changes how somebody signs in, or closes an account, gets somebody new. Ids of keys, jobs and deliveries become real ones now and then.
+In the console the fuzzer's calls could end its own sessions. So calls that end a session get a session of their own,
+passwords are changed to the same password, and calls that change how a person signs in, or close an account, get a new
+person. Some ids of keys, jobs and deliveries are replaced by real ones.
 
-Likewise nobody can generate a signature or the id of a deleted job or of an upload: some well-formed links and ids become
-real ones, and most idempotency keys one that was never used.
+Signatures and the ids of deleted jobs and of uploads cannot be generated: some well-formed links and ids are replaced by real
+ones, and most idempotency keys by new ones.
 """
 
 import base64
@@ -42,17 +43,17 @@ OURS = CONSOLE.get("headers", {})
 KEYS = itertools.count()
 TURNS = itertools.count()
 
-ADDRESS = re.compile(os.environ["REELMEND_CONTRACT_ADDRESS"])
+URL_PATTERN = re.compile(os.environ["REELMEND_CONTRACT_URL_PATTERN"])
 UPLOAD_ID = re.compile(r"^upl_[0-9a-hjkmnp-tv-z]{26}$")
 MODEL = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
 
 
-def is_address(value):
-    return isinstance(value, str) and 8 <= len(value) <= 2048 and ADDRESS.fullmatch(value) is not None
+def is_url(value):
+    return isinstance(value, str) and 8 <= len(value) <= 2048 and URL_PATTERN.fullmatch(value) is not None
 
 
 def use_signed_link(case):
-    """Every other well-formed link becomes one that the service has signed; nobody guesses a signature."""
+    """Replaces every other well-formed link by a signed one: a signature cannot be guessed."""
     query = case.query or {}
     if not is_positive(case) or zlib.crc32(str(query.get("signature")).encode()) % 2:
         return
@@ -61,21 +62,21 @@ def use_signed_link(case):
 
 
 def use_deleted_job(case):
-    """Every other well-formed id becomes that of a job whose certificate is issued."""
+    """Replaces every other well-formed id by that of a job with a certificate."""
     job = (case.path_parameters or {}).get("id")
     if DELETED and is_positive(case) and zlib.crc32(str(job).encode()) % 2:
         case.path_parameters = {"id": DELETED}
 
 
 def use_own_idempotency_key(case):
-    """Three of four well-formed keys become new ones: the same few would mostly be met with another body (409)."""
+    """Replaces three of four well-formed keys by new ones: few repeated keys would mostly come with another body (409)."""
     key = (case.headers or {}).get("Idempotency-Key")
     if is_positive(case) and isinstance(key, str) and len(key) < 200 and next(KEYS) % 4:
         case.headers["Idempotency-Key"] = f"{key}.{uuid.uuid4().hex}"
 
 
 def new_upload(size):
-    """An upload that waits for one part, of an account that has no others: drawn sizes soon use up our account's quota."""
+    """An upload that waits for one part, of an account without others: generated sizes soon use up our account's quota."""
     body = {"file_name": "fuzz.mp4", "size_bytes": size}
     response = requests.post(SERVICE["url"] + "/v1/uploads", json=body, headers=UPLOADER, timeout=30)
     response.raise_for_status()
@@ -83,7 +84,7 @@ def new_upload(size):
 
 
 def use_part_url(case):
-    """Every other well-formed part goes to a URL that the service has signed for its size."""
+    """Sends every other well-formed part to a URL that the service has signed for its size."""
     # A body that is replaced would no longer count as well-formed.
     size = len(getattr(case.body, "data", b""))
     if not is_positive(case) or size == 0 or next(TURNS) % 2:
@@ -94,7 +95,7 @@ def use_part_url(case):
 
 
 def use_sent_upload(case):
-    """Every other well-formed completion is of an upload whose parts have arrived."""
+    """Gives every other well-formed completion an upload whose parts have arrived."""
     headers = case.headers or {}
     if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
         return
@@ -109,14 +110,14 @@ def is_positive(case):
 
 
 def console(method, path, body=None, headers=OURS):
-    """One call that must succeed."""
+    """Sends a request. Fails unless it succeeds."""
     response = requests.request(method, CONSOLE["url"] + "/console/api" + path, json=body, headers=headers, timeout=30)
     response.raise_for_status()
     return response
 
 
 def new_session():
-    """Headers and id of a session of our own person that nobody else uses."""
+    """Headers and id of a new session of our person."""
     credentials = {"email": CONSOLE["email"], "password": CONSOLE["password"]}
     response = console("POST", "/sign-in", credentials, {})
     cookie = response.headers["Set-Cookie"].split(";")[0]
@@ -124,7 +125,7 @@ def new_session():
 
 
 def newcomer():
-    """Somebody new, with an account whose name is the email and who is its admin."""
+    """A new person, admin of a new account whose name is the email."""
     email = uuid.uuid4().hex + "@example.com"
     credentials = {"email": email, "password": CONSOLE["password"]}
     console("POST", "/sign-up", credentials, {})
@@ -142,21 +143,21 @@ def totp(secret):
 
 
 def new_enrolment():
-    """Somebody new whose second factor waits for its first code."""
+    """A new person whose second factor waits for its first code."""
     person = newcomer()
     secret = console("POST", "/two-factor", {"password": CONSOLE["password"]}, person["headers"]).json()["secret"]
     return {**person, "code": totp(secret)}
 
 
 def new_two_factor():
-    """Somebody new with a second factor, and a recovery code."""
+    """A new person with a second factor, and a recovery code."""
     person = new_enrolment()
     codes = console("POST", "/two-factor/confirmation", {"code": person["code"]}, person["headers"]).json()
     return {**person, "code": codes["recovery_codes"][0]}
 
 
 def password_link():
-    """The token of a link for somebody new."""
+    """The token of a link for a new person."""
     link = console("POST", "/operator/people/" + newcomer()["user"] + "/password-link").json()
     return link["url"].split("#")[1]
 
@@ -172,7 +173,7 @@ def new_invitation():
 
 
 def new_member():
-    """The id of somebody who has joined our account."""
+    """The id of a person who has joined our account."""
     token = new_invitation()["token"]
     console("POST", "/invitation-acceptance", {"token": token, "password": CONSOLE["password"]}, {})
     return console("GET", "/people").json()["data"][0]["id"]
@@ -197,7 +198,7 @@ def new_preview():
 
 
 def use_own_preview(case):
-    """Every other well-formed id of a preview becomes that of a new one."""
+    """Replaces every other well-formed id of a preview by that of a new one."""
     headers = case.headers or {}
     if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
         return
@@ -216,7 +217,7 @@ def new_endpoint():
 
 
 def use_own_endpoint(case):
-    """Every other well-formed id of a webhook endpoint becomes that of a new one."""
+    """Replaces every other well-formed id of a webhook endpoint by that of a new one."""
     headers = case.headers or {}
     if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
         return
@@ -229,7 +230,7 @@ def use_own_endpoint(case):
 
 
 def use_console_upload(case):
-    """An upload whose part has arrived, of somebody new: drawn sizes soon use up the quota of our account."""
+    """An upload of a new person whose part has arrived: generated sizes soon use up the quota of our account."""
     person = newcomer()
     body = {"mode": "test", "request": {"file_name": "fuzz.mp4", "size_bytes": 5}}
     upload = console("POST", "/uploads", body, person["headers"]).json()
@@ -295,7 +296,7 @@ LINKS = {
 
 
 def prepare_people(operation, case):
-    """What would change how the people under test sign in, or is right for one token or amount alone."""
+    """Calls that would change how the people under test sign in, or that succeed with one token or amount only."""
     body = case.body if isinstance(case.body, dict) else {}
     if operation in LINKS and next(TURNS) % 2:
         body["token"] = LINKS[operation]()
@@ -376,20 +377,20 @@ def before_call(context, case, kwargs):
     body = case.body
     if not isinstance(body, dict):
         return
-    if operation in URL_OF_ITS_OWN and is_address(body.get("url")):
+    if operation in URL_OF_ITS_OWN and is_url(body.get("url")):
         body["url"] = WEBHOOK
     # The console wraps the body of a job or a preview.
     if isinstance(body.get("request"), dict):
         body = body["request"]
-    if operation == "consoleCreateWebhookEndpoint" and is_address(body.get("url")):
+    if operation == "consoleCreateWebhookEndpoint" and is_url(body.get("url")):
         body["url"] = WEBHOOK
-    if is_address(body.get("webhook_url")):
+    if is_url(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
     settings = body.get("settings")
     for each in [body, *(settings if isinstance(settings, list) else [])]:
         if isinstance(each, dict) and isinstance(each.get("model"), str) and MODEL.fullmatch(each["model"]):
             each["model"] = "auto"
-    if is_address(body.get("video_url")):
+    if is_url(body.get("video_url")):
         body["video_url"] = VIDEO
     # Any price is well-formed, and a low one is rightly refused (402): tests of the API see to that.
     if is_positive(case) and isinstance(body.get("max_credits"), int):

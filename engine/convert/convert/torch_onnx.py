@@ -1,6 +1,6 @@
-"""Networks of PyTorch (.pth, .safetensors) as ONNX, by spandrel, which knows the architectures that people trade.
+"""Converts PyTorch networks (.pth, .safetensors) to ONNX, with spandrel, which knows the common architectures.
 
-The files come from strangers, so nothing in them is run: PyTorch reads weights and nothing else from a pickle.
+The files are not trusted, so nothing in them is run: PyTorch reads only weights from a pickle.
 """
 import hashlib
 import re
@@ -16,22 +16,22 @@ SIDE = 64             # of the picture that the export is traced with
 HALOS = (8, 16, 32, 64, 128)
 TOLERANCE = 1 / 255   # between the ONNX file and PyTorch, and at the edge of a tile
 PICKLES, SAFETENSORS = ('.pth', '.pt', '.ckpt'), '.safetensors'
-# The largest that people trade have a tenth of it. An ONNX file can hold 2 GB.
+# The largest networks in use have a tenth of it. An ONNX file can hold 2 GB.
 MOST_BYTES, MOST_WEIGHTS = 1 << 30, 1 << 28
 
 
 def first_line(error):
-    """What an exception says, in one line; its kind where it says nothing."""
+    """The message of an exception in one line; its type if it has none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def check_file(path):
-    """Throws FormatError unless the name and the size are those of a file that can be read. Changes nothing."""
+    """Throws FormatError unless the name and the size are acceptable."""
     name = path.name
     if path.suffix.lower() not in (*PICKLES, SAFETENSORS):
         raise FormatError(f'{name} is none of the files that are converted: {", ".join((*PICKLES, SAFETENSORS))}.')
     size = path.stat().st_size
-    if zipfile.is_zipfile(path):  # of a .pth, which may be packed
+    if zipfile.is_zipfile(path):  # a .pth may be packed
         with zipfile.ZipFile(path) as archive:
             size = max(size, sum(part.file_size for part in archive.infolist()))
     if size > MOST_BYTES:
@@ -65,7 +65,7 @@ def read_weights(path):
     tensors = [value for value in weights.values() if isinstance(value, torch.Tensor)]
     if not tensors:
         raise FormatError(f'{path.name} holds no weights.')
-    # Of tensors that repeat one value the file is small.
+    # A file of tensors that repeat one value is small.
     if sum(value.numel() for value in tensors) > MOST_WEIGHTS:
         raise FormatError(f'{path.name} holds more than {MOST_WEIGHTS >> 20} million weights, the most that is converted.')
     return weights
@@ -79,7 +79,7 @@ def load(path):
     weights = read_weights(path)
     try:
         found = spandrel.ModelLoader().load_from_state_dict(weights)
-    except Exception as error:  # an architecture that nearly fits fails in a way of its own
+    except Exception as error:  # each architecture that nearly fits fails in its own way
         raise FormatError(f'{path.name} holds no network that spandrel knows: {first_line(error)}') from error
     if not isinstance(found, spandrel.ImageModelDescriptor) or (found.input_channels, found.output_channels) != (3, 3):
         raise FormatError(f'{path.name} is no network that makes an RGB picture of an RGB picture.')
@@ -89,14 +89,14 @@ def load(path):
 
 
 def stated_license(path):
-    """What a .safetensors file says of its licence; None where it says nothing, as all other files do."""
+    """The licence that a .safetensors file states; None if it states none. Other files never do."""
     if Path(path).suffix.lower() != SAFETENSORS:
         return None
     from safetensors import safe_open
 
     with safe_open(path, 'np') as opened:
-        said = opened.metadata() or {}
-    found = (said.get('modelspec.license') or said.get('license') or '').strip()
+        metadata = opened.metadata() or {}
+    found = (metadata.get('modelspec.license') or metadata.get('license') or '').strip()
     return found if found.isprintable() and 0 < len(found) <= 100 else None
 
 
@@ -116,13 +116,13 @@ def export(model, target, side):
     try:
         torch.onnx.export(model, (torch.from_numpy(picture(side, side)),), str(target), input_names=['x'], output_names=['y'],
                           dynamic_axes=axes, opset_version=OPSET, dynamo=False)
-    except Exception as error:  # whatever an architecture does that ONNX cannot say
+    except Exception as error:  # anything that ONNX cannot express
         raise FormatError(f'PyTorch cannot write this network as ONNX: {first_line(error)}') from error
 
 
 def check(model, target, height, width):
-    """Throws FormatError unless the file makes of a picture of another size what the network makes of it: a size that was
-    fixed while tracing shows nowhere else."""
+    """Throws FormatError unless the file gives the same result as the network for a picture of another size, which a size
+    fixed by tracing would prevent."""
     import openvino
     import torch
 
@@ -138,8 +138,8 @@ def check(model, target, height, width):
 
 
 def halo_of(model, scale, multiple, minimum):
-    """(halo, error): how many pixels around a tile the network needs, the fewest of HALOS with which a tile differs by less
-    than TOLERANCE from the whole picture, measured along one edge; and by how much it differs with so many."""
+    """(halo, error): the smallest of HALOS with which a tile differs by less than TOLERANCE from the whole picture, measured
+    along one edge; and the difference with it."""
     import torch
 
     up = lambda side: -(-side // multiple) * multiple
@@ -155,8 +155,8 @@ def halo_of(model, scale, multiple, minimum):
 
 
 def convert(path, target, name):
-    """Writes the network of `path` as the ONNX file `target`; → its entry of a manifest. Throws FormatError, and leaves no
-    file then."""
+    """Writes the network of `path` as the ONNX file `target`; → its entry of a manifest. Throws FormatError and then
+    leaves no file."""
     import torch
 
     path, target = Path(path), Path(target)

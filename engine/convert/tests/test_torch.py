@@ -51,7 +51,7 @@ def test_names_and_sizes_are_checked_before_a_file_is_opened(tmp_path, monkeypat
 
 @pytest.mark.parametrize('python, kind', [(None, 'torch'), ('/bin/echo', 'torch')])
 def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(python, kind, tmp_path):
-    """`df` of a machine with 3 GB free; a Python that has the packages asks for no room."""
+    """`df` of a machine with 3 GB free; a Python that has the packages needs no space."""
     (tmp_path / 'bin').mkdir()
     df = tmp_path / 'bin' / 'df'
     df.write_text('#!/bin/sh\nprintf "Filesystem 1024-blocks Used Available\\n/dev/x 9 6 3000000\\n"\n')

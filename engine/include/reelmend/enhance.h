@@ -42,16 +42,16 @@ struct Segment {
 struct EncoderOptions {
   std::string preset = "superfast";  ///< x264 preset
   float crf = 16.0F;                 ///< x264 constant rate factor, 0…51; NVENC's constant quality (cq)
-  /// Bits per second that the video stream may have at most, held with a buffer of half a second: a part of t seconds has
-  /// at most t + 0.5 seconds' worth. 0 = no limit. Cannot be held where even the coarsest quantiser needs more.
+  /// Largest bit rate of the video stream in bits per second, held with a buffer of half a second: any t seconds have at
+  /// most (t + 0.5) times as many bits. 0 = no limit. Exceeded if even the coarsest quantiser needs more.
   std::int64_t max_bitrate = 0;
 };
 
-/// What this machine was measured to do, and the least that an operator wants of it. Counts for `auto` on CPUs.
+/// The measured speed of this machine, and the speed that its operator wants at least. `auto` uses them on CPUs.
 struct MachineSpeed {
   double other_ms_per_megapixel = 0;  ///< time of a frame without its network, over the megapixels of the output; 0: not measured
   double min_frames_per_second = 0;   ///< floor; 0: none
-  double min_times_length = 0;        ///< the same, in times of the video's length: 1 is as fast as it plays; 0: none
+  double min_times_length = 0;        ///< the same, as a multiple of real time: 1 is as fast as the video plays; 0: none
 };
 
 struct EnhanceOptions {
@@ -74,8 +74,8 @@ struct EnhanceOptions {
   EncoderOptions encoder;
   SourceLimits limits;
   std::optional<Segment> segment;
-  /// SegmentPlan::text (reelmend/segments.h) and the place of a segment in it: makes the piece of that segment. Not together
-  /// with `segment`. The plan's `encoder` counts.
+  /// SegmentPlan::text (reelmend/segments.h) and the index of a segment in it: Enhance makes the piece of that segment, with
+  /// the plan's `encoder`. Excludes `segment`.
   std::string segment_plan;
   int segment_index = 0;
 };
@@ -160,8 +160,8 @@ EnhanceResult Enhance(const std::string& input_path, const std::string& output_p
                       const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {},
                       std::unique_ptr<Preparation> prepared = nullptr);
 
-/// The same for a source that is not a file here. Reads it from one thread at a time, and not after the return. A planned
-/// segment (segment_plan) reads its index, its first frame, and what its frames and its warm-up need.
+/// The same for a ByteSource. Reads it from one thread at a time, and never after the return. For a planned segment
+/// (segment_plan) it reads the index, the first frame, and the segment's frames with their warm-up.
 EnhanceResult Enhance(ByteSource& source, const std::string& output_path,
                       const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {},
                       std::unique_ptr<Preparation> prepared = nullptr);
@@ -181,7 +181,7 @@ Size FitTarget(Size displayed, Target target);
 
 /// The video that the next call of Enhance is expected to get, usually the same as the last one.
 struct Expectation {
-  Size picture;                ///< stored size, turned upright; {0, 0}: unknown, only the device is opened
+  Size picture;                ///< stored size, after rotation; {0, 0}: unknown, only the device is opened
   Size output;
   std::string model = "none";  ///< the network that will run
   bool restores_faces = false;

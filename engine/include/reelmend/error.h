@@ -19,11 +19,11 @@ enum class ErrorCode {
   kSegmentMismatch,   ///< a segment or a piece is not what its plan says; the video can be enhanced in one piece
 };
 
-/// snake_case name of a level, the same text that the addon puts on the JavaScript error's `code`.
+/// snake_case name of a code, which the addon also puts on the JavaScript error's `code`.
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
-/// The only exception that crosses the engine's public interface (std::bad_alloc apart).
-/// `what()` is one sentence that may be shown to a person; it names no path of the machine.
+/// The only exception that crosses the engine's public interface, except std::bad_alloc. `what()` is one sentence that may
+/// be shown to a person; it names no path of the machine.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

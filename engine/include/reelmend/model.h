@@ -1,4 +1,4 @@
-// Networks that are installed beside the engine: what a manifest says of each file.
+// Installed networks, as their manifest describes them.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ struct ModelFile {
   int multiple = 1;       ///< both sides of the input must be divisible by it; frames are padded
   int halo = 32;          ///< receptive field: input pixels around a sample that its output depends on
   std::string input;      ///< name of the network's input; empty: its only one
-  std::string output;     ///< the same of its output
+  std::string output;     ///< name of the network's output; empty: its only one
   std::string sha256;     ///< of the file, 64 hexadecimal digits; empty: not checked
   double loss_db = 0;     ///< PSNR lost against the fp32 file of the same network, in dB
   float max_strength = 1; ///< largest strength of restoration it was trained for; 0: it only enlarges
-  bool is_blind = false;  ///< it sees the damage itself; the strength says how much of the restoration is wanted
+  bool is_blind = false;  ///< the network recognises damage by itself; the strength sets how much it restores
   float max_change = 255;   ///< layout kFace: largest change of a sample, in 8-bit levels; larger ones are clipped
   bool allow_bf16 = false;  ///< true if its measured loss in bfloat16 is as small as allowed for int8
-  /// Time of a frame on this machine's CPU over the megapixels of the network's input, as CheckModel measured it with the
+  /// Milliseconds for a frame and a megapixel of the network's input on this machine's CPU, measured by CheckModel with the
   /// threads of a job; 0: not measured.
   double ms_per_megapixel = 0;
 
@@ -66,7 +66,7 @@ struct ModelTrial {
   int width = 256;   ///< of the frame
   int height = 256;
   int frames = 3;    ///< number of timed frames of a round; their mean counts
-  int rounds = 1;    ///< more than one: what else the machine does counts less. At most two where they take long
+  int rounds = 1;    ///< several reduce the influence of other load; at most two of slow rounds
   int threads = 0;   ///< 0 = all cores that this process may use
 };
 

@@ -11,7 +11,7 @@
 namespace reelmend {
 
 struct PicturesOptions {
-  bool poster = false;  ///< `poster.jpg`: the one of a few frames that shows the most, at most 1280 pixels wide and high
+  bool poster = false;  ///< `poster.jpg`: the most detailed of a few frames, at most 1280 pixels wide and high
   int thumbnails = 0;   ///< 0…50: `thumbnail-1.jpg` and so on, evenly spaced, at most 320 pixels wide and high
   SourceLimits limits;
   std::function<bool()> is_cancelled;  ///< polled; optional

@@ -10,13 +10,13 @@
 namespace reelmend {
 
 /// Note [Segments]
-/// 1. PlanSegments reads all packets of a video, decides everything that is decided for the whole video (EnhancePlan),
-///    and chooses the cuts.
+/// 1. PlanSegments reads all packets of a video, makes the plan of the whole video (EnhancePlan), and chooses the
+/// cuts.
 /// 2. Enhance with `segment_plan` and `segment_index` makes one piece: an MP4 of video only, from time 0.
 /// 3. JoinSegments puts the pieces together and adds sound, subtitles, chapters and tags of the source.
-/// The pieces may be made in any order, by any number of threads, in any process. With the same engine on the same kind of
-/// device, a piece is the same bit for bit. Its pictures before encoding are those of a run in one piece, because the
-/// plan is given, and because the frames before a segment run through the temporal stages first. The joined file has the
+/// The pieces may be made in any order, by any number of threads, in any process. The same engine on the same kind of device
+/// makes the same piece, bit for bit. Before encoding, its pictures equal those of a run in one piece, because it follows
+/// the same plan, and because the frames before a segment run through the temporal stages first. The joined file has the
 /// timestamps of a run in one piece.
 
 /// Lengths of segments in seconds.
@@ -30,7 +30,7 @@ struct SegmentLengths {
 struct PlannedSegment {
   double start_s = 0;
   double end_s = 0;
-  std::int64_t frames = 0;  ///< that its piece will have
+  std::int64_t frames = 0;  ///< of its piece
 };
 
 struct SegmentPlan {
@@ -41,8 +41,8 @@ struct SegmentPlan {
   std::string why_whole;  ///< why there is only one segment: one clause for people; else empty
 };
 
-/// Plans the segments of `input_path`, cut at its own key frames where there are some. One segment for a video shorter
-/// than two of the shortest length, and for one whose packets do not tell exactly which frames it shows when: missing,
+/// Plans the segments of `input_path`, cut at its own key frames where possible. A video shorter than twice the shortest
+/// length gets a single segment. So does a video whose packets do not state exactly when each frame is shown: missing,
 /// repeated or restarted timestamps, or a codec with hidden frames. Throws what PlanEnhance throws.
 SegmentPlan PlanSegments(const std::string& input_path, const EnhanceOptions& options, const SegmentLengths& lengths = {},
                          const EnhanceCallbacks& callbacks = {});

@@ -10,12 +10,12 @@ namespace reelmend::cpu {
 namespace {
 
 constexpr int kGrainRows = 32;
-/// A share of the picture in tiles, with what they overlap, up to which they take less time than the whole.
+/// Tiles with their overlaps are faster than the whole picture up to this share of its area.
 constexpr double kWorthTiles = 0.7;
-/// Kept part of a tile: small ones waste less on a small change, large ones less on their overlaps.
+/// Size of a tile without its overlap: small ones waste less on a small change, large ones less on their overlaps.
 constexpr int kSmallestTile = 128;
 constexpr int kHalosOfTile = 6;
-/// How far a sample of chroma reaches when it is brought to luma's resolution by Lanczos-3, in samples of chroma.
+/// Reach of Lanczos-3 when it brings chroma to luma's resolution, in chroma samples.
 constexpr int kChromaReach = 4;
 
 }  // namespace
@@ -43,7 +43,7 @@ NetworkStage::NetworkStage(const NetworkStageOptions& options)
     if (i + 1 < options.fit.passes) pass.between = pixel::Image(size.width, size.height, subsampling, options.color);
     passes_.push_back(std::move(pass));
   }
-  options_.prepared = nullptr;  // it may be gone by the time that tiles are made
+  options_.prepared = nullptr;  // it may be destroyed before tiles are made
   PlanTiles();
 }
 
@@ -82,7 +82,7 @@ void NetworkStage::MakeTiles() {
   }
 }
 
-/// Those that see a change; nothing if the picture is better made whole.
+/// Tiles that contain a change; nothing if running the whole picture is faster.
 std::optional<std::vector<int>> NetworkStage::ChangedTiles() const {
   const int reach = makes_chroma() ? kChromaReach << std::max(options_.subsampling.log2_x, options_.subsampling.log2_y) : 0;
   const int width = tile_plan_.tile_width;
@@ -105,7 +105,7 @@ NetworkStage::Submitted NetworkStage::Compare(const pixel::Image& image) {
   const int most = reuse_.may_use_tiles ? static_cast<int>(kWorthTiles * changes_.blocks()) : 0;
   const pixel::Planes planes = makes_chroma() ? pixel::Planes::kAll : pixel::Planes::kLuma;
   const bool is_alike = before_ && changes_.Compare(*before_, now, planes, most);
-  const auto tiles = is_alike ? ChangedTiles() : std::nullopt;  // none for a picture that is the same
+  const auto tiles = is_alike ? ChangedTiles() : std::nullopt;  // empty for a picture without a change
   before_ = now;
   const bool has_kept = std::exchange(keeps_last_, tiles.has_value());
   if (!tiles) return submitted;
@@ -143,7 +143,7 @@ bool NetworkStage::IsKept(const pixel::Image& made) const {
   return true;
 }
 
-/// Brings kept_ from the picture before to this one.
+/// Updates kept_ from the previous picture's output to this one's.
 void NetworkStage::RunTiles(const Submitted& submitted, pixel::ThreadPool& pool) {
   if (submitted.tiles.empty()) return;
   TensorConverter& converter = *passes_.front().converter;

@@ -21,33 +21,32 @@ namespace reelmend::cpu {
 
 struct NetworkStageOptions {
   plan::NetworkFit fit;
-  Size in;  ///< of the picture that goes in
+  Size in;  ///< of the input picture
   pixel::Subsampling subsampling;
   pixel::ColorSpec color;
-  float strength = 0;  ///< of the restoration, 0…1; a second pass has nothing left to restore
+  float strength = 0;  ///< of the restoration, 0…1, in the first pass; a second pass gets 0
   int threads = 1;
   std::function<bool()> is_stopped;
-  PreparedNetworks* prepared = nullptr;  ///< networks that fit are taken out of it
-  bool reuses = true;                    ///< Note [Pictures that stay]
+  PreparedNetworks* prepared = nullptr;  ///< networks that fit are taken from it
+  bool reuses = true;                    ///< Note [Still pictures]
 };
 
 /// Enlarges or restores pictures with a network, in one or two passes. Submit and Retrieve as in FrameNetwork.
 ///
-/// Note [Pictures that stay]
-/// A sample of a network's output depends on the input within its halo only. In slides, screen recordings and repeated
-/// frames most of that is what it was in the picture before, so the network runs for the tiles alone that see a change
-/// (ChangeMap), and the rest of its output is kept from the picture before. A picture that is wholly the same costs a
-/// comparison and two copies; one that differs all over, as all do that a camera took, costs the comparison up to where
-/// that is clear: some microseconds.
-/// - Nothing is kept of pictures that differ. The first picture of a still stretch goes through the network whole, its
-///   output is kept, and the next one uses it.
-/// - Tiles need a network compiled for their size, which takes as long as some frames. It is made when it would have been
-///   of use kWorthCompiling times.
-/// - Results must not depend on whether tiles are used, to the bit: segments of a video begin in different states. The
-///   arithmetic of a convolution is the same for each sample, whatever the size of the picture, but nobody promises that. So
-///   the first kTrials such pictures go through both, and one in kTrialEvery later on, for networks whose halo was stated too
-///   small. If they differ, only pictures that are wholly the same are spared from then on.
-/// - With two passes only pictures that are wholly the same are spared.
+/// Note [Still pictures]
+/// A sample of a network's output depends only on the input within its halo. In slides, screen recordings and repeated
+/// frames most of the input does not change. So the network runs only for the tiles that contain a change (ChangeMap), and
+/// the rest of the output is kept from the previous picture. An unchanged picture costs a comparison and two copies. The
+/// comparison stops as soon as too much differs, so for camera pictures it costs some microseconds.
+/// - No output is kept for pictures that change too much. The first picture of a still stretch goes through the network
+///   whole; its output is kept, and the next picture uses it.
+/// - Tiles need a network compiled for their size, which takes as long as some frames. It is compiled once it could have
+///   been used kWorthCompiling times.
+/// - Results must not depend on whether tiles are used, to the bit: segments of a video begin in different states. A
+///   convolution computes each sample alike whatever the size of the picture, but no backend promises that, and the halo
+///   of a network may be declared too small. So the first kTrials such pictures, and later one in kTrialEvery, run both
+///   ways. If the results differ, only unchanged pictures are skipped from then on.
+/// - With two passes, only unchanged pictures are skipped.
 class NetworkStage {
  public:
   /// Throws Error{kInvalidArgument, kUnavailable, kLimitExceeded}.
@@ -62,19 +61,19 @@ class NetworkStage {
 
   /// `image` must not change until the matching Retrieve, nor until the next Submit.
   void Submit(const pixel::Image& image, pixel::ThreadPool& pool);
-  /// Fills luma of `out` (or all planes), a picture of output() and the colour that went in.
+  /// Fills luma of `out` (or all planes). `out` has the size of output() and the colour of the input.
   void Retrieve(pixel::Image& out, pixel::ThreadPool& pool);
 
-  /// Whether MakeTiles is due. It starts threads, so the caller says when (device::LibraryThreads::Watch).
+  /// Whether MakeTiles is due. It starts threads, so the caller chooses when (device::LibraryThreads::Watch).
   bool wants_tiles() const { return reuse_.may_use_tiles && could_use_tiles_ >= kWorthCompiling && !tiles_; }
-  /// Goes on without tiles where they cannot be made, because the file is not what it was.
+  /// Compiles the network for tiles. If that fails, because the file has changed, the stage goes on without tiles.
   void MakeTiles();
 
-  /// What was spared so far.
+  /// What was skipped so far.
   struct Reuse {
-    std::int64_t whole = 0;    ///< pictures that were the same as the one before
-    std::int64_t partial = 0;  ///< pictures of which some tiles were made
-    bool may_use_tiles = true; ///< false: with two passes, or where the tiles of this network differ from the whole
+    std::int64_t whole = 0;    ///< unchanged pictures
+    std::int64_t partial = 0;  ///< pictures of which only some tiles ran
+    bool may_use_tiles = true; ///< false: with two passes, or if tiles of this network do not equal the whole
   };
   const Reuse& reuse() const { return reuse_; }
 
@@ -86,14 +85,14 @@ class NetworkStage {
   struct Pass {
     std::unique_ptr<inference::FrameNetwork> network;
     std::unique_ptr<TensorConverter> converter;
-    pixel::Image between;  ///< what it makes, when another pass follows
+    pixel::Image between;  ///< its output, if another pass follows
   };
   /// A picture between Submit and Retrieve.
   struct Submitted {
     const pixel::Image* image = nullptr;
-    bool is_whole = true;     ///< it goes through the network whole
-    bool is_kept = false;     ///< its output is kept for the next one
-    std::vector<int> tiles;   ///< those that differ from the picture before, if that is known
+    bool is_whole = true;     ///< the whole picture goes through the network
+    bool is_kept = false;     ///< its output is kept for the next picture
+    std::vector<int> tiles;   ///< those that differ from the previous picture, if known
   };
   void SubmitPass(Pass& pass, const pixel::Image& image, pixel::ThreadPool& pool);
   void PlanTiles();
@@ -110,9 +109,9 @@ class NetworkStage {
 
   pixel::ChangeMap changes_;
   std::deque<Submitted> submitted_;
-  std::optional<pixel::PictureView> before_;  ///< the picture submitted last
-  bool keeps_last_ = false;                   ///< Submitted::is_kept of that one
-  pixel::Image kept_;                         ///< the output of the picture retrieved last, if that is kept
+  std::optional<pixel::PictureView> before_;  ///< the last submitted picture
+  bool keeps_last_ = false;                   ///< its Submitted::is_kept
+  pixel::Image kept_;                         ///< the output of the last retrieved picture, if it is kept
   int largest_part_ = 0;                      ///< of a tile
   inference::TilePlan tile_plan_;
   int could_use_tiles_ = 0;

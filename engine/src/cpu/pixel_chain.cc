@@ -90,7 +90,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   LetPreparedGo();
 }
 
-/// Note [Working size]. Returns the shape of what is enlarged.
+/// Note [Working size]. Returns the shape of the picture that is enlarged.
 PixelChain::Shape PixelChain::PrepareReduction(const Shape& source) {
   reducer_.reset();
   if (plan_.working_share >= 1) return source;
@@ -102,7 +102,7 @@ PixelChain::Shape PixelChain::PrepareReduction(const Shape& source) {
   return working;
 }
 
-/// Releases networks that were not taken. Their threads count too: OpenVINO may reuse them for networks made since.
+/// Releases the networks that were not taken. Their threads are counted, too: OpenVINO may reuse them for later networks.
 void PixelChain::LetPreparedGo() {
   if (!prepared_) return;
   network_threads_.Add(prepared_->network_threads());
@@ -157,7 +157,7 @@ pixel::Image& PixelChain::Import(const AVFrame& frame) {
   pixel::Image* image = &imported_;
   Timed(device::Stage::kConvert, [&] {
     importer_->Run(frame, imported_, pool_);
-    // Before the turn: tone mapping takes chroma from where decoders put it.
+    // Before the rotation: tone mapping expects chroma at the decoder's siting.
     if (tone_mapper_) {
       tone_mapper_->Run(imported_, toned_, pool_);
       image = &toned_;
@@ -176,7 +176,7 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
   Timed(device::Stage::kDenoise, [&] {
     if (is_cut) temporal_->Reset();
     temporal_->Run(image, temporally_denoised_, plan::TemporalStrength(strength), sigma, pool_);
-    // Note [Restoration by a network]: it does for luma, or for all planes, what the spatial filter would.
+    // Note [Restoration by a network]: the network replaces the spatial filter, of luma or of all planes.
     if (restores_all()) return;
     const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
     if (restores_luma()) CopyPlane(temporally_denoised_.plane(0), denoised_.plane(0));
@@ -214,8 +214,8 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   Slot& slot = slots_.back();
   slot.is_cut = is_cut;
   slot.number = FrameNumber(frame);
-  // Alike; the stage before fills what it gets in exchange. That may be the picture before, which the network compares with
-  // this one now.
+  // Both have the same shape; the previous stage overwrites the one that it gets back. That must not be the previous
+  // picture, which the network compares with this one now.
   std::swap(slot.picture, *image);
   if (!network_) return true;
   Timed(device::Stage::kConvert, [&] { network_->Submit(slot.picture, pool_); });
@@ -227,7 +227,7 @@ void PixelChain::CopyChroma(const pixel::Image& from) {
   for (int plane = 1; plane < 3; ++plane) CopyPlane(from.plane(plane), resized_.plane(plane));
 }
 
-/// The slot's picture, at the output's size, into resized_.
+/// Brings the slot's picture to the output's size, in resized_.
 void PixelChain::Enlarge(Slot& slot) {
   if (!network_) return Timed(device::Stage::kResize, [&] { resizer_->Run(slot.picture, resized_, pool_); });
   pixel::Image& made = network_resizer_ ? enlarged_ : resized_;
@@ -284,7 +284,7 @@ void PixelChain::WarmUp(const AVFrame& frame) {
   if (Submit(frame, true)) Retrieve(nullptr);
 }
 
-/// By its time, so that it is the same in every segment of the video.
+/// Derived from the frame's time, so that it is the same in every segment of the video.
 std::int64_t PixelChain::FrameNumber(const AVFrame& frame) const {
   return av_rescale_q_rnd(frame.pts, plan_.time_base, av_inv_q(plan_.frame_rate), AV_ROUND_NEAR_INF);
 }

@@ -18,7 +18,7 @@
 
 namespace reelmend::cpu {
 
-/// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → turn → temporal,
+/// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → rotation → temporal,
 /// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → colour → faces →
 /// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are allocated once and reused.
@@ -45,7 +45,7 @@ class PixelChain : public device::StageChain {
 
   /// Submit and Retrieve in one.
   void Run(const AVFrame& frame, AVFrame& out);
-  /// The temporal part only, for warm-up frames that are not encoded.
+  /// Runs only the temporal stages, for warm-up frames that are not encoded.
   void WarmUp(const AVFrame& frame);
 
   /// See StageChain.
@@ -55,12 +55,12 @@ class PixelChain : public device::StageChain {
  private:
   /// A frame between Submit and Retrieve.
   struct Slot {
-    pixel::Image picture;  ///< what the network takes, or the resize
+    pixel::Image picture;  ///< input of the network, or of the resize
     bool is_cut = false;
     std::int64_t number = 0;  ///< of the frame in the whole video, by its time
   };
 
-  /// What pictures of a stage have in common.
+  /// Common properties of a stage's pictures.
   struct Shape {
     Size size;
     pixel::Subsampling subsampling;
@@ -104,7 +104,7 @@ class PixelChain : public device::StageChain {
   std::unique_ptr<pixel::Debander> debander_;  ///< only for sources with blocks or bands
   std::unique_ptr<pixel::Resizer> reducer_;  ///< to the working size, where that is not the source's
   std::unique_ptr<pixel::Resizer> resizer_;
-  std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from what the network makes, where that is not the target
+  std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from the network's output to the target, if their sizes differ
   std::unique_ptr<pixel::Sharpener> sharpener_;
   std::unique_ptr<pixel::AdaptiveContrast> contrast_;
   pixel::Image imported_;
@@ -112,9 +112,9 @@ class PixelChain : public device::StageChain {
   pixel::Image toned_;
   pixel::Image temporally_denoised_;
   pixel::Image denoised_;
-  pixel::Image working_;   ///< only where the source was enlarged before
-  pixel::Image reduced_;   ///< only for a network that comes after the resize
-  pixel::Image enlarged_;  ///< what the network makes, where that is not the target
+  pixel::Image working_;   ///< only if the source was enlarged before
+  pixel::Image reduced_;   ///< only for a network that runs after the resize
+  pixel::Image enlarged_;  ///< the network's output, if its size is not the target's
   pixel::Image resized_;
   pixel::Image sharpened_;
 
@@ -123,10 +123,10 @@ class PixelChain : public device::StageChain {
   device::LibraryThreads face_threads_;
   std::unique_ptr<faces::FaceStage> faces_;
   std::int64_t faces_before_ = 0;  ///< restored before the picture changed its size
-  bool network_is_last_ = false;  ///< Note [Any ratio]: it restores what the resize made
+  bool network_is_last_ = false;  ///< Note [Any ratio]: it restores the resized picture
   std::vector<Slot> idle_slots_;
   std::deque<Slot> slots_;
-  std::unique_ptr<NetworkStage> network_;  ///< last: it reads slots until it is gone
+  std::unique_ptr<NetworkStage> network_;  ///< last: it reads slots until it is destroyed
 };
 
 }  // namespace reelmend::cpu

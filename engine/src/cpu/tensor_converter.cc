@@ -20,7 +20,7 @@ std::uint16_t ToSample(float value) {
   return static_cast<std::uint16_t>(static_cast<int>(std::clamp(value, 0.0F, 65535.0F) + 0.5F));
 }
 
-// The loops that every frame of `fast` goes through, for the processors' vectors.
+// Loops that run for every frame, compiled for several instruction sets.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define REELMEND_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
@@ -57,7 +57,7 @@ REELMEND_VECTORS void InterleaveFour(const std::uint16_t* a, const std::uint16_t
   }
 }
 
-/// Row `r` of a shuffled area's plane (OutputArea::shuffle), a stretch at a time.
+/// Converts row `r` of a plane of a shuffled area (OutputArea::shuffle), in stretches that fit the cache.
 void TakeShuffledRow(const OutputArea& area, int plane, int r, std::uint16_t* out, float offset, float scale) {
   constexpr int kStretch = 240;  // of each plane
   alignas(64) std::uint16_t parts[inference::kMaxShuffle][kStretch];
@@ -69,7 +69,7 @@ void TakeShuffledRow(const OutputArea& area, int plane, int r, std::uint16_t* ou
     for (int i = 0; i < by; ++i) {
       FloatsToSamples(in + i * area.plane + first / by, parts[i], (count + by - 1 - i) / by, offset, scale);
     }
-    const int whole = count / by;  // of the last step, those that are wanted alone follow
+    const int whole = count / by;  // complete groups; the rest of the last group is copied one by one
     std::uint16_t* to = out + first;
     if (by == 2) InterleaveTwo(parts[0], parts[1], to, whole);
     if (by == 4) InterleaveFour(parts[0], parts[1], parts[2], parts[3], to, whole);
@@ -77,14 +77,14 @@ void TakeShuffledRow(const OutputArea& area, int plane, int r, std::uint16_t* ou
   }
 }
 
-/// Row `r` of the area's plane `plane` into the picture's.
+/// Converts row `r` of the area's plane `plane` into the picture.
 void TakeRow(const OutputArea& area, int plane, int r, Image& out, float offset, float scale) {
   std::uint16_t* to = out.plane(plane).Row(area.y + r) + area.x;
   if (area.shuffle > 1) return TakeShuffledRow(area, plane, r, to, offset, scale);
   FloatsToSamples(area.data + plane * area.plane + static_cast<std::ptrdiff_t>(r) * area.stride, to, area.width, offset, scale);
 }
 
-/// Row `y` of an area; rows and columns beyond the picture repeat its last.
+/// Calls `convert` for each row of an area. Rows and columns beyond the picture repeat its last one.
 template <typename Convert>
 void FillRows(const InputArea& area, int width, int height, pixel::ThreadPool& pool, const Convert& convert) {
   const auto rows = [&](int first, int last) {
@@ -104,24 +104,24 @@ struct LinearScale {
   float scale = 1;
 };
 
-LinearScale LumaUnits(pixel::Range range) {
+LinearScale LumaScaleOf(pixel::Range range) {
   const pixel::SampleLevels levels = pixel::SampleLevelsOf(range);
   return {static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
 }
 
-LinearScale ChromaUnits(pixel::Range range) {
+LinearScale ChromaScaleOf(pixel::Range range) {
   return {kChromaZero, static_cast<float>(1 / pixel::SampleLevelsOf(range).chroma_span)};
 }
 
-/// One row of a plane of the input, which FillRows tells from where.
-void FillRow(const std::uint16_t* from, float* row, int inside, int width, LinearScale units) {
-  SamplesToFloats(from, row, inside, units.offset, units.scale);
+/// Converts one row into a plane of the input; values beyond the picture repeat the last one.
+void FillRow(const std::uint16_t* from, float* row, int inside, int width, LinearScale scale) {
+  SamplesToFloats(from, row, inside, scale.offset, scale.scale);
   RepeatLast(row, inside, width);
 }
 
-class LumaBridge : public TensorConverter {
+class LumaConverter : public TensorConverter {
  public:
-  LumaBridge(pixel::ColorSpec color, float strength) : strength_(strength), luma_(LumaUnits(color.range)) {}
+  LumaConverter(pixel::ColorSpec color, float strength) : strength_(strength), luma_(LumaScaleOf(color.range)) {}
 
   pixel::Subsampling output_subsampling() const override { return {1, 1}; }
   void Prepare(const Image&, pixel::ThreadPool&) override {}
@@ -161,8 +161,8 @@ class ChromaUpsampler {
     if (resizer_) resizer_->Run(image, full_, pool, pixel::Planes::kChroma);
   }
 
-  /// Hands `convert` each row of an area: Y, Cb, Cr of the picture that Run was given (which must still be as it was), the
-  /// row of the first plane, and how many of its values the picture has.
+  /// Calls `convert` for each row of an area with Y, Cb and Cr of the picture that Run was given (it must be unchanged), the
+  /// row of the first plane, and the number of its values inside the picture.
   template <typename Convert>
   void FillAreaRows(const Image& image, const InputArea& area, pixel::ThreadPool& pool, const Convert& convert) const {
     const pixel::ConstPlane luma = image.plane(0);
@@ -179,16 +179,16 @@ class ChromaUpsampler {
     return resizer_ ? std::as_const(full_).plane(plane) : image.plane(plane);
   }
 
-  std::unique_ptr<pixel::Resizer> resizer_;  ///< none where chroma lies on luma's grid already
+  std::unique_ptr<pixel::Resizer> resizer_;  ///< null if chroma has luma's resolution already
   Image full_;
 };
 
-class YcbcrBridge : public TensorConverter {
+class YcbcrConverter : public TensorConverter {
  public:
-  YcbcrBridge(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color, float strength)
+  YcbcrConverter(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color, float strength)
       : strength_(strength),
-        luma_(LumaUnits(color.range)),
-        chroma_(ChromaUnits(color.range)),
+        luma_(LumaScaleOf(color.range)),
+        chroma_(ChromaScaleOf(color.range)),
         full_(width, height, subsampling, color) {}
 
   pixel::Subsampling output_subsampling() const override { return {0, 0}; }
@@ -221,11 +221,11 @@ class YcbcrBridge : public TensorConverter {
   ChromaUpsampler full_;
 };
 
-class RgbBridge : public TensorConverter {
+class RgbConverter : public TensorConverter {
  public:
-  RgbBridge(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color)
+  RgbConverter(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color)
       : c_(pixel::MakeYcbcrToRgb(color.matrix, color.range)), full_(width, height, subsampling, color) {
-    // Of R′ = Y + red_cr Cr and so on, solved: Y by its weights, the colour differences from it.
+    // Solves R′ = Y + red_cr Cr and so on for the weights of R′ and B′ in Y; the colour differences follow from Y.
     const double kr_kb = c_.red_cr * c_.blue_cb;
     const double denominator = kr_kb - c_.green_cr * c_.blue_cb - c_.green_cb * c_.red_cr;
     red_ = static_cast<float>(-c_.green_cr * c_.blue_cb / denominator);
@@ -255,7 +255,7 @@ class RgbBridge : public TensorConverter {
   }
 
  private:
-  /// Networks of this layout know nothing beyond [0, 1].
+  /// Networks of this layout have learned no values outside [0, 1].
   static float Unit(double value) { return static_cast<float>(std::clamp(value, 0.0, 1.0)); }
 
   void ToRgb(const std::uint16_t* y, const std::uint16_t* cb, const std::uint16_t* cr, int count, float* red, float* green,
@@ -301,11 +301,11 @@ bool TakesShuffled(ModelFile::Layout layout) {
 
 std::unique_ptr<TensorConverter> MakeTensorConverter(ModelFile::Layout layout, int width, int height,
                                          pixel::Subsampling subsampling, pixel::ColorSpec color, float strength) {
-  if (layout == ModelFile::Layout::kRgb) return std::make_unique<RgbBridge>(width, height, subsampling, color);
+  if (layout == ModelFile::Layout::kRgb) return std::make_unique<RgbConverter>(width, height, subsampling, color);
   if (layout == ModelFile::Layout::kYcbcrStrength) {
-    return std::make_unique<YcbcrBridge>(width, height, subsampling, color, strength);
+    return std::make_unique<YcbcrConverter>(width, height, subsampling, color, strength);
   }
-  return std::make_unique<LumaBridge>(color, strength);
+  return std::make_unique<LumaConverter>(color, strength);
 }
 
 }  // namespace reelmend::cpu

@@ -1,4 +1,4 @@
-// reelmend::CompileModel: needs the GPUs of this machine as well as the backends.
+// reelmend::CompileModel. It needs this machine's GPUs as well as the backends.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -19,7 +19,7 @@ using inference::GpuTarget;
 /// Compute capabilities of the generations from Turing to Blackwell.
 constexpr GpuTarget kGenerations[] = {{7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}};
 
-/// Where engines are built: a kind of GPU, and the device for backends that time on it.
+/// Target of a build: a kind of GPU, and the device for backends that time on it.
 struct Site {
   TargetGpu gpu;
   std::optional<int> device;
@@ -51,15 +51,15 @@ std::vector<Site> SitesOf(const inference::GpuBackend& backend) {
   return sites;
 }
 
-/// On each kind of GPU here that the engine is for; what is told of it is the first one's. An engine that cannot be measured is
-/// an engine all the same.
+/// Measures on each kind of GPU here that runs the engine; the first one's figures are reported. A failure does not affect
+/// the engine.
 void Measure(const ModelFile& model, const CompileRequest& request, CompiledEngine& engine) {
   const std::string backend_name = engine.backend.substr(0, engine.backend.find(' '));
   for (const cuda::DeviceFacts& facts : KindsHere()) {
     if (engine.target != TargetOf(facts).text() || (!engine.device.empty() && engine.device != facts.name)) continue;
     try {
       const auto device = cuda::OpenCudaDevice(facts.index);
-      const std::shared_ptr<inference::GpuBackend> backend = inference::CreateGpuBackend(backend_name);  // its runtime is this device's
+      const std::shared_ptr<inference::GpuBackend> backend = inference::CreateGpuBackend(backend_name);  // its runtime uses this device
       const auto loaded = std::make_shared<inference::GpuModel>(backend, model, TargetGpu{TargetOf(facts), facts.name}, inference::EngineCache(request.folder));
       const auto measured = cuda::MeasureConcurrency(device, loaded, {request.width, request.height});
       if (!measured) throw Error(ErrorCode::kUnavailable, "The GPU has too little free memory for two pictures at once.");
@@ -77,7 +77,7 @@ std::vector<CompiledEngine> CompileWith(const std::shared_ptr<inference::GpuBack
     if (site.device) cuda::OpenCudaDevice(*site.device)->MakeCurrent();
     std::ranges::move(inference::CompileEngines(backend, model, site.gpu, request), std::back_inserter(engines));
   }
-  // Last, so that a GPU that fails costs no engine.
+  // Last, so that a failing GPU costs no engine.
   for (CompiledEngine& engine : engines) {
     if (engine.width > 0 && engine.not_built.empty()) Measure(model, request, engine);
   }

@@ -1,4 +1,4 @@
-// The device that is a GPU: CUDA's runtime, linked statically, which loads the driver when it is first asked for.
+// The device that is a GPU: calls CUDA's runtime, linked statically, which loads the driver on first use.
 #ifdef REELMEND_CUDA
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ const LaunchFunction* TableOf(List<Kernels...>) {
   return kTable;
 }
 
-/// One sentence for what CUDA answers; the name of CUDA's code stands behind it for those who search for it.
+/// One sentence for an error of CUDA; ends with CUDA's name of it, for searching.
 [[noreturn]] void Throw(cudaError_t error) {
   const std::string code = std::string(" (") + cudaGetErrorName(error) + ").";
   switch (error) {
@@ -42,7 +42,7 @@ const LaunchFunction* TableOf(List<Kernels...>) {
 
 void Check(cudaError_t error) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // an error that is told is not told again to the next caller
+  cudaGetLastError();  // clears the error, so that the next call does not report it again
   Throw(error);
 }
 
@@ -71,11 +71,11 @@ class CudaDevice : public Device {
     Use();
     void* memory = nullptr;
     const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
-    if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();  // the host's memory is out, not the GPU's
+    if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();  // the host's memory is exhausted, not the GPU's
     Check(error);
     return memory;
   }
-  // Whichever thread lets go last may not have used this device: it must not get a context on another GPU by that.
+  // The last owner may be destroyed on a thread that has used another GPU, or none. It must not get a context there.
   void FreePinned(void* memory) noexcept override {
     if (TryUse() == cudaSuccess) cudaFreeHost(memory);
   }
@@ -87,7 +87,7 @@ class CudaDevice : public Device {
     return free;
   }
 
-  /// Libraries bring runtimes of their own and may have changed the thread's device behind ours.
+  /// Libraries bring their own runtimes, which may have changed the thread's device.
   void MakeCurrent() override {
     Current() = -1;
     Use();
@@ -123,7 +123,7 @@ class CudaDevice : public Device {
     Use();
     const cudaError_t answer = cudaEventQuery(Of(event));
     if (answer == cudaErrorNotReady) {
-      cudaGetLastError();  // no error, yet kept as this thread's last one
+      cudaGetLastError();  // not an error, but CUDA keeps it as this thread's last one
       return false;
     }
     Check(answer);
@@ -159,7 +159,7 @@ class CudaDevice : public Device {
 
   void BeginCapture(StreamHandle stream) override {
     Use();
-    // Relaxed: memory that another thread takes meanwhile (libav's pools) must not end the capture.
+    // Relaxed: allocations by other threads (libav's pools) must not end the capture.
     Check(cudaStreamBeginCapture(Of(stream), cudaStreamCaptureModeRelaxed));
   }
   GraphHandle EndCapture(StreamHandle stream) override {
@@ -185,7 +185,7 @@ class CudaDevice : public Device {
     thread_local int current = -1;
     return current;
   }
-  /// CUDA keeps the current device by thread; every thread of a pipeline comes by here.
+  /// CUDA keeps the current device per thread, and every thread of a pipeline calls this.
   cudaError_t TryUse() noexcept {
     if (Current() == facts_.index) return cudaSuccess;
     const cudaError_t error = cudaSetDevice(facts_.index);
@@ -243,7 +243,7 @@ std::shared_ptr<Device> OpenCudaDevice(int index) {
     if (facts.index != index) continue;
     // Threads that wait for the GPU sleep instead of spinning: decoder and muxer need the cores.
     if (cudaSetDevice(index) == cudaSuccess) cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
-    cudaGetLastError();  // flags of a context that exists already stay as they are
+    cudaGetLastError();  // clears the error of setting flags after the context was created
     return std::make_shared<CudaDevice>(facts);
   }
   throw Error(ErrorCode::kUnavailable, "There is no GPU cuda:" + std::to_string(index) +

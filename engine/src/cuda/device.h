@@ -1,14 +1,14 @@
-// A GPU as the engine uses it. One implementation calls CUDA (cuda_device.cc). The tests have another, which computes
-// on the CPU with random delays and fails on request.
+// A GPU as the engine uses it. One implementation calls CUDA (cuda_device.cc). The tests use another, which computes on the
+// CPU with random delays and fails on request.
 //
 // Note [Order on a device]
 // Work is enqueued on streams and runs later: in order within a stream, in any order between streams. An event
 // recorded on a stream happens when all work enqueued before it is done; another stream, or the host, can wait for
 // it. Memory may be freed or reused only after the events of all its readers and writers.
 //
-// All functions may be called from any thread; a stream or event is used by one thread at a time. Failures are thrown
-// as Error{kUnavailable} with one plain sentence. OutOfDeviceMemory and DeviceLost are separate types, because
-// callers answer the first by asking for less.
+// All functions may be called from any thread; a stream or event is used by one thread at a time. Failures are thrown as
+// Error{kUnavailable} with one plain sentence. OutOfDeviceMemory and DeviceLost are separate types, because callers react to
+// the first by using less memory.
 #pragma once
 
 #include <atomic>
@@ -109,8 +109,8 @@ class Device {
   virtual void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) = 0;
   virtual void Launch(const KernelCall& call, StreamHandle stream) = 0;
 
-  /// From here to EndCapture, work that this thread enqueues on `stream` is recorded instead of run. Other threads
-  /// and streams are not affected.
+  /// Until EndCapture, work that this thread enqueues on `stream` is recorded instead of run. Other threads and streams are
+  /// not affected.
   virtual void BeginCapture(StreamHandle stream) = 0;
   virtual GraphHandle EndCapture(StreamHandle stream) = 0;
   /// Enqueues the recorded work on `stream`. One launch of a graph at a time.
@@ -159,14 +159,13 @@ using Event = Owned<EventHandle, &Device::DestroyEvent>;
 using Graph = Owned<GraphHandle, &Device::DestroyGraph>;
 
 DeviceMemory MakeDeviceMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
-/// Memory filled with zeros. For pictures: the padding of rows and pictures that no frame has filled yet are read or
-/// copied too.
+/// Memory filled with zeros. For pictures: kernels also read or copy the padding of rows, and pictures not yet written.
 DeviceMemory MakeClearedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 PinnedMemory MakePinnedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 Stream MakeStream(const std::shared_ptr<Device>& device);
 Event MakeEvent(const std::shared_ptr<Device>& device);
 
-/// Copies `bytes` of host memory to new device memory and waits for it. For what is made once a job.
+/// Copies `bytes` of host memory to new device memory and waits for it. For data created once a job.
 DeviceMemory Upload(const std::shared_ptr<Device>& device, const void* data, std::size_t bytes);
 
 /// The CUDA devices of this machine; found once per process.

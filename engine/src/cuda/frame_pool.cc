@@ -7,7 +7,7 @@
 namespace reelmend::cuda {
 namespace {
 
-/// Rows begin where the GPU's vector accesses and NVENC's registration want them.
+/// Alignment of rows for the GPU's vector accesses and for NVENC's registration.
 constexpr std::ptrdiff_t kDevicePitch = 256;
 constexpr std::ptrdiff_t kHostPitch = 64;
 
@@ -17,7 +17,7 @@ constexpr std::ptrdiff_t RoundUp(std::ptrdiff_t value, std::ptrdiff_t multiple) 
 
 }  // namespace
 
-/// What libav's buffer keeps of a picture that is out; also keeps the pool alive.
+/// Owner of a leased picture in libav's buffer; also keeps the pool alive.
 struct FramePool::Lease {
   std::shared_ptr<FramePool> pool;
   int slot;
@@ -88,7 +88,7 @@ media::UniqueFrame FramePool::Take() {
     Return(lease.release(), nullptr);
     throw std::bad_alloc();
   }
-  lease.release();  // the buffer's from here on
+  lease.release();  // the buffer owns it from here on
   frame->buf[0] = buffer;
   frame->width = width_;
   frame->height = height_;
@@ -136,14 +136,14 @@ EncoderPicture FramePool::Target(void* base) const {
 
 InFlightFrames::InFlightFrames(std::shared_ptr<Device> device, int capacity) : device_(std::move(device)) {
   in_flight_.resize(static_cast<std::size_t>(capacity));
-  for (Hold& hold : in_flight_) hold = {media::MakeFrame(), MakeEvent(device_)};
+  for (InFlightFrame& held : in_flight_) held = {media::MakeFrame(), MakeEvent(device_)};
 }
 
 InFlightFrames::~InFlightFrames() {
   try {
     Drain();
   } catch (const Error&) {
-    // A lost device reads nothing any more; the frames go with their references.
+    // A lost device no longer reads anything; the frames are released with their references.
   }
 }
 
@@ -171,9 +171,9 @@ void InFlightFrames::Keep(const AVFrame& frame, StreamHandle stream) {
     device_->WaitFor(in_flight_[oldest_].done.get());
     LetGo();
   }
-  Hold& hold = in_flight_[(oldest_ + held_) % capacity];
-  media::CheckAv(av_frame_ref(hold.frame.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
-  device_->Record(hold.done.get(), stream);
+  InFlightFrame& held = in_flight_[(oldest_ + held_) % capacity];
+  media::CheckAv(av_frame_ref(held.frame.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
+  device_->Record(held.done.get(), stream);
   ++held_;
 }
 

@@ -16,10 +16,10 @@ namespace reelmend::cuda {
 using media::UniqueBuffer;
 
 /// Note [Pools cannot starve]
-/// A picture is leased from Take until the last reference to its AVFrame is gone. The pool is sized for every place
-/// where a picture can be meanwhile: in the stages, in the queue to the encoder, in the encoder's thread, and as many
-/// as the encoder declares to hold, plus one spare. So a picture is always free, and Take waits only if an encoder
-/// holds more than it declared. That is a bug, reported after kPatienceSeconds instead of waiting forever.
+/// A picture is leased from Take until the last reference to its AVFrame is gone. The pool is sized for every place that
+/// holds a picture meanwhile: the stages, the queue to the encoder, the encoder's thread, and as many as the encoder
+/// declares to hold, plus one spare. So a picture is always free, and Take waits only if an encoder holds more than it
+/// declared. That is a bug, reported after kPatienceSeconds instead of waiting forever.
 class FramePool : public std::enable_shared_from_this<FramePool> {
  public:
   enum class Kind {
@@ -82,7 +82,7 @@ class FramePool : public std::enable_shared_from_this<FramePool> {
   std::condition_variable changed_;
 };
 
-/// Frames whose memory a device still reads. Each is kept until an event behind its last reader has happened.
+/// Frames whose memory a device still reads. Each is kept until the event after its last reader has happened.
 class InFlightFrames {
  public:
   InFlightFrames(std::shared_ptr<Device> device, int capacity);
@@ -91,20 +91,20 @@ class InFlightFrames {
   /// Keeps a reference to `frame` until all work now on `stream` is done. Releases finished frames; waits for the
   /// oldest if `capacity` frames are kept.
   void Keep(const AVFrame& frame, StreamHandle stream);
-  /// Lets go of all frames whose events have happened.
+  /// Releases all frames whose events have happened.
   void Sweep();
   void Drain();
   int held() const { return held_; }
 
  private:
-  struct Hold {
+  struct InFlightFrame {
     media::UniqueFrame frame;
     Event done;
   };
   void LetGo();
 
   std::shared_ptr<Device> device_;
-  std::vector<Hold> in_flight_;  ///< a pool: oldest_ … oldest_ + held_ − 1
+  std::vector<InFlightFrame> in_flight_;  ///< ring buffer: oldest_ … oldest_ + held_ − 1
   int oldest_ = 0;
   int held_ = 0;
 };

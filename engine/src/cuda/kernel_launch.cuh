@@ -50,13 +50,13 @@ cudaError_t LaunchOnGpu(const void* data, Extent extent, cudaStream_t stream) {
   K kernel;
   std::memcpy(static_cast<void*>(&kernel), data, sizeof kernel);
   const auto z = static_cast<unsigned>(extent.z);
-  // Not by <<<…>>>: what that answers is the thread's last error, which may be of an earlier call ("not ready", too).
+  // Not <<<…>>>: it reports the thread's last error, which may be an earlier call's ("not ready", too).
   void* arguments[] = {&kernel};
   if constexpr (TileKernel<K>) {
     return cudaLaunchKernel(TileGrid<K>, dim3(static_cast<unsigned>(extent.x), static_cast<unsigned>(extent.y), z),
                             dim3(K::kThreads), arguments, 0, stream);
   } else {
-    constexpr int kAcross = 32;  // one warp a row: neighbours read neighbours
+    constexpr int kAcross = 32;  // one warp a row, so that neighbouring threads read neighbouring samples
     constexpr int kDown = 8;
     return cudaLaunchKernel(PixelGrid<K>, dim3(BlocksFor(extent.x, kAcross), BlocksFor(extent.y, kDown), z),
                             dim3(kAcross, kDown), arguments, 0, stream);

@@ -18,7 +18,7 @@
 
 namespace reelmend::cuda {
 
-/// How many pixels (pixel kernels) or tiles (tile kernels) there are.
+/// Number of pixels (pixel kernels) or tiles (tile kernels).
 struct Extent {
   int x = 1;
   int y = 1;

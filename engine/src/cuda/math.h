@@ -56,7 +56,7 @@ REELMEND_HD inline std::uint16_t ToSample(float v) {
   return static_cast<std::uint16_t>(Clamp(rounded, 0, 65535));
 }
 
-/// Rounds a working sample to 8 bits, halves up, saturated: what the encoder gets.
+/// Rounds a working sample to 8 bits for the encoder, halves up, saturated.
 REELMEND_HD inline std::uint8_t ToLevel8(std::uint16_t v) {
   return static_cast<std::uint8_t>(v >= 0xFF80 ? 255 : (v + 128) >> 8);
 }

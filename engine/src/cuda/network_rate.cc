@@ -15,10 +15,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kRounds = 5;
 constexpr double kSecondsOfRound = 0.02;
-constexpr int kTurns = 4;                ///< of all slots in a round, at least
-constexpr double kSecondsOfWarmUp = 0.3;  ///< in which a GPU that did nothing raises its clocks
+constexpr int kTurns = 4;                ///< runs of all slots in a round, at least
+constexpr double kSecondsOfWarmUp = 0.3;  ///< time for an idle GPU to raise its clocks
 
-/// Seconds that so many pictures take, one slot after the other.
+/// Seconds that `pictures` take, one slot after the other.
 double Run(Device& device, NetworkRunner& runner, const Picture& in, StreamHandle stage, int frames) {
   const auto start = Clock::now();
   for (int i = 0; i < frames; ++i) {
@@ -79,7 +79,7 @@ std::optional<Concurrency> ChooseConcurrency(const std::function<double(const Co
 }
 
 std::optional<Concurrency> MeasureConcurrency(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
-  model->Hold();
+  model->KeepEngine();
   NetworkOptions options;
   options.file = model->file();
   options.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
@@ -91,7 +91,7 @@ std::optional<Concurrency> MeasureConcurrency(const std::shared_ptr<Device>& dev
       throw;
     } catch (const Error&) {
       if (concurrency.batch == 1) throw;
-      return 0.0;  // the network counts on one picture
+      return 0.0;  // the network is made for one picture
     }
   });
   model->LetGo();

@@ -1,4 +1,4 @@
-// Measures how fast a network is on a device, and chooses how many contexts and which batch size are worth their
+// Measures the speed of a network on a device, and chooses the number of contexts and the batch size that are worth their
 // memory.
 #pragma once
 
@@ -33,9 +33,9 @@ inline constexpr double kWorthItsMemory = 1.03;
 /// Nothing if even the smallest has no rate.
 std::optional<inference::Concurrency> ChooseConcurrency(const std::function<double(const inference::Concurrency&)>& rate);
 
-/// Measures and chooses. Builds missing engines. Takes about half a second per setting, of which there are three to
-/// six (longer for networks below 100 pictures per second). The device should be idle, else the answer is wrong.
-/// Throws what loading and running throw, except for batch sizes that the network does not take.
+/// Measures and chooses. Builds missing engines. Takes about half a second per setting, of which there are three to six
+/// (longer for networks below 100 pictures per second). The device should be idle, otherwise the result is wrong. Throws
+/// what loading and running throw, except for batch sizes that the network does not support.
 std::optional<inference::Concurrency> MeasureConcurrency(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model,
                                                      Size size);
 

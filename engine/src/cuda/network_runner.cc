@@ -11,7 +11,7 @@ namespace reelmend::cuda {
 namespace {
 
 constexpr std::int64_t kWhole = std::numeric_limits<std::int64_t>::max();
-/// The smallest tile: if even that does not fit, the picture's size is not the problem.
+/// Smallest tile: if it does not fit, the picture's size is not the problem.
 constexpr std::int64_t kSmallestTile = 96 * 96;
 
 RgbMatrix ToRgbMatrix(pixel::ColorSpec color) {
@@ -89,14 +89,14 @@ NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOption
 
 NetworkRunner::~NetworkRunner() { Release(); }
 
-/// Waits until the device no longer uses memory that is freed now.
+/// Waits until the device no longer uses memory that is about to be freed.
 void NetworkRunner::Release() {
   try {
     for (const InferenceSlot& inference : inference_slots_) {
       if (inference.stream) device_->WaitForStream(inference.stream.get());
     }
   } catch (const Error&) {
-    // A lost device does neither.
+    // A lost device no longer uses it.
   }
   inference_slots_.clear();
   passes_.clear();
@@ -217,7 +217,7 @@ void NetworkRunner::EnqueueWhole(InferenceSlot& inference) {
   }
 }
 
-/// A network that cannot be captured runs without a graph. Other failures here repeat there and are reported then.
+/// A network that cannot be captured runs without a graph. Other errors occur again without one, and are reported then.
 void NetworkRunner::Capture(InferenceSlot& inference) {
   const StreamHandle stream = inference.stream.get();
   device_->BeginCapture(stream);
@@ -228,7 +228,7 @@ void NetworkRunner::Capture(InferenceSlot& inference) {
     is_whole = false;
   }
   try {
-    Graph graph(device_, device_->EndCapture(stream));  // in any case: an open capture would poison the stream
+    Graph graph(device_, device_->EndCapture(stream));  // ends the capture in any case: an open one would break the stream
     if (is_whole) inference.graph = std::move(graph);
   } catch (const Error&) {
     // The library ended the capture.

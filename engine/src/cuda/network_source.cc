@@ -20,7 +20,7 @@ NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, co
   network.file = request.file;
   network.passes = request.passes;
   network.strength = request.strength;
-  if (request.passes == 1) {  // what was measured; a second pass would need engines for its own size
+  if (request.passes == 1) {  // as measured; a second pass would need engines for its own size
     network.concurrency = model->MeasuredConcurrency(request.picture.width, request.picture.height).value_or(network.concurrency);
   }
   network.is_stopped = request.is_stopped;
@@ -54,10 +54,10 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   request.engine_folder = options.engine_folder;
   request.may_write_engines = options.may_write_engines;
   const auto model = ModelOf(request);
-  model->Hold();
+  model->KeepEngine();
   NetworkOptions network = OptionsWith(model, request);
-  network.concurrency.contexts = 1;  // of the batch that the job will take
-  network.may_cut = false;  // a size that the job would not ask for is of no use
+  network.concurrency.contexts = 1;  // with the batch size of the job
+  network.may_cut = false;  // the job would not use the networks of tiles
   DeviceArena arena(device_);
   const Stream stream = MakeStream(device_);
   const Picture empty = MakeEmptyPicture(arena, request.file, request.picture);

@@ -15,7 +15,7 @@ namespace reelmend::cuda {
 struct NetworkRequest {
   ModelFile file;
   int passes = 1;
-  Size picture;  ///< that goes into the first
+  Size picture;  ///< input of the first one
   float strength = 0;
   std::string engine_folder;
   bool may_write_engines = true;
@@ -41,7 +41,7 @@ class NetworkSource {
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<inference::GpuBackend> backend_;
-  std::shared_ptr<inference::GpuModel> prepared_;  ///< holds its networks
+  std::shared_ptr<inference::GpuModel> prepared_;  ///< keeps its networks loaded
   std::string prepared_folder_;
 };
 

@@ -1,4 +1,4 @@
-// What stands in for the CUDA device in a build without CUDA.
+// Replaces the CUDA device in a build without CUDA.
 #ifndef REELMEND_CUDA
 #include "cuda/codec_bridge.h"
 #include "cuda/device.h"

@@ -28,14 +28,14 @@ using device::StageScope;
 
 /// Pictures that NVENC may hold at once; set as its number of surfaces (Note [Pools cannot starve]).
 constexpr int kEncoderSurfaces = 16;
-/// x264 copies what it gets before Encode returns.
+/// x264 copies its input before Encode returns.
 constexpr int kHeldByX264 = 0;
 /// One in the stages, one in the encoder's thread, one spare.
 constexpr int kInHands = 3;
 /// Decoded surfaces that kernels may still read when the next ones come.
 constexpr int kHeldSurfaces = 4;
 
-/// An encoder that reads what kernels write: on the GPU from device memory, or libx264 from pinned memory.
+/// An encoder of the kernels' output: on the GPU from device memory, or libx264 from pinned memory.
 class PooledEncoder : public device::FrameEncoder {
  public:
   PooledEncoder(std::unique_ptr<media::VideoEncoder> encoder, std::shared_ptr<FramePool> pool)
@@ -58,8 +58,8 @@ class PooledEncoder : public device::FrameEncoder {
   std::unique_ptr<media::VideoEncoder> encoder_;
 };
 
-/// Sizes that GPUs of this process do not encode, so that each is asked once. A refusal for another reason is not kept: sessions
-/// become free again.
+/// Sizes that GPUs of this process cannot encode, so that each is tried once. Refusals for other reasons are not kept:
+/// sessions become free again.
 class EncoderRefusals {
  public:
   using Key = std::tuple<std::string, int, int>;  ///< device, width, height
@@ -131,13 +131,13 @@ class CudaChain : public device::StageChain {
     }
   }
 
-  /// Nothing of the device's may read or write memory that goes away now.
+  /// Waits until the device no longer uses memory that is about to be freed.
   ~CudaChain() override {
     try {
       session_->device->WaitForStream(session_->compute.get());
       if (download_) session_->device->WaitForStream(download_.get());
     } catch (const Error&) {
-      // A lost device does neither.
+      // A lost device no longer uses it.
     }
   }
 
@@ -181,7 +181,7 @@ class CudaChain : public device::StageChain {
   }
 
  private:
-  /// A finished picture that is downloaded; two, so that the next one can be made meanwhile.
+  /// A finished picture that is downloaded. There are two, so that the next picture can be processed meanwhile.
   struct Finish {
     DeviceMemory memory;
     Event downloaded;
@@ -197,7 +197,7 @@ class CudaChain : public device::StageChain {
     color_ = media::DescribeColor(frame, codec_);
     if (!IsOnDevice(frame)) PrepareUpload(frame);
     subsampling_ = LayoutOf(frame).subsampling;
-    session_->device->WaitForStream(session_->compute.get());  // what the old stages own is read until then
+    session_->device->WaitForStream(session_->compute.get());  // the old stages' memory is read until then
     stages_.reset();
     next_slot_ = oldest_slot_ = 0;
     const StageOptions options = OptionsOf();
@@ -212,7 +212,7 @@ class CudaChain : public device::StageChain {
     }
   }
 
-  /// For frames in host memory. Stages are kept, because they depend on the picture, not on its memory.
+  /// For frames in host memory. Keeps the stages, which depend on the picture, not on its memory.
   void PrepareUpload(const AVFrame& frame) {
     importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
     uploader_.Prepare(importer_->layout(), size_.width, size_.height);
@@ -252,7 +252,7 @@ class CudaChain : public device::StageChain {
     o.restores_luma = plan_.restores_luma;
   }
 
-  /// The CPU may run what a GPU cannot: reports an error of the device, not of the request.
+  /// Reports an error of the device, not of the request, because the CPU may succeed.
   [[noreturn]] static void RefuseNetwork(const Error& error) {
     if (error.code() == ErrorCode::kInvalidArgument) throw Error(ErrorCode::kUnavailable, error.what());
     throw;
@@ -333,8 +333,8 @@ class CudaChain : public device::StageChain {
   Stream download_;
   Finish finish_[2];
   int next_finish_ = 0;
-  int next_slot_ = 0;    ///< of the next picture begun
-  int oldest_slot_ = 0;  ///< of the next one ended
+  int next_slot_ = 0;    ///< of the next submitted picture
+  int oldest_slot_ = 0;  ///< of the next retrieved picture
   std::unique_ptr<StagePlan> stages_;
 };
 
@@ -369,7 +369,7 @@ class CudaProcessor : public device::Processor {
   }
 
  private:
-  /// Null: the CPU encodes what the GPU makes, because the GPU does not encode this size or all sessions are taken.
+  /// Null if the GPU does not encode this size or all its sessions are taken. Then the CPU encodes the GPU's pictures.
   std::unique_ptr<device::FrameEncoder> TryGpuEncoder(const media::VideoEncoderOptions& options, int queued) {
     const EncoderRefusals::Key key{session_->device->facts().id(), options.width, options.height};
     if (!session_->bridge || EncoderRefusals::Shared().Has(key)) return nullptr;
@@ -437,7 +437,7 @@ std::unique_ptr<device::Processor> OpenProcessor(int index) {
 namespace {
 
 GpuReport Describe(const DeviceFacts& facts) {
-  media::QuietLibav();  // a GPU without an encoder is an answer, not an error
+  media::QuietLibav();  // a GPU without an encoder is a result, not an error
   GpuReport report{facts, false, "", "", "", "libx264"};
   try {
     const std::shared_ptr<Device> device = OpenCudaDevice(facts.index);

@@ -16,14 +16,14 @@ namespace reelmend::cuda {
 /// without them.
 std::unique_ptr<device::Processor> OpenProcessor(int index);
 
-/// What a GPU of this machine can do.
+/// Capabilities of a GPU of this machine.
 struct GpuReport {
   DeviceFacts facts;
   bool is_usable = false;
-  std::string reason;   ///< why it is not, one sentence
-  std::string networks; ///< what runs them: "TensorRT-RTX 1.7.1" …; empty: nothing does …
+  std::string reason;   ///< why it is not usable, one sentence
+  std::string networks; ///< their backend: "TensorRT-RTX 1.7.1"; empty if none can run …
   std::string why_no_networks;  ///< … and why, one sentence
-  std::string encoder;  ///< "h264_nvenc" where a real session of it could be opened, else "libx264"
+  std::string encoder;  ///< "h264_nvenc" if a session could be opened, else "libx264"
 };
 
 /// Describes every GPU that the driver reports. Never throws; takes some tenths of a second per GPU.

@@ -44,7 +44,7 @@ DeviceAxis ResizeStage::SendAxis(const pixel::AxisPlan& plan) {
   return axis;
 }
 
-/// Room for the intermediate rows of a band, the larger of luma and both planes of chroma.
+/// Size of the intermediate rows of a band, the larger one of luma and both planes of chroma.
 std::size_t ResizeStage::IntermediateBytes(int band_rows) const {
   std::size_t most = 0;
   for (int p = 0; p < 2; ++p) {
@@ -90,7 +90,7 @@ void ResizeStage::RunBand(const Picture& from, const Picture& to, int plane, int
   auto* memory = static_cast<float*>(intermediate_.get());
   const int width = plan.reduces_height ? source.width : target.width;
   const int stride = RoundUpTo(width, kPitchSamples);
-  // Rows that the band's columns reach into, of the source or of the output.
+  // Rows of the source or of the output that the band's columns reach.
   int top = first;
   int held = rows;
   if (!plan.reduces_height) {
@@ -98,7 +98,7 @@ void ResizeStage::RunBand(const Picture& from, const Picture& to, int plane, int
     held = std::clamp(plan.y_starts[first + rows - 1] + plan.y.taps, 1, source.height) - top;
   }
   const auto in_between = [&](int i) {
-    // Rows are counted as in the whole picture; those outside of the band do not exist.
+    // Rows are counted as in the whole picture; the band has no others.
     float* data = memory + (static_cast<std::ptrdiff_t>(i) * held - top) * stride;
     return View<float>{data, stride, width, plan.reduces_height ? target.height : source.height};
   };

@@ -14,7 +14,7 @@ struct CellPlanes {
   View<float> high;
 };
 
-/// What the samples of each cell are; z: the plane.
+/// Statistics of each cell's samples; z: the plane.
 struct CellKernel {
   Picture in;
   CellPlanes out[3];

@@ -107,8 +107,8 @@ struct CurveKernel {
   }
 };
 
-/// Folds the curve of the levels (Note [Levels] in pixel/contrast_levels.h) into the tiles' pieces, which get their
-/// strength here. One block.
+/// Combines the curve of the levels (Note [Levels] in pixel/contrast_levels.h) with the tiles' pieces, which are multiplied
+/// by their strength here. One block.
 struct LevelKernel {
   static constexpr int kThreads = 256;
   struct Shared {
@@ -120,7 +120,7 @@ struct LevelKernel {
   pixel::RangeLayout layout;
   pixel::LevelLift lift;
   int tiles = 1;
-  float strength = 0;  ///< of the local part
+  float strength = 0;  ///< of the local contrast
   const TemporalState* state = nullptr;
   const std::uint32_t* history = nullptr;  ///< CurveKernel's
   pixel::Levels* recent = nullptr;         ///< [kContrastWindow]

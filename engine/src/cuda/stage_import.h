@@ -6,8 +6,8 @@
 
 namespace reelmend::cuda {
 
-/// Decoded surface → working picture: crops, turns, converts to 16 bits. Exact. One call per plane (z); a thread
-/// converts kSamplesPerThread samples of a row.
+/// Decoded surface → working picture: crops, rotates, converts to 16 bits. Exact. One call per plane (z); a thread converts
+/// kSamplesPerThread samples of a row.
 struct ImportKernel {
   static constexpr int kSamplesPerThread = 4;
   Surface in;

@@ -45,7 +45,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   MakeNetwork();
   MakeSlots();
   for (ResizeStage* stage : {reduce_.get(), resize_.get(), widen_.get(), fit_.get()}) {
-    if (stage != nullptr) stage->MakeRoom();  // last: it makes do with what is left
+    if (stage != nullptr) stage->MakeRoom();  // last: it adapts to the remaining memory
   }
 }
 
@@ -180,7 +180,7 @@ void StagePlan::MakeLevels(std::size_t tiles) {
   levels.recent = const_cast<pixel::Levels*>(arena_.Send(std::vector<pixel::Levels>(pixel::kContrastWindow)));
   levels.chroma_gain = const_cast<float*>(arena_.SendOne(1.0F));
   levels_ = levels;
-  contrast_.strength = 1;  // the pieces have it in them
+  contrast_.strength = 1;  // the pieces contain it
 }
 
 void StagePlan::FindCuts(const Picture& picture, StreamHandle stream) {
@@ -208,13 +208,13 @@ Picture StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
   Put(MakeCall(temporal, {Blocks(picture->width(), TemporalKernel::kTileWidth),
                           Blocks(picture->height(), pixel::kTemporalBlock), 1}), stream);
   Picture denoised = *picture;
-  if (restores_all()) {  // nothing is left for the spatial filter
+  if (restores_all()) {  // the spatial filter has nothing to do
     std::copy(std::begin(other->planes), std::end(other->planes), std::begin(denoised.planes));
     return denoised;
   }
   DenoiseKernel denoise{*other, *picture, pixel::MakeRangeKernel(options_.noise_sigma),
                         std::min(options_.denoise_strength, 1.0F), 0};
-  if (network_ && options_.restores_luma) {  // it does for luma what the spatial filter would
+  if (network_ && options_.restores_luma) {  // the network replaces the spatial filter of luma
     denoise.first_plane = 1;
     denoised.planes[0] = other->planes[0];
   }
@@ -251,7 +251,7 @@ void StagePlan::Deband(const Picture& picture, StreamHandle stream) {
   }
 }
 
-/// From the denoised source up to and into the network; without one, to the output's size.
+/// Runs the stages from the denoised source into the network; without one, to the output's size.
 void StagePlan::Enlarge(const Picture& working, int index, StreamHandle stream) {
   Slot& slot = slots_[index];
   const bool resizes_luma = !network_ || options_.network_is_last;
@@ -259,7 +259,7 @@ void StagePlan::Enlarge(const Picture& working, int index, StreamHandle stream) 
     resize_->Run(working, slot.resized, stream);
     for (int p = resizes_luma ? 0 : 1; p < 3; ++p) {
       slot.finished.planes[p] = resize_->is_identity(p) ? working.planes[p] : slot.resized.planes[p];
-      // Until Complete, the source's own planes are overwritten by the next picture.
+      // Until Complete, because the next picture overwrites the source's own planes.
       if (!network_ || !resize_->is_identity(p)) continue;
       const Plane& from = working.planes[p];
       const Plane& to = slot.resized.planes[p];

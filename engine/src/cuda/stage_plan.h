@@ -38,17 +38,17 @@ struct StageOptions {
   int output_height = 0;
   float working_share = 1;  ///< plan's Note [Working size]
   std::optional<NetworkOptions> network;
-  bool network_is_last = false;  ///< it restores what the resize made
-  bool restores_luma = false;    ///< it takes the place of the spatial denoising of luma, and of chroma where it makes that
+  bool network_is_last = false;  ///< it restores the resized picture
+  bool restores_luma = false;    ///< it replaces the spatial denoising of luma, and of chroma if it outputs chroma
 };
 
 /// The stages for one shape of pictures. Made once; Run allocates nothing.
 ///
 /// Note [Less memory]
-/// Besides its pictures, only the resize needs memory: an intermediate picture of floats. If the device has too
-/// little memory for all of it, the output is made in bands of rows with an intermediate for one band. The samples
-/// are the same and no frame is dropped. If even the pictures do not fit, the constructor throws OutOfDeviceMemory. A
-/// network has its own ways to save memory (network_runner.h).
+/// Besides its pictures, only the resize needs memory: an intermediate picture of floats. If the device has too little
+/// memory for all of it, the output is processed in bands of rows with an intermediate for one band. The samples are the
+/// same and no frame is dropped. If even the pictures do not fit, the constructor throws OutOfDeviceMemory. A network has
+/// its own ways to save memory (network_runner.h).
 ///
 /// Note [Slots]
 /// With a network, several pictures are in progress at once: Process runs one up to the network, into a slot;
@@ -70,18 +70,18 @@ class StagePlan {
   /// Enqueues the last stages: the picture of Complete goes into `out`.
   void Finish(const EncoderPicture& out, int slot, StreamHandle stream);
 
-  /// Bands that the resize is made in; 1 where memory is plenty.
+  /// Number of bands of the resize; 1 if memory suffices.
   int bands() const { return resize_ ? resize_->bands() : 1; }
-  /// Parts that the network's pictures are cut into.
+  /// Number of parts that the network's pictures are cut into.
   int tiles() const { return network_ ? network_->tiles() : 1; }
   const StageOptions& options() const { return options_; }
 
  private:
-  /// What belongs to one picture.
+  /// Data of one picture.
   struct Slot {
     Picture resized;   ///< of the output's size
-    Picture finished;  ///< what Finish reads: planes of `resized`, of the source or of the network's picture
-    Picture full;      ///< what a network that makes chroma reads
+    Picture finished;  ///< input of Finish: planes of `resized`, of the source or of the network's picture
+    Picture full;      ///< input of a network that makes chroma
     TemporalState* state = nullptr;  ///< as it was for this picture
   };
   void MakeTimeStages();
@@ -104,29 +104,29 @@ class StagePlan {
   std::shared_ptr<Device> device_;
   StageOptions options_;
   DeviceArena arena_;
-  Picture first_;    ///< of the displayed source's size …
-  Picture second_;   ///< … and its partner, where a stage cannot work in place
-  Picture reduced_;  ///< of the working size, where that is not the source's
-  Picture source_;   ///< shape and colour of what is enlarged: `reduced_`, or the displayed source
+  Picture first_;    ///< at the displayed source's size …
+  Picture second_;   ///< … and a second one for stages that cannot work in place
+  Picture reduced_;  ///< at the working size, if that is not the source's
+  Picture source_;   ///< shape and colour of the picture that is enlarged: `reduced_`, or the displayed source
   pixel::ColorSpec working_color_;  ///< after tone mapping
   Picture output_;   ///< shape of the output
   const pixel::ToneTables* tone_tables_ = nullptr;
   TemporalHistory history_[3];
   bool denoises_ = false;
-  CellPlanes cells_[3];   ///< of the planes of first_; only where the plan debands
+  CellPlanes cells_[3];   ///< of the planes of first_; only if the plan debands
   CellPlanes pooled_[3];
   TemporalState* state_ = nullptr;
   float* thumbnails_ = nullptr;
   ShrinkKernel shrink_;
   std::unique_ptr<ResizeStage> reduce_;  ///< displayed source → working size
-  std::unique_ptr<ResizeStage> resize_;  ///< source → output: all of it, or chroma alone beside a network of luma
-  std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's grid, for a network that makes chroma
-  std::unique_ptr<ResizeStage> fit_;     ///< what the network makes → output
+  std::unique_ptr<ResizeStage> resize_;  ///< source → output: all planes, or only chroma beside a network of luma
+  std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's resolution, for a network that makes chroma
+  std::unique_ptr<ResizeStage> fit_;     ///< network's output → output
   std::vector<Slot> slots_;
   std::optional<CurveKernel> curves_;
-  std::optional<LevelKernel> levels_;  ///< only where the plan lifts levels
+  std::optional<LevelKernel> levels_;  ///< only if the plan lifts levels
   ContrastMap contrast_;
-  std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before what it reads goes away
+  std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before its inputs are freed
 };
 
 }  // namespace reelmend::cuda

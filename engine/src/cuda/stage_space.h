@@ -1,4 +1,4 @@
-// Stages that look around in one picture: denoising (Note [Method] in pixel/denoise.cc) and resizing (pixel/resize.cc).
+// Stages that read neighbouring samples: denoising (Note [Method] in pixel/denoise.cc) and resizing (pixel/resize.cc).
 #pragma once
 
 #include "cuda/launch.h"
@@ -50,7 +50,7 @@ struct DenoiseKernel {
     const Plane& plane = in.planes[z];
     const int x0 = tile_x * kWidth;
     const int y0 = tile_y * kRows;
-    if (x0 >= plane.width || y0 >= plane.height) return;  // chroma has fewer tiles; all threads agree
+    if (x0 >= plane.width || y0 >= plane.height) return;  // chroma has fewer tiles; the same for all threads
     block.Each([&](int thread) {
       for (int i = thread; i < kSharedSamples; i += kThreads) {
         s.samples[i] = plane.Near(x0 + i % kSharedWidth - kHalo, y0 + i / kSharedWidth - kHalo);

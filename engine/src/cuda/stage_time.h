@@ -169,7 +169,7 @@ struct SceneKernel {
   REELMEND_HD void Advance(bool is_cut) const {
     TemporalState& t = *state;
     t.is_cut = is_cut ? 1 : 0;
-    t.pictures_before = is_cut ? 0 : Min(t.pictures_before + 1, 1 << 24);  // its parity rings stay whole below
+    t.pictures_before = is_cut ? 0 : Min(t.pictures_before + 1, 1 << 24);  // keeps the rings' parity
     if (t.pictures_before == 1 << 24) t.pictures_before -= 4;
     t.contrast_before = is_cut ? 0 : Min(t.contrast_before + 1, pixel::kContrastWindow);
     t.contrast_slot = is_cut ? 0 : (t.contrast_slot + 1) % pixel::kContrastWindow;

@@ -54,14 +54,14 @@ Uploader::~Uploader() {
     device_->WaitForStream(stream_.get());
     for (const UploadBuffer& buffer : buffers_) device_->WaitFor(buffer.consumed.get());
   } catch (const Error&) {
-    // A lost device reads and writes nothing any more.
+    // A lost device no longer reads or writes.
   }
 }
 
 Uploader::UploadBuffer& Uploader::NextBuffer(std::size_t bytes) {
-  current_ = (current_ + 1) % kPlaces;
+  current_ = (current_ + 1) % kBuffers;
   UploadBuffer& buffer = buffers_[current_];
-  device_->WaitFor(buffer.sent.get());  // the pinned side is free
+  device_->WaitFor(buffer.sent.get());  // the pinned memory is free
   Fit(buffer, bytes);
   return buffer;
 }
@@ -107,7 +107,7 @@ Surface Uploader::Send(const pixel::RawPlanes& planes, const pixel::PackedLayout
     surface.data[p] = static_cast<const std::uint8_t*>(buffer.memory.get()) + bytes.offset;
     surface.stride[p] = bytes.stride;
   }
-  device_->WaitOn(stream_.get(), buffer.consumed.get());  // the device's side is free
+  device_->WaitOn(stream_.get(), buffer.consumed.get());  // the device memory is free
   const auto row = static_cast<std::ptrdiff_t>(total);
   device_->CopyAsync({buffer.memory.get(), row, pinned, row, total, 1}, stream_.get());
   device_->Record(buffer.sent.get(), stream_.get());

@@ -27,7 +27,7 @@ class Uploader {
   void Consumed(StreamHandle compute);
 
  private:
-  static constexpr int kPlaces = 3;
+  static constexpr int kBuffers = 3;
   struct UploadBuffer {
     PinnedMemory pinned;
     DeviceMemory memory;
@@ -40,7 +40,7 @@ class Uploader {
 
   std::shared_ptr<Device> device_;
   Stream stream_;
-  std::array<UploadBuffer, kPlaces> buffers_;
+  std::array<UploadBuffer, kBuffers> buffers_;
   int current_ = 0;
 };
 

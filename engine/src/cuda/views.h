@@ -40,15 +40,15 @@ struct Picture {
   pixel::Subsampling subsampling() const { return {log2_x, log2_y}; }
 };
 
-/// A decoded surface from NVDEC or an upload, seen as the displayed picture: cropped by its pointers and size, turned
-/// by its flags (media::Orientation: transposed first, then mirrored).
+/// A decoded surface from NVDEC or an upload, as the displayed picture: cropped by its pointers and size, rotated by its
+/// flags (media::Orientation: transposed first, then mirrored).
 struct Surface {
   const std::uint8_t* data[3] = {};
   std::ptrdiff_t stride[3] = {};  ///< bytes
   int width = 0;                  ///< as stored
   int height = 0;
   int bits = 8;
-  int left_shift = 8;             ///< makes a working sample of a stored one
+  int left_shift = 8;             ///< converts a stored sample to a working sample
   bool semi_planar = false;
   bool swap_chroma = false;
   bool gray = false;
@@ -109,7 +109,7 @@ struct EncoderPicture {
 struct Tensor {
   Half* data = nullptr;
   int channels = 3;
-  int width = 0;   ///< of a plane in memory; the picture lies in its upper left corner, edges replicated behind
+  int width = 0;   ///< of a plane in memory; the picture is in its upper left corner, edges replicated behind
   int height = 0;
   REELMEND_HD Half* PlaneAt(int channel) const {
     return data + static_cast<std::ptrdiff_t>(channel) * width * height;
@@ -136,10 +136,10 @@ REELMEND_HD inline ChromaPhase PhaseDown(pixel::ChromaSite site) {
 /// Weighted sum of the chroma samples around a luma sample.
 ///
 /// Note [Chroma at luma]
-/// Along each axis: luma at the position of a chroma sample takes it as it is; luma between two of them takes their
-/// mean; around chroma that is centred between two luma samples, luma takes ¾ of the nearer and ¼ of the farther
-/// chroma sample. Edges are replicated. The CPU's stages do exactly this (pixel/color.cc, pixel/tone_map.cc) before
-/// the picture is turned. Here the turn comes first, so the positions that only a turn makes are supported too.
+/// Along each axis: luma at the position of a chroma sample takes it as it is; luma between two of them takes their mean;
+/// around chroma that is centred between two luma samples, luma takes ¾ of the nearer and ¼ of the farther chroma sample.
+/// Edges are replicated. The CPU's stages do exactly this (pixel/color.cc, pixel/tone_map.cc) before the picture is rotated.
+/// Here the rotation comes first, so the sitings that only a rotation creates are supported, too.
 struct ChromaTaps {
   int column[2];
   float across[2];

@@ -21,7 +21,7 @@ constexpr float kProposed = 0.6F;
 constexpr float kRefined = 0.7F;
 constexpr float kFound = 0.95F;
 constexpr float kStillThere = 0.6F;
-/// A picture full of texture proposes thousands of squares: the time that a frame takes is bounded by this.
+/// Limits the time of a frame: a picture full of texture proposes thousands of squares.
 
 float Normalised(float level) { return (level - 127.5F) * 0.0078125F; }
 
@@ -41,7 +41,7 @@ Box Moved(const Box& box, const float* edges) {
 
 enum class Measure { kUnion, kSmaller };
 
-/// Keeps the best of those that overlap by more than `limit`.
+/// Keeps the best of the squares that overlap by more than `limit`.
 template <typename Item>
 void Suppress(std::vector<Item>& items, float limit, Measure measure) {
   std::ranges::stable_sort(items, std::greater<>(), &Item::score);
@@ -57,7 +57,7 @@ void Suppress(std::vector<Item>& items, float limit, Measure measure) {
   items = std::move(kept);
 }
 
-/// The box as side × side samples, x before y, three values each, into `out`.
+/// Copies the box as side × side samples, x before y, three values each, into `out`.
 void Crop(const pixel::Image& image, const Box& box, RgbPicture& scratch, float* out) {
   const auto side = static_cast<float>(scratch.width);
   const Similarity transform = {box.side() / side, 0, box.left, box.top};
@@ -84,9 +84,9 @@ struct Level {
   std::unique_ptr<inference::TensorNetwork> network;
 };
 
-/// The square whose look gives the steadiest points: placed and sized by the points themselves.
+/// The square for which the network gives the most stable points: placed and sized by the points themselves.
 Box SquareOf(const Landmarks& points) {
-  // Where the points lie in the squares that the detector was trained on, as shares of their side.
+  // Positions of the points in the squares that the detector was trained on, as shares of their side.
   constexpr Landmarks kInSquare = {{{0.31F, 0.35F}, {0.69F, 0.35F}, {0.5F, 0.54F}, {0.35F, 0.75F}, {0.65F, 0.75F}}};
   const Similarity fit = FitSimilarity(kInSquare, points);
   const Point middle = fit({0.5F, 0.5F});
@@ -108,7 +108,7 @@ struct FaceDetector::Impl {
   void MakeLevels(inference::TensorModel& proposer);
   void Propose(Level& level, std::vector<Candidate>& out);
   std::vector<Candidate> Refine(const pixel::Image& image, std::vector<Candidate> candidates);
-  /// The third look at a square.
+  /// The third step for a square.
   Face Decide(const pixel::Image& image, const Box& square);
 };
 

@@ -6,8 +6,8 @@
 // of them; a third one on 48 × 48 decides and gives the landmarks. The three files are third-party (scripts/faces.txt
 // names package, licence and hashes) and are used as in their package: samples (R′G′B′ − 127.5) / 128, transposed (x
 // before y), thresholds 0.6 and 0.7. The last threshold is higher, because a false detection must not be "restored".
-// A face's third step is repeated on the square that its own landmarks give, so that they do not depend on how the
-// face was found; this keeps them stable from frame to frame.
+// The third step is repeated on the square that the face's landmarks give, so that they do not depend on how the face was
+// found; this keeps them stable from frame to frame.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +27,22 @@ namespace reelmend::faces {
 struct DetectorOptions {
   int width = 0;  ///< of the pictures
   int height = 0;
-  float smallest = 24;  ///< side of the smallest face that is looked for, in pixels
+  float smallest = 24;  ///< side of the smallest face to find, in pixels
   int threads = 1;
 };
 
 /// Work of a detector so far. The cost of a step does not depend on the picture.
 struct DetectorWork {
   std::int64_t searches = 0;         ///< of whole pictures
-  std::int64_t searched_pixels = 0;  ///< of all levels of the pyramid that the first network saw
+  std::int64_t searched_pixels = 0;  ///< of all levels of the pyramid in the first network
   std::int64_t second_looks = 0;     ///< batches of the second network
   std::int64_t third_looks = 0;
 };
 
 class FaceDetector {
  public:
-  /// Loads the three files from `folder` (its name ends with a slash). Throws Error{kUnavailable} in one sentence when
-  /// they are not there.
+  /// Loads the three files from `folder` (its name ends with a slash). Throws Error{kUnavailable} in one sentence if they
+  /// are missing.
   FaceDetector(inference::Backend& backend, const std::string& folder, const DetectorOptions& options);
   ~FaceDetector();
 

@@ -17,7 +17,7 @@ void FaceStage::Run(pixel::Image& image, std::int64_t number, bool is_cut, bool 
   if (is_warm_up) return;
   const float smallest = kSmallestFace * options_.enlargement;
   for (const TrackedFace& face : faces) {
-    // Softly, so that a face that comes nearer does not change all at once.
+    // Gradual, so that an approaching face does not change all at once.
     const float large_enough = std::clamp((face.side - smallest) / (0.15F * smallest), 0.0F, 1.0F);
     const float small_enough = std::clamp((kLargestFace - face.side) / (0.1F * kLargestFace), 0.0F, 1.0F);
     const float strength = options_.strength * face.presence * large_enough * small_enough;

@@ -17,7 +17,7 @@ struct FaceStageOptions {
   ModelFile model;  ///< of the layout kFace
   int width = 0;    ///< of the finished pictures
   int height = 0;
-  float enlargement = 1;  ///< finished pixels a pixel of the source
+  float enlargement = 1;  ///< finished pixels per pixel of the source
   float strength = 1;
   int threads = 1;
 

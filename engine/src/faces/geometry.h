@@ -62,7 +62,7 @@ inline float Distance(const Landmarks& a, const Landmarks& b) {
   return sum / kPoints;
 }
 
-/// x′ = a·x − b·y + x0, y′ = b·x + a·y + y0: turns, moves and scales, never mirrors.
+/// x′ = a·x − b·y + x0, y′ = b·x + a·y + y0: rotates, moves and scales, never mirrors.
 struct Similarity {
   float a = 1;
   float b = 0;
@@ -73,8 +73,8 @@ struct Similarity {
   Similarity Inverse() const;
 };
 
-/// Least squares over the points (Umeyama 1991, for two dimensions in closed form). The identity moved for points that
-/// all coincide.
+/// Least squares over the points (Umeyama 1991, for two dimensions in closed form). Points that all coincide give the
+/// identity, moved.
 Similarity FitSimilarity(const Landmarks& from, const Landmarks& to);
 
 /// Landmarks of an aligned face in a crop of side × side: the FFHQ alignment at 512, scaled.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kUsualSide = 512;
 constexpr int kLargestSide = 2048;
-constexpr float kUsualWeight = 0.5F;  ///< of networks that take one: midway between faithful and made up
+constexpr float kUsualWeight = 0.5F;  ///< for networks with this input: midway between fidelity and invention
 constexpr float kFull = 0.72F;
 constexpr float kGone = 0.97F;
 
@@ -44,7 +44,7 @@ struct Area {
   int bottom = 0;
 };
 
-/// Where the crop lies in a picture of that size.
+/// Bounds of the crop in a picture of that size.
 Area AreaOf(const Similarity& to_picture, int side, int width, int height) {
   const auto s = static_cast<float>(side);
   float left = 1e9F;
@@ -59,7 +59,7 @@ Area AreaOf(const Similarity& to_picture, int side, int width, int height) {
     bottom = std::max(bottom, p.y);
   }
   const auto inside = [](float value, int size) { return static_cast<int>(std::clamp(value, 0.0F, static_cast<float>(size))); };
-  // Even, so that each chroma sample belongs to one row of the work.
+  // An even number of rows, so that each chroma sample belongs to one task.
   return {inside(std::floor(left), width) & ~1, inside(std::floor(top), height) & ~1,
           inside(std::ceil(right) + 1, width), inside(std::ceil(bottom) + 1, height)};
 }
@@ -95,7 +95,7 @@ FaceRestorer::FaceRestorer(inference::Backend& backend, const ModelFile& file, i
     Refuse(file, error.what());
   }
   if (network_->outputs().empty() || network_->outputs()[0].dims != shapes[picture_end_]) {
-    Refuse(file, "What it makes is not of the size of its input.");
+    Refuse(file, "Its output does not have the size of its input.");
   }
   if (weight >= 0) *network_->Input(static_cast<std::size_t>(weight)) = kUsualWeight;
   crop_ = RgbPicture(side_, side_);
@@ -124,7 +124,7 @@ void FaceRestorer::Paste(pixel::Image& image, const Similarity& to_crop, float s
   const RgbConversion conversion(image.color());
   const Area area = AreaOf(to_crop.Inverse(), side_, image.width(), image.height());
   const auto side = static_cast<float>(side_);
-  // Crop samples a picture pixel: averaged, where the face is smaller than the crop.
+  // Crop samples per picture pixel: averaged if the face is smaller than the crop.
   const int samples = std::clamp(static_cast<int>(std::ceil(to_crop.scale() - 0.01F)), 1, 8);
   const auto change_at = [&](float x, float y, float pitch, float (&c)[3]) {
     std::fill_n(c, 3, 0.0F);
@@ -166,7 +166,7 @@ void FaceRestorer::Paste(pixel::Image& image, const Similarity& to_crop, float s
 void FaceRestorer::Run(pixel::Image& image, const Landmarks& points, float strength, pixel::ThreadPool& pool) {
   if (strength <= 0) return;
   const Similarity to_crop = FitSimilarity(points, AlignedPoints(side_));
-  if (!(to_crop.scale() > 1e-3F && to_crop.scale() < 1e3F)) return;  // points that all lie in one place
+  if (!(to_crop.scale() > 1e-3F && to_crop.scale() < 1e3F)) return;  // all points coincide
   Infer(image, to_crop.Inverse());
   Paste(image, to_crop, strength, pool);
 }

@@ -31,8 +31,7 @@ class FaceRestorer {
 
   int side() const { return side_; }
 
-  /// Restores the face with these points in place. `strength`: 0…1; 0 leaves every sample as it is.
-  /// Throws Error{kInternal}.
+  /// Restores the face with these points in place. `strength`: 0…1; 0 changes no sample. Throws Error{kInternal}.
   void Run(pixel::Image& image, const Landmarks& points, float strength, pixel::ThreadPool& pool);
 
  private:

@@ -8,15 +8,15 @@ namespace reelmend::faces {
 namespace {
 
 constexpr int kRowsAtOnce = 8;
-constexpr int kMostSamples = 8;  ///< a side; faces much larger than what looks at them need no more
+constexpr int kMostSamples = 8;  ///< per side; enough for faces much larger than the network's input
 
-/// Output pixel i is the sum of input samples from first[i] on, each with its weight: areas that overlap it.
+/// Output pixel i is the weighted sum of input samples from first[i] on: the area that it covers.
 struct AreaWeights {
   std::vector<int> first;
-  std::vector<float> weights;  ///< taps a pixel, padded with 0
+  std::vector<float> weights;  ///< taps per pixel, padded with 0
   int taps = 0;
 
-  /// `ratio`: input samples an output pixel, ≥ 1 apart from rounding; `in`: samples there are.
+  /// `ratio`: input samples per output pixel, ≥ 1 apart from rounding; `in`: number of samples.
   AreaWeights(int in, int out, double ratio) {
     taps = static_cast<int>(std::ceil(ratio)) + 1;
     for (int i = 0; i < out; ++i) {
@@ -32,7 +32,7 @@ struct AreaWeights {
   }
 };
 
-/// `at(y)`: row of the input. One plane, reduced.
+/// Reduces one plane. `at(y)`: row of the input.
 template <typename At>
 void ReducePlane(const At& at, int in_width, int in_height, int out_width, int out_height, float* out,
                  pixel::ThreadPool& pool) {
@@ -77,7 +77,7 @@ float Bilinear(pixel::ConstPlane plane, float x, float y) {
 }  // namespace
 
 RgbConversion::RgbConversion(pixel::ColorSpec color) {
-  constexpr float kUnits = 256;  // a level
+  constexpr float kUnits = 256;  // fixed-point steps of a level
   const bool is_full = color.range == pixel::Range::kFull;
   black_ = is_full ? 0 : 16 * kUnits;
   luma_ = (is_full ? 1.0F : 255.0F / 219) / kUnits;

@@ -34,8 +34,8 @@ class RgbConversion {
 
  private:
   float black_ = 0;
-  float luma_ = 0;    ///< 8-bit levels of R′G′B′ a working unit of luma
-  float chroma_ = 0;  ///< the same of chroma
+  float luma_ = 0;    ///< 8-bit levels of R′G′B′ per working unit of luma
+  float chroma_ = 0;  ///< the same for chroma
   float kr_ = 0;
   float kb_ = 0;
 };

@@ -8,8 +8,8 @@ namespace reelmend::faces {
 namespace {
 
 constexpr float kSameFace = 0.3F;   ///< overlap from one frame to the next
-constexpr float kForget = 0.85F;    ///< weight that a frame of age leaves
-constexpr float kStandsStill = 0.04F;  ///< of a face's side: movement over which the weight falls
+constexpr float kForget = 0.85F;    ///< factor of the weight for each frame of age
+constexpr float kStandsStill = 0.04F;  ///< of a face's side: movement at which the weight falls
 
 const Face* FindSame(const std::vector<Face>& seen, const Face& face, const std::vector<const Face*>& taken) {
   const Face* best = nullptr;
@@ -25,7 +25,7 @@ const Face* FindSame(const std::vector<Face>& seen, const Face& face, const std:
   return best;
 }
 
-/// One face's sightings, newest first.
+/// One face's detections, newest first.
 TrackedFace Smoothed(const std::vector<const Face*>& sightings, const std::vector<int>& ages) {
   const Face& newest = *sightings.front();
   TrackedFace shown;
@@ -59,7 +59,7 @@ std::vector<TrackedFace> FaceHistory::Shown() const {
   std::vector<std::vector<const Face*>> taken(frames_.size());
   const int frames = static_cast<int>(frames_.size());
   const int fade = std::min(kFade, frames);
-  // Faces of the newest frame first, then those that were lost in the last few.
+  // Faces of the newest frame first, then those lost in the last few frames.
   for (int first = 0; first < fade; ++first) {
     for (const Face& face : frames_[frames - 1 - first]) {
       if (std::ranges::find(taken[frames - 1 - first], &face) != taken[frames - 1 - first].end()) continue;
@@ -98,7 +98,7 @@ std::vector<TrackedFace> FaceTracker::Update(const pixel::Image& image, std::int
   for (const Face& face : history_.last()) {
     const std::optional<Face> again = detector_.Follow(image, face);
     if (!again) continue;
-    // Two squares may have slid onto the same face.
+    // Two tracks may have moved onto the same face.
     const bool is_known = std::ranges::any_of(seen, [&](const Face& f) { return OverlapOfUnion(f.box, again->box) > 0.5F; });
     if (!is_known) seen.push_back(*again);
   }

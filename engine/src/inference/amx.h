@@ -9,8 +9,8 @@
 
 namespace reelmend::inference {
 
-/// Asks the kernel for the tile registers, which a process gets only on request (Linux 5.16 and later). False where the
-/// processor has none, the kernel is older, or a filter of system calls denies the request.
+/// Requests the tile registers from the kernel, which grants them only on request (Linux 5.16 and later). False if the
+/// processor has none, the kernel is older, or a system call filter denies the request.
 inline bool RequestTiles() noexcept {
 #if defined(__x86_64__)
   constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h
@@ -36,7 +36,7 @@ inline unsigned ExtendedFeatures() noexcept {
 #endif
 }
 
-/// Whether a processor with these features multiplies bfloat16 tiles and the kernel allows this process to.
+/// Whether a processor with these features multiplies bfloat16 tiles and the kernel allows this process to use them.
 inline bool HasBf16Tiles(unsigned features) noexcept { return (features & kAmxBf16) != 0 && RequestTiles(); }
 
 }  // namespace reelmend::inference

@@ -1,4 +1,4 @@
-// The registry of inference backends. What was not built says so in one sentence.
+// The registry of inference backends. A backend that was not built is reported in one sentence.
 #include "inference/backend.h"
 
 #include <array>

@@ -34,7 +34,7 @@ class Network {
   virtual ~Network() = default;
   virtual Shape input_shape() const = 0;
   virtual Shape output_shape() const = 0;
-  /// That inference runs in: "fp32", "bf16", "int8".
+  /// Precision of the inference: "fp32", "bf16", "int8".
   virtual std::string precision() const = 0;
   virtual int requests() const = 0;
   /// b > 1: the network leaves out its last depth-to-space (CompileOptions::shuffle_multiple). Sample (x, y) of plane
@@ -43,19 +43,20 @@ class Network {
   virtual int shuffle() const { return 1; }
   virtual float* Input(int request) = 0;
   virtual const float* Output(int request) const = 0;
-  /// Begins; returns at once.
+  /// Starts the request and returns at once.
   virtual void Start(int request) = 0;
-  /// Waits for what Start began. Throws Error{kInternal}.
+  /// Waits for the started request. Throws Error{kInternal}.
   virtual void Wait(int request) = 0;
 };
 
 struct CompileOptions {
   Shape input;
-  int requests = 1;         ///< that run at once
+  int requests = 1;         ///< concurrent requests
   int threads = 1;          ///< for all requests together
-  bool allow_bf16 = false;  ///< compute in bfloat16 where the processor is faster at it (AMX)
+  bool allow_bf16 = false;  ///< compute in bfloat16 if the processor is faster with it (AMX)
   /// A network that ends in a depth-to-space by a divisor of this number (at most kMaxShuffle) leaves it out: see
-  /// Network::shuffle. Callers that read every sample do it on the way; alone it takes a tenth of a small network's time.
+  /// Network::shuffle. Callers read every sample anyway and do it on the way; alone it takes a tenth of a small network's
+  /// time.
   int shuffle_multiple = 1;
 };
 
@@ -63,11 +64,11 @@ struct CompileOptions {
 class Model {
  public:
   virtual ~Model() = default;
-  /// Planes of the input; 0 when the file leaves them open.
+  /// Planes of the input; 0 if the file leaves them open.
   virtual int input_channels() const = 0;
-  /// Shape that an input of this shape gives. Throws Error{kInvalidArgument} when the network cannot take it.
+  /// Output shape for an input of this shape. Throws Error{kInvalidArgument} if the network does not support it.
   virtual Shape OutputShape(const Shape& input) = 0;
-  /// Estimate of the memory that one request of this shape takes. Throws like OutputShape.
+  /// Estimated memory of one request of this shape. Throws like OutputShape.
   virtual std::int64_t WorkingBytes(const Shape& input) = 0;
   virtual std::unique_ptr<Network> Compile(const CompileOptions& options) = 0;
 };

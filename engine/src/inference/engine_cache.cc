@@ -16,7 +16,7 @@
 namespace reelmend::inference {
 namespace {
 
-/// First line of a file; counts up with its form.
+/// First line of a file; its number grows with every change of the format.
 constexpr std::string_view kMagic = "reelmend engine 1\n";
 constexpr std::int64_t kLargestFile = 4LL << 30;
 
@@ -47,7 +47,7 @@ bool WriteWhole(int file, std::string_view bytes) {
   return fsync(file) == 0;
 }
 
-/// The text up to the end of the line, taken from the front.
+/// Removes the text up to the end of the line from the front and returns it.
 std::string_view TakeLine(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -59,7 +59,7 @@ std::string BackendCacheName(const GpuBackend& backend, const GpuTarget& target,
   return PlainName(backend.name() + "-" + backend.version() + "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + device) + ".backend-cache";
 }
 
-/// Beside the engine's own file. An engine that fits several GPUs has one for each.
+/// Beside the engine's own file, one for each GPU that the engine fits.
 std::string ConcurrencyName(const EngineKey& key, const std::string& device) {
   return key.file_name() + "-" + PlainName(device) + ".concurrency";
 }
@@ -98,12 +98,12 @@ std::optional<std::string> EngineCache::Read(const std::string& name, const std:
   }
   std::string_view rest = *file;
   if (!rest.starts_with(kMagic)) {
-    Say("The cached " + what + " " + name + " is no file of this engine's, or of another version of it; another is made.");
+    Say("The cached " + what + " " + name + " is no file of this engine, or of another version of it; another is built.");
     return std::nullopt;
   }
   rest.remove_prefix(kMagic.size());
   if (TakeLine(rest) != key) {
-    Say("The cached " + what + " " + name + " was made for something else; another is made.");
+    Say("The cached " + what + " " + name + " was built for something else; another is built.");
     return std::nullopt;
   }
   const std::string sum(TakeLine(rest));
@@ -119,13 +119,13 @@ void EngineCache::Write(const std::string& name, const std::string& key, const s
   static std::atomic<int> count = 0;
   const std::string path = folder_ + "/" + name;
   const std::string own = path + "." + std::to_string(getpid()) + "-" + std::to_string(++count) + ".new";
-  mkdir(folder_.c_str(), 0777);  // may be there already
+  mkdir(folder_.c_str(), 0777);  // may exist already
   const int file = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   bool is_written = file >= 0 && WriteWhole(file, std::string(kMagic) + key + "\n" + Sha256(content) + "\n") && WriteWhole(file, content);
   if (file >= 0) is_written = close(file) == 0 && is_written;
   if (is_written && rename(own.c_str(), path.c_str()) == 0) return;
   unlink(own.c_str());
-  Say("The folder of cached engines cannot be written; " + name + " is made again the next time.");
+  Say("The folder of cached engines cannot be written; " + name + " is built again next time.");
 }
 
 std::optional<std::string> EngineCache::Find(const EngineKey& key) const { return Read(key.file_name(), key.text(), "engine"); }

@@ -11,9 +11,9 @@ namespace reelmend::inference {
 namespace {
 
 /// Note [Requests]
-/// One thread for each request, as many requests as threads up to this: requests need not wait for each other as the
-/// threads of one request do, and what they give up, the other stages of the pipeline get. Frames in flight cost
-/// memory, which the bound keeps small.
+/// One thread per request, and as many requests as threads, up to this limit. Requests need not wait for each other as the
+/// threads of one request do, so the other stages of the pipeline get the processor time that is left. Frames in flight cost
+/// memory, which the limit bounds.
 constexpr int kMaxRequests = 4;
 
 int Requests(int threads) { return std::clamp(threads, 1, kMaxRequests); }
@@ -32,7 +32,7 @@ FrameNetwork::FrameNetwork(Backend& backend, const ModelFile& file, const FrameN
   });
   working_bytes_ = bytes(plan_.tile_width, plan_.tile_height);
   CompileOptions compile{{planes, plan_.tile_height, plan_.tile_width}, requests, options.threads, file.allow_bf16};
-  // Where tiles are kept from; so a shuffle by a divisor of it is whole there.
+  // Tiles begin at multiples of this, so that a shuffle by a divisor of it has whole groups.
   if (options.takes_shuffled) compile.shuffle_multiple = file.multiple * scale_;
   network_ = model->Compile(compile);
 }

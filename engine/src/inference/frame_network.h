@@ -56,7 +56,7 @@ class FrameNetwork {
   using PackInput = std::function<void(const InputArea&)>;
   using UnpackOutput = std::function<void(const OutputArea&)>;
 
-  /// Throws what LoadModel throws, Error{kLimitExceeded} when it cannot be cut small enough.
+  /// Throws what LoadModel throws, and Error{kLimitExceeded} if it cannot be cut small enough.
   FrameNetwork(Backend& backend, const ModelFile& file, const FrameNetworkOptions& options);
   ~FrameNetwork();
 
@@ -77,7 +77,7 @@ class FrameNetwork {
   void Submit(PackInput pack);
   /// Waits for the oldest submitted frame and passes its output to `unpack`. Throws Error{kInternal, kCancelled}.
   void Retrieve(const UnpackOutput& unpack);
-  /// Some tiles of a frame, by their indices in tiles(), at once; no frame may be submitted. Throws like Retrieve.
+  /// Runs some tiles of a frame, by their indices in tiles(); no frame may be submitted. Throws like Retrieve.
   void RunTiles(const PackInput& pack, const UnpackOutput& unpack, const std::vector<int>& which);
 
  private:
@@ -91,7 +91,7 @@ class FrameNetwork {
   std::function<bool()> is_stopped_;
   std::unique_ptr<Network> network_;
   std::deque<PackInput> submitted_;
-  int next_request_ = 0;  ///< of the next frame begun
+  int next_request_ = 0;  ///< of the next submitted frame
   int oldest_request_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // Interface of the networks on a GPU: TensorRT, TensorRT-RTX, and the engine's own kernels.
 //
 // Note [Whose memory, whose streams]
-// A backend owns neither. Tensors, workspace and streams are made by cuda::Device, so that memory is counted in one place, a
-// shortage is answered by tiles, and a network runs in order with the kernels that pack and unpack its tensors. Tensors are
-// planar fp16, [batch, channels, height, width], aligned to at least 256 bytes. Their addresses never change, as CUDA graphs
-// require. Streams and pointers are void* here, because this module does not know CUDA. All calls but Build work on the
+// A backend owns neither. cuda::Device creates tensors, workspace and streams, so that memory is counted in one place, tiles
+// are used if it is short, and a network runs in order with the kernels that pack and unpack its tensors. Tensors are planar
+// fp16, [batch, channels, height, width], aligned to at least 256 bytes. Their addresses never change, as CUDA graphs
+// require. Streams and pointers are void* here, because this module does not know CUDA. All calls except Build work on the
 // calling thread's current device.
 //
 // Note [Engines]
@@ -51,7 +51,7 @@ class GpuNetwork {
   virtual ~GpuNetwork() = default;
   virtual Shape input_shape() const = 0;   ///< of one picture
   virtual Shape output_shape() const = 0;
-  virtual int batch() const = 0;           ///< pictures behind each other in a tensor
+  virtual int batch() const = 0;           ///< pictures in a tensor
   virtual std::int64_t workspace_bytes() const = 0;
   virtual std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) = 0;
 };
@@ -63,10 +63,10 @@ struct BackendCache {
   bool has_changed = false;
 };
 
-/// How much of a network is on a GPU at once: concurrent contexts and the batch size of each.
+/// How a network uses a GPU: concurrent contexts and the batch size of each.
 struct Concurrency {
-  int contexts = 2;  ///< beside each other …
-  int batch = 1;     ///< … with so many pictures in each
+  int contexts = 2;  ///< that run concurrently …
+  int batch = 1;     ///< … with so many pictures each
   int pictures() const { return contexts * batch; }
   bool operator==(const Concurrency&) const = default;
 };
@@ -75,9 +75,9 @@ struct Concurrency {
 inline constexpr int kBestLevel = 5;
 
 struct GpuBuildOptions {
-  Shape input;  ///< the only one that the engine takes, or the one that it is tuned for …
+  Shape input;  ///< the only one that the engine supports, or the one that it is tuned for …
   GpuTarget target;
-  Shape least;  ///< … of a range of sizes, both ends within; no range where `most` is empty
+  Shape least;  ///< … in a range of sizes, both ends included; no range if `most` is empty
   Shape most;
   int batch = 1;
   int level = kBestLevel;  ///< how long the builder may search, 0 to kBestLevel; backends that time nothing ignore it
@@ -92,17 +92,16 @@ class GpuBackend {
   /// Version of the loaded library, up to four numbers; part of an engine's key.
   virtual std::string version() const = 0;
   virtual bool Supports(const GpuTarget& target) const = 0;
-  /// Whether engines can be built on a machine without their GPU. Nothing is timed then, and building takes tenths of
-  /// a second instead of minutes.
+  /// Whether engines can be built on a machine without their GPU. Then nothing is timed, and building takes tenths of a
+  /// second instead of minutes.
   virtual bool builds_anywhere() const = 0;
   /// Builds an engine. `onnx` has fp16 inputs and outputs (onnx_half.h). Throws Error{kInvalidArgument} in one
   /// sentence, with the operator if that is the reason; Error{kLimitExceeded} if the GPU has too little memory;
   /// Error{kUnavailable} if it cannot build here.
   virtual std::string Build(const std::string& onnx, const GpuBuildOptions& options, BackendCache& backend_cache) = 0;
   /// Loads an engine for inputs of the shape `input`. An engine for a range takes every shape within it.
-  /// Throws Error{kInvalidArgument} if the bytes are no engine of this backend for the current device or
-  /// not for that shape (the caller builds another), and Error{kLimitExceeded} if the GPU has too little
-  /// memory.
+  /// Throws Error{kInvalidArgument} if the bytes are no engine of this backend for the current device, or not for that shape
+  /// (the caller builds another), and Error{kLimitExceeded} if the GPU has too little memory.
   virtual std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, BackendCache& backend_cache) = 0;
 };
 

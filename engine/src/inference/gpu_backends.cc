@@ -1,4 +1,4 @@
-// The registry of GPU backends. What was not built says so in one sentence.
+// The registry of GPU backends. A backend that was not built is reported in one sentence.
 #include <array>
 
 #include "reelmend/error.h"
@@ -15,11 +15,11 @@ struct KnownBackend {
   const char* title;
   bool (*supports)(const GpuTarget& target);
 };
-/// Preferred first: TensorRT-RTX's engines need no GPU to be built and no minutes of timing.
+/// In order of preference: TensorRT-RTX's engines are built without a GPU and without minutes of timing.
 constexpr std::array<KnownBackend, 2> kKnownBackends = {{{"tensorrt-rtx", "tensorrt/reelmend_tensorrt_rtx.so", "TensorRT-RTX", TensorRtRtxSupports},
                                                          {"tensorrt", "tensorrt/reelmend_tensorrt.so", "TensorRT", TensorRtSupports}}};
 
-/// Never closed: the libraries keep threads and the driver's callbacks.
+/// Never closed: the libraries keep threads and callbacks of the driver.
 std::unique_ptr<GpuBackend> Open(const KnownBackend& known) {
   void* module = OpenModule(known.module, known.title);
   if (module == nullptr) {

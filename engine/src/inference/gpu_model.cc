@@ -11,24 +11,14 @@
 namespace reelmend::inference {
 namespace {
 
-/// The network with what it uses.
-class KeptNetwork : public GpuNetwork {
- public:
-  KeptNetwork(std::unique_ptr<GpuNetwork> network, std::shared_ptr<GpuBackend> backend, std::shared_ptr<BackendCache> backend_cache)
-      : backend_(std::move(backend)), backend_cache_(std::move(backend_cache)), network_(std::move(network)) {}
-  Shape input_shape() const override { return network_->input_shape(); }
-  Shape output_shape() const override { return network_->output_shape(); }
-  int batch() const override { return network_->batch(); }
-  std::int64_t workspace_bytes() const override { return network_->workspace_bytes(); }
-  std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override { return network_->MakeContext(binding); }
-
- private:
-  std::shared_ptr<GpuBackend> backend_;
-  std::shared_ptr<BackendCache> backend_cache_;
-  std::unique_ptr<GpuNetwork> network_;  // last: goes first
+/// A loaded network and what it needs, so that it works without its model.
+struct LoadedNetwork {
+  std::shared_ptr<GpuBackend> backend;
+  std::shared_ptr<BackendCache> backend_cache;
+  std::unique_ptr<GpuNetwork> network;  // declared last: destroyed first
 };
 
-/// One that is held by its model, too.
+/// A network that its user and, while it keeps engines, its model own together.
 class SharedNetwork : public GpuNetwork {
  public:
   explicit SharedNetwork(std::shared_ptr<GpuNetwork> network) : network_(std::move(network)) {}
@@ -108,31 +98,31 @@ void GpuModel::Check(const GpuNetwork& network, const EngineKey& key) const {
 
 std::unique_ptr<GpuNetwork> GpuModel::Load(int width, int height, int batch) {
   const EngineKey key = KeyOf(width, height, batch);
-  for (const auto& held : held_) {
-    if (held->input_shape() == key.input && held->batch() == batch) return std::make_unique<SharedNetwork>(held);
+  for (const auto& kept : kept_) {
+    if (kept->input_shape() == key.input && kept->batch() == batch) return std::make_unique<SharedNetwork>(kept);
   }
-  auto network = LoadAnew(key);
-  if (!holds_) return network;
-  held_.push_back(std::move(network));
-  return std::make_unique<SharedNetwork>(held_.back());
+  auto network = FindOrBuild(key);
+  if (keeps_engines_) kept_.push_back(network);
+  return std::make_unique<SharedNetwork>(std::move(network));
 }
 
 void GpuModel::LetGo() {
-  holds_ = false;
-  held_.clear();
+  keeps_engines_ = false;
+  kept_.clear();
 }
 
-std::unique_ptr<GpuNetwork> GpuModel::Kept(const std::string& engine, const EngineKey& wanted) {
+std::shared_ptr<GpuNetwork> GpuModel::LoadEngine(const std::string& engine, const EngineKey& wanted) {
   auto network = backend_->Load(engine, wanted.input, *backend_cache_);
   Check(*network, wanted);
-  return std::make_unique<KeptNetwork>(std::move(network), backend_, backend_cache_);
+  const auto loaded = std::make_shared<LoadedNetwork>(LoadedNetwork{backend_, backend_cache_, std::move(network)});
+  return {loaded, loaded->network.get()};
 }
 
-std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const EngineKey& wanted) {
+std::shared_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const EngineKey& wanted) {
   const auto cached = cache_.Find(key);
   if (!cached) return nullptr;
   try {
-    return Kept(*cached, wanted);
+    return LoadEngine(*cached, wanted);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     cache_.Say("The cached engine " + key.file_name() + " does not fit this machine or picture; another is used.");
@@ -140,17 +130,17 @@ std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const Engi
   }
 }
 
-std::unique_ptr<GpuNetwork> GpuModel::LoadAnew(const EngineKey& key) {
+std::shared_ptr<GpuNetwork> GpuModel::FindOrBuild(const EngineKey& key) {
   if (auto network = FromCache(key, key)) return network;
   if (!backend_->builds_anywhere() && key.batch == 1) {
     if (auto network = FromCache(KeyOf(0, 0), key)) return network;
   }
-  // It would be thrown away with the process, and built again for the next job.
+  // Without a writable cache, every job would build the engine again.
   if (!backend_->builds_anywhere() && !cache_.may_write()) {
     throw Error(ErrorCode::kNoEngine, "There is no engine of the model “" + file_.name + "” for pictures of " + std::to_string(key.input.width) + "×" +
                                           std::to_string(key.input.height) + " on this GPU; the command “models compile” builds engines.");
   }
-  return Kept(Build(key), key);
+  return LoadEngine(Build(key), key);
 }
 
 std::string GpuModel::Compile(int width, int height, int batch) {

@@ -29,9 +29,8 @@ class GpuModel {
   /// the cache has no engine, may not be written, and building takes minutes. The result owns everything that it needs.
   std::unique_ptr<GpuNetwork> Load(int width, int height, int batch = 1);
 
-  /// From here on loaded networks are kept and returned again for the same size, until LetGo. One user at a time per
-  /// size.
-  void Hold() { holds_ = true; }
+  /// Until LetGo, keeps the networks that it loads and returns them again for the same size. One user at a time per size.
+  void KeepEngine() { keeps_engines_ = true; }
   void LetGo();
 
   /// `side` rounded up to the model's `multiple`.
@@ -39,16 +38,15 @@ class GpuModel {
 
   /// Builds an engine and keeps it, unless the cache has it. Returns its file's name.
   std::string Compile(int width, int height, int batch = 1);
-  /// The same for all sizes from kLeastSide to kMostWidth × kMostHeight. Load uses it for sizes without an engine of
-  /// their own if building takes minutes.
+  /// The same for all sizes from kLeastSide to kMostWidth × kMostHeight. If building takes minutes, Load uses it for sizes
+  /// without an engine of their own.
   std::string CompileRange();
 
   static constexpr int kLeastSide = 64;
   static constexpr int kMostWidth = 4096;
   static constexpr int kMostHeight = 2304;
 
-  /// Best concurrency for pictures of that size, if it was measured (cuda/network_rate.h) and its engine
-  /// exists.
+  /// Best concurrency for pictures of that size, if it was measured (cuda/network_rate.h) and its engine exists.
   std::optional<Concurrency> MeasuredConcurrency(int width, int height) const;
   void KeepConcurrency(int width, int height, const Concurrency& concurrency) const;
 
@@ -62,11 +60,11 @@ class GpuModel {
  private:
   EngineKey KeyOf(int width, int height, int batch = 1) const;
   std::string Build(const EngineKey& key);
-  std::unique_ptr<GpuNetwork> LoadAnew(const EngineKey& key);
+  std::shared_ptr<GpuNetwork> FindOrBuild(const EngineKey& key);
   /// Loads an engine and checks its shapes.
-  std::unique_ptr<GpuNetwork> Kept(const std::string& engine, const EngineKey& wanted);
+  std::shared_ptr<GpuNetwork> LoadEngine(const std::string& engine, const EngineKey& wanted);
   /// Null if there is none or it cannot be loaded; the latter is logged. `key` may be that of a range.
-  std::unique_ptr<GpuNetwork> FromCache(const EngineKey& key, const EngineKey& wanted);
+  std::shared_ptr<GpuNetwork> FromCache(const EngineKey& key, const EngineKey& wanted);
   GpuBuildOptions BuildOptions(const EngineKey& key) const;
   void Check(const GpuNetwork& network, const EngineKey& wanted) const;
 
@@ -79,13 +77,13 @@ class GpuModel {
   std::string precision_;
   std::shared_ptr<BackendCache> backend_cache_;
   int built_ = 0;
-  bool holds_ = false;
-  std::vector<std::shared_ptr<GpuNetwork>> held_;
+  bool keeps_engines_ = false;
+  std::vector<std::shared_ptr<GpuNetwork>> kept_;
 };
 
-/// The level that engines are built with: REELMEND_TENSORRT_LEVEL of the environment (`text`, null: not set), else the best. It
-/// is not part of an engine's key, so an engine that was built quickly serves until its file is removed.
-/// Throws Error{kInvalidArgument} for anything but 0 to 5.
+/// The level that engines are built with: REELMEND_TENSORRT_LEVEL of the environment (`text`, null: not set), else the best.
+/// It is not part of an engine's key, so an engine that was built quickly is used until its file is removed. Throws
+/// Error{kInvalidArgument} for anything but 0 to 5.
 int BuilderLevel(const char* text);
 
 /// The first backend that works on this machine and supports the GPU. Throws Error{kUnavailable} with one sentence that

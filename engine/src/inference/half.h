@@ -8,7 +8,7 @@ namespace reelmend::inference {
 
 inline constexpr float kLargestHalf = 65504.0F;
 
-/// Rounded to nearest, halves to even; beyond the range infinity.
+/// Rounded to nearest, halves to even; infinity beyond the range.
 inline std::uint16_t FloatToHalf(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000;
@@ -16,7 +16,7 @@ inline std::uint16_t FloatToHalf(float value) {
   if (magnitude > 0x7F800000) return static_cast<std::uint16_t>(sign | 0x7E00);   // not a number
   if (magnitude >= 0x477FF000) return static_cast<std::uint16_t>(sign | 0x7C00);  // 65520 and more
   if (magnitude < 0x38800000) {                                                   // subnormal
-    // Added to ½, the last bit of a float is that of a subnormal half: the sum rounds.
+    // Adding ½ aligns the last bit of the float with that of a subnormal half, so the sum rounds.
     const float sum = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(sum) - 0x3F000000));
   }

@@ -72,7 +72,7 @@ std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file) {
   const std::string bytes = ReadModelFile(file);
   try {
     std::unique_ptr<Model> model = backend.Load(bytes, file.input, file.output);
-    // Neither square nor small against the network's reach: what is mixed up shows.
+    // Neither square nor small against the network's reach, so that swapped sides are noticed.
     const int height = (64 + file.multiple - 1) / file.multiple * file.multiple;
     const int width = height + file.multiple * 2;
     const Shape out = model->OutputShape({InputPlanes(file.layout), height, width});

@@ -18,7 +18,7 @@ namespace {
 using wire::Field;
 using wire::Reader;
 
-// Numbers of fields and types in onnx.proto.
+// Field and type numbers of onnx.proto.
 enum Model : int { kModelGraph = 7 };
 enum Graph : int { kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13 };
 enum Node : int { kNodeInput = 1, kNodeOutput = 2, kOperator = 4, kAttribute = 5 };
@@ -29,14 +29,14 @@ constexpr std::uint64_t kFloat = 1;
 constexpr std::uint64_t kHalf = 10;
 constexpr std::uint64_t kAttributeIsInt = 2;
 
-/// Sums over a whole picture and exponentials.
+/// Operators that sum over a whole picture, and exponentials.
 constexpr std::string_view kNeedFloat[] = {
     "Exp", "InstanceNormalization", "LayerNormalization", "GroupNormalization", "LogSoftmax", "LpNormalization", "MeanVarianceNormalization",
     "Pow", "ReduceL2", "ReduceLogSumExp", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Softmax"};
 
 [[noreturn]] void Refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
-/// The first field of that number; empty when there is none.
+/// The first field of that number; empty if there is none.
 std::string_view Find(std::string_view message, int number) {
   Reader reader(message);
   for (Field field; reader.Next(field);) {
@@ -66,7 +66,7 @@ std::uint64_t ElementType(std::string_view value_info) {
   return FindInteger(Find(Find(value_info, kValueType), kTensorOfType), kElementType, 0);
 }
 
-/// The message with the number at the end of the path set, where there is one; of repeated fields the first.
+/// Sets the number at the end of the path, if it exists, and returns the message; of repeated fields, the first.
 std::string WithNumber(std::string_view message, const std::vector<int>& path, std::uint64_t number, std::size_t depth = 0) {
   std::string out;
   bool is_found = false;
@@ -88,7 +88,7 @@ std::string WithNumber(std::string_view message, const std::vector<int>& path, s
 const std::vector<int> kTypeOfValue = {kValueType, kTensorOfType, kElementType};
 const std::vector<int> kBatchOfValue = {kValueType, kTensorOfType, kShape, kDimension, kDimensionValue};
 
-/// What must be known before anything is changed.
+/// Facts to collect before anything is changed.
 struct Survey {
   std::set<std::string> kept;  ///< tensors that stay float32: scales and regions of Resize
   std::vector<std::string> inputs;
@@ -119,7 +119,7 @@ void LookAtNode(std::string_view node, Survey& survey) {
   const std::string_view name = Find(node, kOperator);
   if (name == "QuantizeLinear" || name == "DequantizeLinear") survey.is_quantised = true;
   if (std::ranges::find(kNeedFloat, name) != std::end(kNeedFloat)) {
-    survey.why_fp32 = "It uses the operator " + std::string(name) + ", which loses in fp16.";
+    survey.why_fp32 = "It uses the operator " + std::string(name) + ", which is inaccurate in fp16.";
   }
   if (name == "Resize" || name == "Upsample") {
     const auto inputs = FindAll(node, kNodeInput);
@@ -157,7 +157,7 @@ Survey LookAt(std::string_view graph) {
   return survey;
 }
 
-/// Floats to halves; anything else stays.
+/// Converts floats to halves; copies everything else.
 std::string HalfTensor(std::string_view tensor) {
   if (FindInteger(tensor, kTensorType, 0) != kFloat) return std::string(tensor);
   std::string out;
@@ -225,7 +225,7 @@ std::string HalfGraph(std::string_view graph, const Survey& survey) {
     } else if (field.number == kInput || field.number == kOutput) {
       const bool is_float = ElementType(field.bytes) == kFloat;
       wire::PutBytes(out, field.number, is_float ? WithNumber(field.bytes, kTypeOfValue, kHalf) : std::string(field.bytes));
-    } else if (field.number != kValueInfo) {  // types between: told anew by whoever reads the file
+    } else if (field.number != kValueInfo) {  // intermediate types: readers of the file infer them anew
       out += field.encoded;
     }
   }
@@ -243,7 +243,8 @@ bool IsZero(std::string_view tensor) {
   return all;
 }
 
-/// What stands for each value between a Q and a DQ of a zero point that is not 0, and for what the DQ gives: the Q's input.
+/// Replaces two kinds of values by the Q's input: the values between a Q and a DQ with a zero point that is not 0, and the
+/// DQ's output.
 std::map<std::string, std::string> FindShiftedPairs(std::string_view graph) {
   std::set<std::string> zeros;
   Reader weights(graph);
@@ -252,7 +253,7 @@ std::map<std::string, std::string> FindShiftedPairs(std::string_view graph) {
   }
   std::map<std::string, std::string> stand_ins;
   Reader nodes(graph);
-  for (Field field; nodes.Next(field);) {  // sorted: whoever makes a value stands before whoever takes it
+  for (Field field; nodes.Next(field);) {  // sorted: each value is defined before it is used
     if (field.number != kNode) continue;
     const std::string_view kind = Find(field.bytes, kOperator);
     const auto inputs = FindAll(field.bytes, kNodeInput);
@@ -268,8 +269,8 @@ std::map<std::string, std::string> FindShiftedPairs(std::string_view graph) {
   return stand_ins;
 }
 
-/// TensorRT's 8 bits are symmetric. What is quantised around another zero point stays float on the way into the layer
-/// that takes it, which loses nothing but that layer's speed.
+/// TensorRT supports only symmetric 8 bits. Values quantised around another zero point stay float up to the layer that uses
+/// them. Only that layer becomes slower.
 std::string WithoutShiftedPairs(std::string_view graph) {
   const auto stand_ins = FindShiftedPairs(graph);
   std::string out;
@@ -308,7 +309,7 @@ std::string CastNode(const std::string& from, const std::string& to, std::uint64
   return node;
 }
 
-/// The same graph between two casts.
+/// Wraps the graph in two casts.
 std::string CastEnds(std::string_view graph, const Survey& survey) {
   const std::string input(Find(survey.inputs[0], kValueName));
   const std::string inner_input = input + "_float";
@@ -343,7 +344,7 @@ std::string CastEnds(std::string_view graph, const Survey& survey) {
   return out;
 }
 
-/// The model with another graph in its place.
+/// The model with another graph.
 std::string WithGraph(const std::string& onnx, std::string_view graph) {
   std::string out;
   Reader reader(onnx);

@@ -13,7 +13,7 @@ namespace reelmend::inference {
 /// beside the program (or one folder above it) and is opened when the first network is asked for. The engine runs
 /// without the folder, too.
 ///
-/// Throws Error{kUnavailable} when the module is not there or cannot be loaded.
+/// Throws Error{kUnavailable} if the module is missing or cannot be loaded.
 std::unique_ptr<Backend> CreateOpenVinoBackend();
 
 }  // namespace reelmend::inference

@@ -8,7 +8,7 @@
 namespace reelmend::inference {
 namespace {
 
-/// Folder of the program or shared object that this code is in, with a slash at its end.
+/// Folder of the program or shared object that contains this code, with a slash at its end.
 std::string OwnFolder() {
   Dl_info info = {};
   if (dladdr(reinterpret_cast<const void*>(&OpenModule), &info) == 0 || info.dli_fname == nullptr) return "";
@@ -36,7 +36,7 @@ std::string FindModule(const std::string& file) {
 void* OpenModule(const std::string& file, const std::string& what) {
   const std::string path = FindModule(file);
   if (path.empty()) return nullptr;
-  // Its libraries' symbols stay apart from those of other libraries in the process.
+  // Keeps its libraries' symbols apart from those of other libraries in the process.
   if (void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return module;
   const char* reason = dlerror();
   throw Error(ErrorCode::kUnavailable, "The " + what + " backend cannot be loaded: " + (reason ? reason : "unknown"));

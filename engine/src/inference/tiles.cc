@@ -39,9 +39,9 @@ TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::fun
   while (!fits(x.tile, y.tile)) {
     const int smallest = std::max(kSmallestPart, multiple);
     if (x.kept <= smallest && y.kept <= smallest) {
-      throw Error(ErrorCode::kLimitExceeded, "The model needs more memory than there is, even in small parts.");
+      throw Error(ErrorCode::kLimitExceeded, "The model needs more memory than is available, even for small tiles.");
     }
-    // The longer side is cut: squarer tiles have less overlap.
+    // Cuts the longer side: squarer tiles have less overlap.
     if (x.kept >= y.kept) {
       x = Axis::Cut(width, ++columns, multiple, halo);
     } else {

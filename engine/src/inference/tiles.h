@@ -20,12 +20,12 @@ struct Tile {
 };
 
 /// Note [Tiles]
-/// All tiles of a frame have one size, because a network is compiled for fixed shapes; the last ones of a row or
-/// column are moved back to end with the frame. Every kept pixel is at least `halo` pixels away from each edge of its
-/// tile that is not an edge of the frame. So the tiles together equal the frame processed whole: outside the frame
-/// the network pads as it was trained to, inside it sees the true neighbours. Origins and sizes are multiples of the
-/// model's `multiple` (phases of a space-to-depth stay). The frame is padded to such a multiple by repeating its last
-/// row and column, whether it is cut or not.
+/// All tiles of a frame have one size, because a network is compiled for fixed shapes; the last ones of a row or column are
+/// moved back to end with the frame. Every kept pixel is at least `halo` pixels away from each edge of its tile that is not
+/// an edge of the frame. So the tiles together equal the frame processed whole: outside the frame the network pads as it was
+/// trained to, inside it sees the true neighbours. Origins and sizes are multiples of the model's `multiple`, which keeps
+/// the phases of a space-to-depth. The frame is padded to such a multiple by repeating its last row and column, whether it
+/// is cut or not.
 struct TilePlan {
   int width = 0;   ///< of the frame
   int height = 0;
@@ -36,8 +36,8 @@ struct TilePlan {
   bool operator==(const TilePlan&) const = default;
 };
 
-/// Cuts as little as `fits(tile_width, tile_height)` allows. Throws Error{kLimitExceeded} when not even parts of
-/// 16 kept pixels fit.
+/// Cuts as little as `fits(tile_width, tile_height)` allows. Throws Error{kLimitExceeded} if not even parts of 16 kept
+/// pixels fit.
 TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::function<bool(int, int)>& fits);
 
 /// Side of the largest tile whose kept part has about `largest_part` pixels a side.

@@ -20,7 +20,7 @@ struct Field {
   std::string_view encoded;  ///< all of it, to be copied as it is
 };
 
-/// The fields of one message, one after the other. Throws Error{kInvalidArgument} for what is cut off or no message.
+/// Reads the fields of one message in order. Throws Error{kInvalidArgument} for a truncated or invalid message.
 class Reader {
  public:
   explicit Reader(std::string_view message) : rest_(message) {}

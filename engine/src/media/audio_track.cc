@@ -52,8 +52,8 @@ class CopiedAudio : public AudioTrack {
   void Finish() override {}
 
  private:
-  /// Packets shortly before the first audible one are the decoder's run-in and are kept; the muxer's edit list
-  /// hides them again. Others are what the source's edit list cuts away.
+  /// Packets shortly before the first audible one prime the decoder and are kept; the muxer's edit list hides them again.
+  /// Earlier ones were cut off by the source's edit list.
   bool IsOutsideEditList(const AVPacket& packet) {
     if ((packet.flags & AV_PKT_FLAG_DISCARD) == 0) {
       has_begun_ = true;
@@ -63,8 +63,7 @@ class CopiedAudio : public AudioTrack {
     return has_begun_ || packet.pts == AV_NOPTS_VALUE || packet.pts < origin_.In(time_base_) - run_in;
   }
 
-  /// Shifts to the output's origin, fills what is missing, keeps decoding times rising, closes up a clock that
-  /// was restarted.
+  /// Shifts to the output's origin, fills gaps, keeps decoding times increasing, and closes the jump of a restarted clock.
   void Retime() {
     AVPacket& p = *copy_;
     if (p.dts == AV_NOPTS_VALUE) p.dts = p.pts;

@@ -8,11 +8,11 @@
 
 namespace reelmend::media {
 
-/// The instant of the source that is time 0 of the output.
+/// The time in the source that becomes time 0 of the output.
 struct Origin {
   std::int64_t time = 0;
   AVRational time_base = {1, 1};
-  /// That instant in another time base.
+  /// The same time in another time base.
   std::int64_t In(AVRational other) const;
 };
 
@@ -21,9 +21,9 @@ class AudioTrack {
  public:
   virtual ~AudioTrack() = default;
   virtual void Send(const AVPacket& packet) = 0;
-  /// After the last packet.
+  /// Call it after the last packet.
   virtual void Finish() = 0;
-  /// Set before the first packet.
+  /// Call it before the first packet.
   void set_origin(const Origin& origin) { origin_ = origin; }
   /// Limit of all gaps together; further gaps are closed. One day by default.
   void set_longest_silence(double seconds) { longest_silence_s_ = seconds; }

@@ -12,8 +12,8 @@
 namespace reelmend::media {
 namespace {
 
-// One read of the demuxer becomes one range request for a remote source: large enough that headers come in
-// few requests, small enough that jumping about in a file does not fetch megabytes.
+// Size of one read, which is one range request for a remote source: large enough to get headers in few requests, small
+// enough that jumps within a file do not fetch megabytes.
 constexpr int kIoBufferBytes = 64 * 1024;
 
 }  // namespace

@@ -16,7 +16,7 @@ struct SourceColor {
   AVColorPrimaries primaries = AVCOL_PRI_BT709;      ///< output tag
   AVColorTransferCharacteristic transfer = AVCOL_TRC_BT709;  ///< output tag
   AVColorSpace matrix = AVCOL_SPC_BT709;             ///< output tag
-  std::optional<pixel::HdrTransfer> hdr;             ///< set for what is to be tone-mapped, or only its primaries converted
+  std::optional<pixel::HdrTransfer> hdr;             ///< set for sources that need tone mapping or a conversion of primaries
   pixel::Primaries gamut = pixel::Primaries::kBt2020;  ///< of such a source
   bool operator==(const SourceColor&) const = default;
 };

@@ -36,8 +36,7 @@ void Deinterlacer::Open(const AVFrame& like) {
   source_ = AddFilter(graph_.get(), "buffer", arguments);
   AVFilterContext* filter = AddFilter(graph_.get(), "bwdif", "mode=send_frame:parity=auto:deint=interlaced");
   sink_ = AddFilter(graph_.get(), "buffersink", nullptr);
-  // Pixel formats that bwdif does not take (packed ones, say) are converted by a scale filter that libavfilter
-  // puts in between by itself.
+  // libavfilter inserts a scale filter for pixel formats that bwdif does not take, such as packed ones.
   CheckAv(avfilter_link(source_, 0, filter, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
   CheckAv(avfilter_link(filter, 0, sink_, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
   CheckAv(avfilter_graph_config(graph_.get(), nullptr), ErrorCode::kUnreadableVideo,

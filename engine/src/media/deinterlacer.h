@@ -20,7 +20,7 @@ class Deinterlacer {
   explicit Deinterlacer(AVRational time_base, std::function<UniqueFrame(const AVFrame&)> to_host = ToHost)
       : time_base_(time_base), to_host_(std::move(to_host)) {}
 
-  /// nullptr hands out what is held back.
+  /// nullptr flushes the frame that is held back.
   void Run(UniqueFrame frame, const std::function<void(UniqueFrame)>& on_frame);
 
  private:

@@ -28,7 +28,7 @@ bool IsStillPicture(const AVStream* stream) {
   return (stream->disposition & kStill) != 0;
 }
 
-/// Not a file that is attached, such as a cover or one of the many fonts of a film with subtitles.
+/// Whether a stream is part of the film, not an attached file such as a cover or a font.
 bool IsTrack(const AVStream* stream) {
   return stream->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT && (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) == 0;
 }
@@ -41,8 +41,8 @@ void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
   if (packet.duration < 0 || IsAbsurd(packet.duration, time_base)) packet.duration = 0;
 }
 
-/// Greater is better. A track of one frame is a still, whatever its size (phones put one beside the film); then the default
-/// counts, then the size.
+/// Rank of a video track; greater is better. A track of one frame is a still, whatever its size (phones put one beside the
+/// film). Then the default flag decides, then the size.
 auto VideoRank(const AVStream& stream, std::int64_t frames) {
   const std::int64_t area = std::int64_t{stream.codecpar->width} * stream.codecpar->height;
   return std::tuple(frames > 1, (stream.disposition & AV_DISPOSITION_DEFAULT) != 0, area);
@@ -62,7 +62,7 @@ Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
   QuietLibav();
   if (source.size() <= 0) ThrowUnreadable("The file is empty.");
   Open();
-  // Before the first packets are read, which libav may fail at.
+  // Checked before the first packets are read, because libav may fail on encrypted ones.
   const bool is_encrypted = IsEncrypted(*context_);
   io_.RethrowPending();
   if (is_encrypted) ThrowEncrypted();
@@ -75,7 +75,7 @@ void Demuxer::Open() {
   context->pb = io_.context();
   context->io_open = &RefuseToOpen;
   context->interrupt_callback = io_.interrupt_callback();
-  // One more than may be there: Matroska's reader leaves out what is beyond, and says nothing.
+  // One more than allowed, to notice an excess: Matroska's reader silently drops the streams beyond its limit.
   context->max_streams = options_.limits.max_streams + 1;
   context->flags |= AVFMT_FLAG_CUSTOM_IO;
   Dictionary settings;
@@ -90,7 +90,7 @@ void Demuxer::Open() {
   const bool is_encrypted = IsEncryptedMp4(*io_.context());
   io_.RethrowPending();
   if (is_encrypted) ThrowEncrypted();
-  // libav's answer to one stream too many as well as to a header that asks for absurd amounts of memory.
+  // libav returns ENOMEM for one stream too many, and for headers that ask for absurd amounts of memory.
   if (result == AVERROR(ENOMEM)) {
     throw Error(ErrorCode::kLimitExceeded, "The file holds more streams or larger tables than this service takes.");
   }
@@ -104,9 +104,9 @@ void Demuxer::Describe() {
   }
   for (unsigned i = 0; i < context_->nb_streams; ++i) {
     const AVCodecParameters& codec = *context_->streams[i]->codecpar;
-    // Before libav allocates a frame for it.
+    // Checked before libav allocates a frame of this size.
     if (codec.codec_type == AVMEDIA_TYPE_VIDEO) CheckPixelLimit(codec.width, codec.height, options_.limits);
-    // What is discarded now stays unread: the packets seen while describing are the first ones of the file.
+    // Set now, because the packets read by avformat_find_stream_info are the first ones that are handed out.
     const bool is_wanted = codec.codec_type == AVMEDIA_TYPE_VIDEO || codec.codec_type == AVMEDIA_TYPE_AUDIO ||
                            (options_.with_subtitles && IsTextSubtitle(codec.codec_id));
     if (!is_wanted && codec.codec_type != AVMEDIA_TYPE_UNKNOWN) context_->streams[i]->discard = AVDISCARD_ALL;
@@ -167,8 +167,8 @@ AVStream* Demuxer::ChooseVideo(const std::vector<AVStream*>& candidates) {
   return candidates[best];
 }
 
-/// How many frames the container says each track has; where it does not, how many of the first packets are the track's, up to
-/// two.
+/// Number of frames of each track according to the container. For tracks without a number: how many of the first packets
+/// belong to it, up to two.
 std::vector<std::int64_t> Demuxer::CountFrames(const std::vector<AVStream*>& streams) {
   constexpr std::size_t kMostPackets = 1'000;
   constexpr std::int64_t kMostBytes = 8 << 20;
@@ -187,14 +187,14 @@ std::vector<std::int64_t> Demuxer::CountFrames(const std::vector<AVStream*>& str
   return frames;
 }
 
-/// The next packet of any stream; false at the end.
+/// Reads the next packet of any stream. Returns false at the end.
 bool Demuxer::ReadAny(AVPacket* packet) {
   int result = AVERROR(EAGAIN);
   while (result == AVERROR(EAGAIN)) {
     result = av_read_frame(context_.get(), packet);
     io_.RethrowPending();
   }
-  // Mostly a packet whose damaged size asks for gigabytes.
+  // Usually a packet whose damaged size asks for gigabytes.
   if (result == AVERROR(ENOMEM)) ThrowUnreadable("A part of the file claims to be larger than can be held in memory.");
   if (result < 0) return false;
   if (IsEncrypted(*packet)) ThrowEncrypted();
@@ -210,7 +210,7 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
       av_packet_move_ref(packet, ahead_.front().get());
       ahead_.pop_front();
     }
-    // Streams may appear while reading (MPEG-TS); only the chosen ones are handed out.
+    // Streams may appear while reading (MPEG-TS); only the chosen ones are returned.
     const AVStream* stream = context_->streams[packet->stream_index];
     ForgetAbsurdTimes(*packet, stream->time_base);
     const bool is_chosen = stream == video_ || std::ranges::count(audio_, stream) > 0 ||
@@ -220,14 +220,14 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
   }
 }
 
-/// A demuxer that a broken file sends in circles would hand out packets for ever.
+/// Ends a demuxer that a damaged file sends in circles, which would return packets forever.
 void Demuxer::CountPacket() {
   constexpr double kMostPerSecondAndStream = 2'000;
   const double limit_s = options_.limits.max_duration_s;
   if (limit_s <= 0) return;
   const double most = (limit_s + 60) * kMostPerSecondAndStream * context_->nb_streams;
   if (static_cast<double>(++packets_) <= most) return;
-  throw Error(ErrorCode::kLimitExceeded, "The file holds more packets than a video of the longest duration taken.");
+  throw Error(ErrorCode::kLimitExceeded, "The file has more packets than the longest allowed video can have.");
 }
 
 void Demuxer::ReadVideoOnly() {

@@ -20,9 +20,9 @@ struct DemuxerOptions {
 /// A source with an allowed container; its video track is chosen and its streams are described.
 ///
 /// Note [No second file]
-/// libav gets bytes through InputIo only and cannot open anything by name: demuxers that would (playlists, concat,
-/// image sequences) are not allowed, the io_open callback refuses, and the protocol whitelist is empty. Each of these
-/// would suffice alone; parsers have had holes in each.
+/// libav gets bytes only through InputIo and cannot open anything by name: demuxers that would (playlists, concat, image
+/// sequences) are not allowed, the io_open callback refuses, and the protocol whitelist is empty. Each of these would
+/// suffice; all are used because parsers have had holes in each.
 class Demuxer {
  public:
   /// Throws Error{kUnreadableVideo, kLimitExceeded, kIo, kCancelled}.
@@ -40,7 +40,7 @@ class Demuxer {
   /// Damage that libav cannot read past counts as the end. Throws what the source threw.
   bool ReadPacket(AVPacket* packet);
 
-  /// Skips all packets but the video's from now on.
+  /// From now on skips all packets except the video's.
   void ReadVideoOnly();
 
   /// Seeks to the last key frame at or before `timestamp` (video stream's time base); false if the container
@@ -66,7 +66,7 @@ class Demuxer {
   std::deque<UniquePacket> ahead_;  ///< read while the streams were chosen
 };
 
-/// Throws Error{kLimitExceeded} when a frame of that size is above the ceiling.
+/// Throws Error{kLimitExceeded} if a frame of that size is above the limit.
 void CheckPixelLimit(std::int64_t width, std::int64_t height, const SourceLimits& limits);
 
 }  // namespace reelmend::media

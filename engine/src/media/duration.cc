@@ -14,7 +14,7 @@ extern "C" {
 namespace reelmend::media {
 namespace {
 
-/// Is one of the demuxer's comma-separated names `name`?
+/// Whether `name` is one of the demuxer's comma-separated names.
 bool IsFormat(const Demuxer& demuxer, const char* name) {
   return std::strstr(demuxer.context()->iformat->name, name) != nullptr;
 }
@@ -25,8 +25,8 @@ std::int64_t NominalInterval(const AVStream& stream) {
   return std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(rate), stream.time_base));
 }
 
-/// Fragmented MP4: with every stream discarded libav reads the fragments' headers and steps over the media
-/// data, after which its index knows every sample.
+/// Fragmented MP4: with every stream discarded, libav reads the fragments' headers and skips the media data. Its index then
+/// knows every sample.
 Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
   AVStream* video = demuxer.video();
   demuxer.ReadVideoOnly();
@@ -42,7 +42,7 @@ Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
   return {ticks * av_q2d(video->time_base), true};
 }
 
-/// Containers that declare only their own duration (which the sound may stretch): the last packets tell.
+/// For containers that declare only their own duration, which the sound may extend: measures the last packets.
 Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   constexpr int kPacketLimit = 5'000;
   AVStream* video = demuxer.video();
@@ -68,8 +68,8 @@ std::uint32_t BigEndian(const std::uint8_t* bytes, int count) {
   return value;
 }
 
-/// FLV declares only the longest stream's duration and has no index, but every tag is followed by its size:
-/// from the file's end back to the last tag of video. Nothing when the end is not as it should be.
+/// FLV declares only the longest stream's duration and has no index, but its tags are followed by their sizes. So this reads
+/// back from the end of the file to the last video tag. Returns nothing if the end is malformed.
 Duration FlashDuration(Demuxer& demuxer, const SpanMeter& start, ByteSource& source) {
   constexpr std::int64_t kTailBytes = 1 << 20;
   constexpr int kTagHeader = 11;
@@ -102,7 +102,7 @@ std::uint64_t LittleEndian(const std::uint8_t* bytes, int count) {
   return value;
 }
 
-/// Reads an EBML number of 1–8 bytes with its length marker taken off; −1 for "unknown" and for nonsense.
+/// Reads an EBML number of 1–8 bytes without its length marker. Returns −1 for "unknown" and for invalid data.
 std::int64_t EbmlSize(const std::vector<std::uint8_t>& bytes, std::size_t& at) {
   if (at >= bytes.size() || bytes[at] == 0) return -1;
   const int length = __builtin_clz(bytes[at]) - 24 + 1;
@@ -137,7 +137,7 @@ std::int64_t AsfEnd(const std::vector<std::uint8_t>& head) {
   return static_cast<std::int64_t>(LittleEndian(&*found + 40, 8));
 }
 
-/// Where the container says that its bytes end; −1 when it does not say.
+/// Offset at which the container ends according to its header; −1 if it declares none.
 std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
   std::vector<std::uint8_t> head(4096);
   head.resize(source.Read(0, head.data(), head.size()));
@@ -155,7 +155,7 @@ std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
 }  // namespace
 
 AVRational AverageFrameRate(const AVStream& stream) {
-  constexpr double kFastest = 480;  // more is a time base taken for a rate
+  constexpr double kFastest = 480;  // a higher rate is a time base mistaken for a rate
   for (const AVRational rate : {stream.avg_frame_rate, stream.r_frame_rate}) {
     if (rate.num > 0 && rate.den > 0 && av_q2d(rate) <= kFastest) return rate;
   }
@@ -165,7 +165,7 @@ AVRational AverageFrameRate(const AVStream& stream) {
 SpanMeter::SpanMeter(const AVStream& stream) : time_base_(stream.time_base), interval_(NominalInterval(stream)) {}
 
 void SpanMeter::Add(const AVPacket& packet) {
-  if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;  // outside of the edit list
+  if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;  // cut off by the edit list
   const std::int64_t stamp = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
   const std::int64_t step = packet.duration > 0 ? packet.duration : interval_;
   std::int64_t time = stamp != AV_NOPTS_VALUE ? stamp + offset_ : (empty() ? 0 : end_);
@@ -209,7 +209,7 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   const AVFormatContext& context = *demuxer.context();
   const AVStream& video = *demuxer.video();
   const bool is_guess = context.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE;
-  // They declare one duration for all streams and can be sought in.
+  // These declare one duration for all streams, and support seeking.
   const bool is_indexed = IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf");
   if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
   if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !is_indexed) {

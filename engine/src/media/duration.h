@@ -7,19 +7,19 @@
 
 namespace reelmend::media {
 
-/// Average frame rate that the container tells; 0/1 when it tells none or an absurd one (over 480).
+/// Average frame rate according to the container; 0/1 if it declares none or an absurd one (over 480).
 AVRational AverageFrameRate(const AVStream& stream);
 
-/// Collects the span of presentation time that the packets of a video stream cover, from the start of the
-/// first displayed frame to the end of the last one. A clock that jumps back by more than a second (a joined
-/// transport stream) is closed up, as TimestampMender does for frames.
+/// Measures the presentation time that the packets of a video stream cover, from the start of the first displayed frame to
+/// the end of the last one. Closes a backward jump of the clock by more than a second (a joined transport stream), as
+/// TimestampMender does for frames.
 class SpanMeter {
  public:
   explicit SpanMeter(const AVStream& stream);
 
   void Add(const AVPacket& packet);
-  /// The first frame that could be decoded: packets before it (a recording that begins between two key frames)
-  /// are not part of what is displayed. AV_NOPTS_VALUE is ignored.
+  /// Sets the time of the first frame that could be decoded. Packets before it (a recording that begins between two key
+  /// frames) are not displayed. AV_NOPTS_VALUE is ignored.
   void SetFirstFrame(std::int64_t timestamp);
   bool empty() const { return packets_ == 0; }
   std::int64_t packets() const { return packets_; }
@@ -48,16 +48,16 @@ struct Duration {
   bool is_exact = false;
 };
 
-/// Duration of the video as the container tells it, reading little: declared per stream, or from the packets
-/// at the file's end, or from the index of fragments. When nothing is declared every packet is read.
-/// `start` has seen the packets from the file's beginning up to where the demuxer stands.
+/// Duration of the video with little reading: as declared for the stream, or from the packets at the end of the file, or
+/// from the index of fragments. Reads every packet if nothing is declared. `start` has seen the packets from the beginning
+/// of the file up to the demuxer's position.
 Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source);
 
-/// Reads every packet that is left.
+/// Reads all remaining packets.
 Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start);
 
-/// Throws Error{kUnreadableVideo} when the container's own sizes say that more than a tenth of the video's
-/// bytes are missing at the end of the file (MP4/MOV sample table, Matroska segment, AVI RIFF, ASF header).
+/// Throws Error{kUnreadableVideo} if, by the container's own sizes, more than a tenth of the video's bytes are missing at
+/// the end of the file (MP4/MOV sample table, Matroska segment, AVI RIFF, ASF header).
 void CheckComplete(Demuxer& demuxer, ByteSource& source);
 
 }  // namespace reelmend::media

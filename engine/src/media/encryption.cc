@@ -12,8 +12,8 @@ namespace reelmend::media {
 namespace {
 
 /// Note [Sample entries]
-/// libav replaces an encrypted track's sample entry by the one it was before (`encv` by `avc1`) and tells of the encryption
-/// only packet by packet, in fragments not always. So the boxes down to the sample entries are read here.
+/// libav replaces an encrypted track's sample entry by the original one (`encv` by `avc1`). It reports the encryption only
+/// per packet, and not in all fragments. So this file reads the boxes down to the sample entries.
 constexpr std::array kPath = {MKBETAG('m', 'o', 'o', 'v'), MKBETAG('t', 'r', 'a', 'k'), MKBETAG('m', 'd', 'i', 'a'),
                               MKBETAG('m', 'i', 'n', 'f'), MKBETAG('s', 't', 'b', 'l'), MKBETAG('s', 't', 's', 'd')};
 constexpr std::array kEncryptedEntries = {MKBETAG('e', 'n', 'c', 'v'), MKBETAG('e', 'n', 'c', 'a'),
@@ -36,7 +36,7 @@ class BoxReader {
     std::int64_t end = 0;
   };
 
-  /// Looks at the boxes between two offsets, all of them at one depth of kPath.
+  /// Reads the boxes between two offsets, all at one depth of kPath.
   bool Walk(std::int64_t begin, std::int64_t end, std::size_t depth) {
     for (Box box = Read(begin, end); box.end > 0; box = Read(box.end, end)) {
       if (depth == kPath.size()) {
@@ -45,13 +45,13 @@ class BoxReader {
         const bool has_entries = depth + 1 == kPath.size();
         constexpr std::int64_t kVersionAndCount = 8;
         if (Walk(box.content + (has_entries ? kVersionAndCount : 0), box.end, depth + 1)) return true;
-        if (depth == 0) return false;  // behind the movie's description lies nothing but media
+        if (depth == 0) return false;  // only media follow the movie's description
       }
     }
     return false;
   }
 
-  /// The box at `offset`; its end is 0 when there is none.
+  /// Reads the box at `offset`; its end is 0 if there is none.
   Box Read(std::int64_t offset, std::int64_t end) {
     constexpr int kMostBoxes = 10'000;
     constexpr std::int64_t kHeader = 8;

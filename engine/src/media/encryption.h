@@ -1,4 +1,4 @@
-// Detects encrypted video and sound. Decoders do not notice: they make grey pictures and noise.
+// Detects encrypted video and sound. Decoders do not notice it and return grey pictures and noise.
 #pragma once
 
 #include "media/av_handles.h"

@@ -1,4 +1,4 @@
-// The first decoded frame of a source, and the facts that only a decoded frame tells.
+// The first decoded frame of a source, and the facts that only a decoded frame shows.
 #pragma once
 
 #include "media/demuxer.h"
@@ -7,9 +7,9 @@
 
 namespace reelmend::media {
 
-/// Decodes the first frame, reading from the demuxer's place on; every packet of the video goes through `meter`.
-/// The frame carries the stream's quantisers, where the decoder tells them.
-/// Throws Error{kUnreadableVideo} when there is none within a bounded number of packets.
+/// Decodes the first frame, reading from the demuxer's position; `meter` gets every packet of the video. The frame carries
+/// the stream's quantisers if the decoder exports them. Throws Error{kUnreadableVideo} if a limited number of packets yields
+/// none.
 UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanMeter& meter);
 
 /// Everything in a ProbeResult but the duration. Throws what CheckConvertible throws.

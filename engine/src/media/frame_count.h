@@ -17,7 +17,7 @@ std::int64_t IndexedFrames(const Demuxer& demuxer);
 /// allowed or exceeds the limit for `duration_s`.
 std::int64_t CountDenseFrames(ByteSource& source, const DemuxerOptions& options, double duration_s);
 
-/// Reads packets into `meter` until they cover a second; their frame rate in thousandths, 0/1 when they tell none.
+/// Reads packets into `meter` until they cover a second. Returns their frame rate in thousandths, 0/1 if it cannot be told.
 Rational FirstSecondsRate(Demuxer& demuxer, SpanMeter& meter);
 
 }  // namespace reelmend::media

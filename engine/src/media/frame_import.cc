@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kForeignFlags = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
                                         AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
 
-/// The planar format that swscale makes of a foreign one: RGB at full depth and full chroma, Y′CbCr at its own
-/// subsampling.
+/// The planar format that swscale converts a foreign one to: full depth and full chroma for RGB, the same subsampling for
+/// Y′CbCr.
 AVPixelFormat IntermediateFormat(const AVPixFmtDescriptor& format) {
   if ((format.flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0) return AV_PIX_FMT_YUV444P16LE;
   const bool is_deep = format.comp[0].depth > 8;
@@ -47,7 +47,7 @@ std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format) {
   if (layout.left_aligned && luma.shift + luma.depth != 16) return std::nullopt;
   layout.gray = d->nb_components < 3;
   if (layout.gray) return layout;
-  // The picture type holds chroma down to a half; 4:1:1 and 4:1:0 go through swscale.
+  // Pictures of the stages hold chroma down to a half per axis; 4:1:1 and 4:1:0 go through swscale.
   if (d->log2_chroma_w > 1 || d->log2_chroma_h > 1) return std::nullopt;
   layout.subsampling = {d->log2_chroma_w, d->log2_chroma_h};
   const AVComponentDescriptor& cb = d->comp[1];

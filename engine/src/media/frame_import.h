@@ -9,17 +9,17 @@
 
 namespace reelmend::media {
 
-/// Layout of a format that pixel::Import reads directly; nothing for RGB, palettes, packed Y′CbCr, big-endian samples
-/// and other rare formats, which swscale converts to planar Y′CbCr first.
+/// Layout of a format that pixel::Import reads directly. Nothing for RGB, palettes, packed Y′CbCr, big-endian samples and
+/// other rare formats, which swscale converts to planar Y′CbCr first.
 std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format);
 
-/// Layout in which frames of that format reach the stages: their own, or that of swscale's planes.
+/// Layout in which frames of that format reach the stages: their own, or that of swscale's output.
 pixel::PackedLayout ImportedLayout(AVPixelFormat format);
 
 /// Imports frames of one size, format and colour.
 class FrameImporter {
  public:
-  /// Throws Error{kUnreadableVideo} for a format that nothing can convert.
+  /// Throws Error{kUnreadableVideo} for a format that cannot be converted.
   FrameImporter(const AVFrame& like, AVCodecID codec);
 
   /// Whether `frame` can go through this importer; if not, make another one.
@@ -29,13 +29,13 @@ class FrameImporter {
   int height() const { return height_; }
   pixel::Subsampling subsampling() const { return layout_.subsampling; }
   const SourceColor& color() const { return color_; }
-  /// Of the planes that Planes() answers.
+  /// Layout of the planes that Planes() returns.
   const pixel::PackedLayout& layout() const { return layout_; }
 
-  /// The frame's own planes, or those that swscale makes of it; valid until the next call, or while `frame` lives.
+  /// The frame's own planes, or swscale's output; valid until the next call, or while `frame` lives.
   pixel::RawPlanes Planes(const AVFrame& frame);
 
-  /// `out` is width × height with subsampling() and color().spec.
+  /// Converts a frame. `out` is width × height with subsampling() and color().spec.
   void Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPool& pool);
 
  private:

@@ -11,7 +11,7 @@ extern "C" {
 namespace reelmend::media {
 namespace {
 
-/// Codecs of which each packet is one displayed frame. VP8 has hidden frames, and others are too rare to be worth a proof.
+/// Codecs whose packets are one displayed frame each. VP8 has hidden frames; others are too rare to be worth a proof.
 bool HasFrameInEachPacket(AVCodecID codec) {
   switch (codec) {
     case AV_CODEC_ID_H264:
@@ -28,7 +28,7 @@ bool HasFrameInEachPacket(AVCodecID codec) {
   }
 }
 
-/// Whether output times made of `times` rise: then TimestampMender changes none of them.
+/// Whether the output times for `times` increase, so that TimestampMender changes none of them.
 bool AllRise(const std::vector<std::int64_t>& times, AVRational time_base) {
   const AVRational output = OutputTimeBase(time_base);
   const auto same = [&](std::int64_t a, std::int64_t b) {
@@ -37,7 +37,7 @@ bool AllRise(const std::vector<std::int64_t>& times, AVRational time_base) {
   return std::ranges::adjacent_find(times, same) == times.end();
 }
 
-/// Collects the packets' times, and the first reason why they do not tell the frames.
+/// Collects the packets' times, and the first reason why they do not determine the frames.
 class IndexReader {
  public:
   void Add(const AVPacket& packet) {
@@ -49,7 +49,7 @@ class IndexReader {
     const bool is_key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
     if (is_key && !index.keys.empty() && packet.pts <= index.keys.back()) return Refuse("its timestamps start again");
     if (is_key) index.keys.push_back(packet.pts);
-    if ((packet.flags & AV_PKT_FLAG_DISCARD) == 0) index.times.push_back(packet.pts);  // else outside the edit list
+    if ((packet.flags & AV_PKT_FLAG_DISCARD) == 0) index.times.push_back(packet.pts);  // otherwise cut off by the edit list
   }
 
   void Refuse(const char* why) {

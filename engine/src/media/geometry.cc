@@ -47,7 +47,7 @@ Size DisplayedSize(int width, int height, AVRational sample_aspect_ratio, const 
 
 AVRational FindSampleAspectRatio(AVFormatContext* context, AVStream* stream, AVFrame* frame) {
   const AVRational ratio = av_guess_sample_aspect_ratio(context, stream, frame);
-  // Real ratios lie between 1:4 and 4:1; more is a damaged header and would make a sliver of the picture.
+  // Real ratios lie between 1:4 and 4:1. Others come from damaged headers and would reduce the picture to a sliver.
   constexpr double kLargest = 8;
   if (ratio.num <= 0 || ratio.den <= 0) return {1, 1};
   const double value = av_q2d(ratio);

@@ -8,14 +8,14 @@
 
 namespace reelmend::media {
 
-/// How stored pixels are turned for display: first transposed (rows become columns), then mirrored.
+/// How stored pixels are rotated for display: first transposed (rows become columns), then mirrored.
 struct Orientation {
   bool transpose = false;
   bool flip_x = false;  ///< after the transposition, left becomes right
   bool flip_y = false;
   bool operator==(const Orientation&) const = default;
   bool is_identity() const { return *this == Orientation{}; }
-  /// Clockwise turn in degrees: 0, 90, 180, 270. A mirroring beside it is not told here.
+  /// Clockwise rotation in degrees: 0, 90, 180, 270. Does not tell whether the picture is mirrored, too.
   int clockwise_degrees() const;
 };
 
@@ -25,7 +25,7 @@ Orientation OrientationFromMatrix(const std::int32_t matrix[9]);
 /// Orientation of a decoded frame: its own (H.264/HEVC SEI) or else the container's.
 Orientation FindOrientation(const AVStream& stream, const AVFrame& frame);
 
-/// Size in square pixels of a stored width × height with that sample aspect ratio, turned for display.
+/// Size in square pixels of a stored width × height with that sample aspect ratio, after rotation.
 Size DisplayedSize(int width, int height, AVRational sample_aspect_ratio, const Orientation& orientation);
 
 /// The sample aspect ratio that players use for the frame; 1:1 when unknown or absurd.

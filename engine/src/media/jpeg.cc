@@ -31,7 +31,7 @@ void Convert(const AVFrame& from, int matrix, bool is_full_range, AVFrame& to) {
   sws_scale(scaler.get(), from.data, from.linesize, 0, from.height, to.data, to.linesize);
 }
 
-/// Through RGB, since JPEG has another matrix and range than video. libav's numbers of matrices are those of swscale.
+/// Converts through RGB, since JPEG has another matrix and range than video. libav and swscale number matrices alike.
 UniqueFrame ToJfif(const AVFrame& frame, Size size) {
   const UniqueFrame rgb = MakePicture(size, AV_PIX_FMT_RGB24);
   Convert(frame, frame.colorspace, frame.color_range == AVCOL_RANGE_JPEG, *rgb);
@@ -56,7 +56,7 @@ UniquePacket Compress(AVFrame& picture) {
   c.global_quality = kQuantiser * FF_QP2LAMBDA;
   picture.quality = c.global_quality;
   picture.pts = 0;
-  CheckAv(avcodec_open2(&c, nullptr, nullptr), ErrorCode::kInternal, "The encoder of pictures cannot be started");
+  CheckAv(avcodec_open2(&c, nullptr, nullptr), ErrorCode::kInternal, "The JPEG encoder cannot be started");
   UniquePacket packet = MakePacket();
   CheckAv(avcodec_send_frame(&c, &picture), ErrorCode::kInternal, "A picture cannot be encoded");
   CheckAv(avcodec_send_frame(&c, nullptr), ErrorCode::kInternal, "A picture cannot be encoded");

@@ -1,6 +1,6 @@
 // Differences between the releases of libav. Only these functions compare versions; the rest of the engine calls them.
-// Compiled against FFmpeg 5.1 (Debian 12), 7.1 (Debian 13) and 9.0 (Debian 14, in preparation) by scripts/test-libav-headers.
-// Releases between them are expected to work and were not compiled.
+// scripts/test-libav-headers compiles them against FFmpeg 5.1 (Debian 12), 7.1 (Debian 13) and 9.0 (Debian 14, in
+// preparation). The releases between are expected to work, but are not compiled.
 #pragma once
 
 #include <cstddef>

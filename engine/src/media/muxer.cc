@@ -18,9 +18,9 @@ namespace {
   throw Error(ErrorCode::kIo, "Writing the output file failed (" + AvErrorText(result) + ").");
 }
 
-/// Sample description of timed text (3GPP TS 26.245, 5.16): white words at the bottom, centred.
+/// Sample description of timed text (3GPP TS 26.245, 5.16): white text at the bottom, centred.
 std::array<std::uint8_t, 48> TextDescription(bool is_forced) {
-  // Apple's QuickTime file format: bit 31 of the display flags says that every sample is to be shown always.
+  // Apple's QuickTime file format: bit 31 of the display flags means that every sample is always shown.
   return {static_cast<std::uint8_t>(is_forced ? 0x80 : 0), 0, 0, 0,  // display flags
           1, 0xFF,                                                  // justification: centre, bottom
           0, 0, 0, 0,                                               // background
@@ -29,19 +29,19 @@ std::array<std::uint8_t, 48> TextDescription(bool is_forced) {
           0, 0, 0, 18, 'f', 't', 'a', 'b', 0, 1, 0, 1, 5, 'A', 'r', 'i', 'a', 'l'};
 }
 
-/// Errors that say something of the packet and nothing of the file.
+/// Errors that concern one packet, not the file.
 bool IsPacketFault(int result) { return result == AVERROR(EINVAL) || result == AVERROR_INVALIDDATA; }
 
 }  // namespace
 
 Muxer::Muxer(const std::string& path, std::function<bool()> is_stopped)
     : path_(path), is_stopped_(std::move(is_stopped)) {
-  const std::string url = "file:" + path;  // a path with a colon in it is no other protocol
+  const std::string url = "file:" + path;  // keeps a path with a colon from being read as a protocol
   AVFormatContext* context = nullptr;
   CheckAv(avformat_alloc_output_context2(&context, nullptr, "mp4", url.c_str()), ErrorCode::kInternal,
           "The output container cannot be made");
   context_.reset(context);
-  context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;  // what libav 5 calls FLAC in MP4, long standardised
+  context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;  // libav 5 needs it for FLAC in MP4, which has long been standardised
   context->interrupt_callback = {&Muxer::OnInterrupt, this};
   AVIOContext* io = nullptr;
   Dictionary settings;
@@ -89,7 +89,7 @@ int Muxer::AddVideo(const AVCodecParameters& parameters, AVRational time_base, A
   const int index = AddStream(parameters, time_base, tags);
   AVStream& stream = *context_->streams[index];
   stream.avg_frame_rate = frame_rate;
-  // As the encoder tells them; a demuxer adds what it has measured.
+  // Taken from the encoder's settings; for copied video, from what the demuxer measured.
   stream.codecpar->bit_rate = 0;
   stream.codecpar->field_order = AV_FIELD_UNKNOWN;
   stream.codecpar->sample_aspect_ratio = {1, 1};
@@ -99,7 +99,7 @@ int Muxer::AddVideo(const AVCodecParameters& parameters, AVRational time_base, A
 int Muxer::AddStream(const AVCodecParameters& parameters, AVRational time_base, const StreamTags& tags) {
   AVStream& stream = NewStream(time_base, tags);
   CheckAv(avcodec_parameters_copy(stream.codecpar, &parameters), ErrorCode::kInternal, "A stream cannot be added");
-  stream.codecpar->codec_tag = 0;  // the source container's tag says nothing in MP4
+  stream.codecpar->codec_tag = 0;  // the source container's tag has no meaning in MP4
   return stream.index;
 }
 

@@ -21,11 +21,11 @@ namespace reelmend::media {
 /// own encoder and are checked before.
 
 /// Note [The end of the video]
-/// MP4 stores how long after each other packets are decoded, and readers take the sum of these times for the duration (libav
-/// since FFmpeg 7). Packets are decoded some frames before they are shown. At a variable rate these frames last longer at
-/// one end of the video than at the other, and the sum may fall short of the time that is shown: files that are joined
-/// would overlap. So the last packet waits for Finish. It is decoded as late before its frame as the first one, if that
-/// is needed, and its duration makes up the rest.
+/// MP4 stores the time between the decoding of consecutive packets, and readers take the sum as the duration (libav since
+/// FFmpeg 7). Packets are decoded some frames before they are shown. At a variable rate these frames last longer at one end
+/// of the video than at the other, so the sum may be shorter than the time that is shown, and files that are joined would
+/// overlap. So the last packet waits for Finish, which may decode it later (at least as long before its frame as the first
+/// packet) and extends its duration to the end.
 
 /// Writes one MP4 file. Streams are added, then Start, then packets from any thread, then Finish.
 /// A file that was not finished is removed by the destructor.
@@ -38,9 +38,9 @@ class Muxer {
   Muxer(const Muxer&) = delete;
   Muxer& operator=(const Muxer&) = delete;
 
-  /// Each adds a stream and returns its index.
+  /// Each function adds a stream and returns its index.
   int AddVideo(const AVCodecContext& encoder, const StreamTags& tags);
-  /// Video that was encoded before, as `parameters` tell.
+  /// Adds video that was encoded before, described by `parameters`.
   int AddVideo(const AVCodecParameters& parameters, AVRational time_base, AVRational frame_rate, const StreamTags& tags);
   int AddStream(const AVCodecParameters& parameters, AVRational time_base, const StreamTags& tags);
   /// Timed text (3GPP TS 26.245).
@@ -55,8 +55,8 @@ class Muxer {
   /// Writes the header. `movie_time_base`: unit of the edit lists, which limits the precision of stream starts.
   void Start(AVRational movie_time_base);
 
-  /// Takes the packet's contents; `packet.time_base` tells the unit of its times. Thread-safe.
-  /// A packet of sound or text that the container refuses is left out; everything else throws Error{kIo, kInternal}.
+  /// Takes over the packet's contents; `packet.time_base` is the unit of its times. Thread-safe. A packet of sound or text
+  /// that the container refuses is left out; every other failure throws Error{kIo, kInternal}.
   void Write(int stream, AVPacket& packet);
 
   /// Leaves the file to the caller from now on: the destructor will not remove it. Thread-safe.
@@ -74,7 +74,7 @@ class Muxer {
   void HoldVideo(AVPacket& packet);
   void WriteLastVideo();
   void Interleave(AVPacket& packet);
-  /// av_write_trailer would stop at the first packet that is refused.
+  /// Writes queued packets one by one: av_write_trailer would stop at the first refused one.
   void WriteWhatWaits();
 
   std::string path_;
@@ -85,8 +85,8 @@ class Muxer {
   // In the time base of the video stream:
   std::optional<std::int64_t> last_video_dts_;
   UniquePacket held_video_;         ///< the last packet; null before the first one
-  std::int64_t video_lead_ = 0;     ///< from the first packet's decoding to its frame
-  std::int64_t video_end_ = 0;      ///< of the frame that is shown last
+  std::int64_t video_lead_ = 0;     ///< time from the first packet's decoding to its presentation
+  std::int64_t video_end_ = 0;      ///< end of the frame that is shown last
   std::atomic<bool> keeps_file_ = false;
 };
 

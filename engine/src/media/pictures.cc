@@ -18,12 +18,12 @@ namespace {
 constexpr int kPosterBox = 1280;
 constexpr int kThumbnailBox = 320;
 constexpr int kMaxThumbnails = 50;
-/// Shares of the duration at which frames are looked at for the poster: away from titles, fades and credits.
+/// Positions of the frames compared for the poster, as shares of the duration: away from titles, fades and credits.
 constexpr std::array<double, 5> kPosterPlaces = {0.1, 0.3, 0.5, 0.7, 0.9};
 
 int DecoderThreads() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U)); }
 
-/// Frames of a video at any time.
+/// Finds frames of a video by time.
 class FrameSeeker {
  public:
   FrameSeeker(ByteSource& source, const PicturesOptions& options)

@@ -16,8 +16,8 @@ extern "C" {
 namespace reelmend::media {
 namespace {
 
-/// Packets of video that may pass before a picture comes out: a recording may begin anywhere between two key
-/// frames, ten seconds apart at 60 frames a second.
+/// Most packets of video that are read for the first picture: a recording may begin anywhere between two key frames, ten
+/// seconds apart at 60 frames a second.
 constexpr int kPacketsToFirstFrame = 600;
 
 Rational FrameRate(const AVStream& stream) {
@@ -88,8 +88,8 @@ ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame) {
 namespace reelmend {
 namespace {
 
-/// Frames of the video, as far as they matter to the limit: exact where all packets were read or the index tells, else by a
-/// look at the first packets where the header tells a rate above the limit.
+/// Number of frames, as exact as the rate limit needs. Exact if all packets were read or the container has an index.
+/// Otherwise, if the header declares a rate above the limit, the first packets are counted.
 std::int64_t CountFrames(media::Demuxer& demuxer, ByteSource& source, const ProbeOptions& options, const ProbeResult& result,
                          const media::SpanMeter& meter) {
   if (options.walk_packets) return meter.packets();

@@ -10,13 +10,13 @@ extern "C" {
 namespace reelmend::media {
 namespace {
 
-// Containers that people keep videos in. Nothing that names other files (playlists, concat scripts, manifests,
-// image sequences, SDP) and nothing that is text.
+// Containers that people keep videos in. None that names other files (playlists, concat scripts, manifests, image sequences,
+// SDP), and no text formats.
 constexpr const char* kDemuxers =
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,m4v,h264,hevc,flv,asf,ogg,mxf,dv,ivf,gif";
 
-// Codecs in common use by cameras, phones, editors and encoders of the last decades. Rare decoders are where
-// the memory errors live, so a codec has to earn its place here.
+// Codecs that cameras, phones, editors and encoders of the last decades commonly use. Memory errors are most likely in rare
+// decoders, so the list is short.
 constexpr const char* kVideoDecoders =
     "h264,hevc,vp8,vp9,libdav1d,av1,mpeg4,mpeg1video,mpeg2video,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,"
     "h263,h263p,flv,vp6,vp6f,theora,mjpeg,prores,dnxhd,dvvideo,gif,rawvideo,ffv1,huffyuv,ffvhuff,svq1,svq3,"

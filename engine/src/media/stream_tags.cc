@@ -49,7 +49,7 @@ std::size_t SequenceLength(const std::string& text, std::size_t at) {
 
 bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
 
-/// Steps over a sign, `least` to `most` digits and a decimal fraction; false when that is not what is there.
+/// Skips a sign, `least` to `most` digits and a decimal fraction. Returns false if something else is there.
 bool SkipCoordinate(const std::string& text, std::size_t& at, std::size_t least, std::size_t most) {
   if (at >= text.size() || (text[at] != '+' && text[at] != '-')) return false;
   const std::size_t first = ++at;
@@ -75,7 +75,7 @@ std::string Tag(const AVDictionary* tags, const char* key) {
   return entry == nullptr ? "" : entry->value;
 }
 
-/// A title of its own, or the handler's name where that is more than what a program writes into every file.
+/// The title, or the handler's name unless programs write that name into every file.
 std::string Title(const AVDictionary* tags) {
   const std::string title = CleanText(Tag(tags, "title"), kLongestTitle);
   if (!title.empty()) return LooksLikePosition(title) ? "" : title;
@@ -140,7 +140,7 @@ std::vector<Chapter> ReadChapters(const AVFormatContext& context) {
     chapters.push_back({start_s, end_s, CleanText(Tag(c.metadata, "title"), kLongestTitle)});
   }
   std::ranges::stable_sort(chapters, {}, &Chapter::start_s);
-  for (std::size_t i = 0; i < chapters.size(); ++i) {  // one without an end lasts until the next begins
+  for (std::size_t i = 0; i < chapters.size(); ++i) {  // a chapter without an end lasts until the next one begins
     if (chapters[i].end_s > chapters[i].start_s) continue;
     chapters[i].end_s = i + 1 < chapters.size() ? chapters[i + 1].start_s : 1e9;
   }

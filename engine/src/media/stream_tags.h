@@ -29,7 +29,7 @@ struct Chapter {
 /// others are dropped, above all location and location-eng, make, model, serial numbers, timecode, software and
 /// encoder. A value that looks like an ISO 6709 position is dropped under any key. Values are valid UTF-8 of at most
 /// 4,000 bytes without control characters.
-/// Pictures (cover art) and data streams are dropped: a cover shows a frame that no longer exists, and cameras keep
+/// Pictures (cover art) and data streams are dropped: a cover shows the video before enhancement, and cameras store
 /// positions and serial numbers in data streams.
 ///
 /// Copies the allowed entries of a container's metadata.
@@ -45,7 +45,7 @@ std::vector<Chapter> ReadChapters(const AVFormatContext& context);
 /// Valid UTF-8 without control characters (line breaks stay), at most `limit` bytes; anything else is left out.
 std::string CleanText(const std::string& text, std::size_t limit);
 
-/// Three letters of ISO 639-2 from what containers hold: "eng", "en", "en-US", "und"; empty when unknown.
+/// Three-letter ISO 639-2 code of a container's language tag: "eng", "en", "en-US", "und"; empty if unknown.
 std::string NormalLanguage(const std::string& language);
 
 }  // namespace reelmend::media

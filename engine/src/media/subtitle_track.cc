@@ -41,7 +41,7 @@ std::string PlainText(const std::string& event) {
       const std::size_t end = event.find('}', at);
       if (end == std::string::npos) break;
       const std::string codes = event.substr(at, end - at);
-      // \p1 and up: what follows are the outlines of a shape.
+      // \p1 and above: the text that follows draws a shape.
       if (const auto drawing = codes.find("\\p"); drawing != std::string::npos && drawing + 2 < codes.size()) {
         const char scale = codes[drawing + 2];
         if (scale >= '0' && scale <= '9') is_drawing = scale != '0';

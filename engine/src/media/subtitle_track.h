@@ -17,15 +17,15 @@ namespace reelmend::media {
 /// video are left out. Never throws for damage: such a cue is left out.
 class SubtitleTrack {
  public:
-  /// Adds a stream to `muxer`. Null when `stream` is no text that can be decoded.
+  /// Adds a stream to `muxer`. Null if `stream` is not text, or cannot be decoded.
   static std::unique_ptr<SubtitleTrack> Make(const AVStream& stream, Muxer& muxer);
 
   /// Set before the first packet.
   void set_origin(const Origin& origin) { origin_ = origin; }
 
-  /// From the thread that demuxes.
+  /// Called by the demuxing thread.
   void Send(const AVPacket& packet);
-  /// From the thread that writes the video: it has come to `time_us` of the output.
+  /// Called by the thread that writes the video, which has reached `time_us` of the output.
   void AdvanceTo(std::int64_t time_us);
   /// The video has ended.
   void Finish(std::int64_t end_us);
@@ -45,8 +45,8 @@ class SubtitleTrack {
   CueTimeline timeline_;
 };
 
-/// The words of an event of Advanced SubStation Alpha as libav's decoders give it
-/// ("ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text"), without its override codes and drawings.
+/// The text of an event of Advanced SubStation Alpha in libav's form
+/// ("ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text"), without override codes and drawings.
 std::string PlainText(const std::string& event);
 
 }  // namespace reelmend::media

@@ -12,7 +12,7 @@ namespace reelmend::media {
 /// clocks that count from 1970) are treated as missing before any calculation.
 bool IsAbsurd(std::int64_t timestamp, AVRational time_base);
 
-/// Whether a sum of timestamps comes near the end of the number range, after many absurd jumps.
+/// Whether a sum of timestamps nears the end of the number range, after many absurd jumps.
 constexpr bool IsNearOverflow(std::int64_t ticks) {
   constexpr std::int64_t kFar = std::int64_t{1} << 60;
   return ticks > kFar || ticks < -kFar;
@@ -33,7 +33,7 @@ class TimestampMender {
   /// `frame_rate` may be 0/1 (unknown: 25 is assumed).
   TimestampMender(AVRational source, AVRational output, AVRational frame_rate);
 
-  /// `timestamp` in the source's time base or AV_NOPTS_VALUE; the answer is in the output's.
+  /// `timestamp` is in the source's time base or AV_NOPTS_VALUE; the result is in the output's.
   std::int64_t Mend(std::int64_t timestamp);
 
   /// Nominal frame interval in the output's time base, at least 1.

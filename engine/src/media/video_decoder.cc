@@ -15,8 +15,8 @@ extern "C" {
 namespace reelmend::media {
 namespace {
 
-/// Some decoders put the file's own byte into a tag, whether the enumeration has that value or not; reading such a
-/// tag is undefined in C++, so that it is looked at as the number that it is.
+/// Some decoders copy the file's byte into a tag even if the enumeration has no such value. Reading such an enumeration is
+/// undefined in C++, so its bytes are read as a number.
 template <typename Tag>
 void ForgetUnknown(Tag& tag, int count, Tag unspecified) {
   static_assert(sizeof(Tag) == sizeof(int));
@@ -33,7 +33,7 @@ void ForgetUnknownTags(AVFrame& frame) {
   ForgetUnknown(frame.chroma_location, static_cast<int>(AVCHROMA_LOC_NB), AVCHROMA_LOC_UNSPECIFIED);
 }
 
-/// A decoder with libav's CUDA acceleration: libav's own, which for AV1 is not the one that the CPU uses.
+/// libav's own decoder with CUDA acceleration. For AV1 it is another decoder than on the CPU.
 const AVCodec* GpuDecoder(const AVCodecParameters& parameters) {
   if (!SuitsGpu(parameters)) return nullptr;
   const AVCodec* codec = avcodec_find_decoder_by_name(avcodec_get_name(parameters.codec_id));
@@ -46,16 +46,16 @@ const AVCodec* GpuDecoder(const AVCodecParameters& parameters) {
   return nullptr;
 }
 
-/// NVDEC has a fixed number of surfaces, made with the decoder; libav 5 hands them out as they are (later ones copy) and
-/// fails where none is left. It counts those that the codec refers to, and three more. These are for the frames that wait
-/// outside: decoded ahead (one, one whose duration is not known, the queue's four, one that waits for the queue), in the
-/// stages' hands, and read by kernels (four).
+/// NVDEC has a fixed number of surfaces, created with the decoder. libav 5 hands out the surfaces themselves (later versions
+/// copy) and fails if none is left. libav counts the codec's reference frames and three more. These surfaces are for frames
+/// outside the decoder: decoded ahead (one, one of unknown duration, the queue's four, one that waits for the queue), in the
+/// stages, and read by kernels (four).
 constexpr int kSurfacesOutside = 12;
 
-/// The most that NVDEC makes.
+/// NVDEC's maximum.
 constexpr int kMostSurfaces = 32;
 
-/// Lays out the surfaces of a GPU's decoder. Where this fails, libav does it by itself and tells what is wrong.
+/// Creates the surfaces of a GPU's decoder. If this fails, libav creates them itself and reports the error.
 void LayOutSurfaces(AVCodecContext& context) {
   UniqueBuffer surfaces = DescribeSurfaces(context);
   if (!surfaces || av_hwframe_ctx_init(surfaces.get()) < 0) return;
@@ -63,7 +63,7 @@ void LayOutSurfaces(AVCodecContext& context) {
   context.hw_frames_ctx = surfaces.release();
 }
 
-/// A GPU's decoder has a fixed number of surfaces, which another device may not need; a CPU's takes the process's memory.
+/// A GPU's decoder has a fixed number of surfaces, so another device may succeed. On a CPU the process is out of memory.
 [[noreturn]] void ThrowExhausted(bool is_on_gpu) {
   if (!is_on_gpu) throw std::bad_alloc();
   throw Error(ErrorCode::kUnavailable, "The GPU's video decoder has no surface left for this video.");
@@ -79,8 +79,8 @@ UniqueBuffer DescribeSurfaces(AVCodecContext& context) {
   return UniqueBuffer(buffer);
 }
 
-/// CUDA surfaces where libav offers them. When the GPU refuses the stream, libav asks again without them: then nothing is
-/// chosen, and the packet is decoded by a decoder for the CPU (Note [A refused stream]).
+/// Chooses CUDA surfaces if libav offers them. If the GPU refuses the stream, libav calls again without them. Then nothing
+/// is chosen, and a CPU decoder decodes the packet (Note [A refused stream]).
 AVPixelFormat VideoDecoder::ChooseFormat(AVCodecContext* context, const AVPixelFormat* formats) {
   for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
     if (*format != AV_PIX_FMT_CUDA) continue;
@@ -92,7 +92,7 @@ AVPixelFormat VideoDecoder::ChooseFormat(AVCodecContext* context, const AVPixelF
 }
 
 bool SuitsGpu(const AVCodecParameters& p) {
-  // Below about 130 samples some generations fail; odd sides none can.
+  // Some generations fail below about 130 samples; none supports odd sides.
   constexpr int kSmallestSide = 144;
   if (p.width < kSmallestSide || p.height < kSmallestSide || p.width % 2 != 0 || p.height % 2 != 0) return false;
   if (p.field_order != AV_FIELD_PROGRESSIVE && p.field_order != AV_FIELD_UNKNOWN) return false;
@@ -114,7 +114,7 @@ UniqueFrame ToHost(const AVFrame& frame) {
   CheckAv(av_hwframe_transfer_data(host.get(), &frame, 0), ErrorCode::kUnavailable,
           "A frame cannot be read from the GPU");
   CheckAv(av_frame_copy_props(host.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
-  // libav crops surfaces at the right and the bottom alone.
+  // libav crops surfaces only at the right and the bottom.
   CheckAv(av_frame_apply_cropping(host.get(), AV_FRAME_CROP_UNALIGNED), ErrorCode::kUnreadableVideo,
           "The video's crop is damaged");
   return host;
@@ -163,7 +163,7 @@ void VideoDecoder::RefuseDamage() {
 }
 
 void VideoDecoder::CountError(int result) {
-  if (is_refused_) return;  // the packet comes again
+  if (is_refused_) return;  // the CPU's decoder gets the packet again
   if (result == AVERROR(ENOMEM)) ThrowExhausted(is_on_gpu_);
   // Before the first picture errors are normal: a recording may begin between two key frames.
   if (frames_ > 0) ++undecodable_;
@@ -198,7 +198,7 @@ void VideoDecoder::Receive(const std::function<void(UniqueFrame)>& on_frame) {
     if (result < 0) {
       if (is_refused_) return;
       CountError(result);
-      // A decoder that fails while draining would answer the same for ever.
+      // A decoder that fails while it is drained would return the same error forever.
       if (result != AVERROR_INVALIDDATA) return;
       continue;
     }

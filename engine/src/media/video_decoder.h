@@ -45,13 +45,13 @@ class VideoDecoder {
   /// From now on frames carry the stream's quantisers (AV_FRAME_DATA_VIDEO_ENC_PARAMS), if the decoder exports them.
   void ExportQuantisers() { context_->export_side_data |= AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS; }
 
-  /// Forgets everything held back, for a seek.
+  /// Discards everything held back, for a seek.
   void Flush();
 
   /// Whether it decodes several frames in parallel.
   bool has_frame_threads() const { return (context_->active_thread_type & FF_THREAD_FRAME) != 0; }
 
-  /// Packets that gave an error instead of a picture after the first good frame.
+  /// Packets after the first good frame that gave an error instead of a picture.
   std::int64_t undecodable() const { return undecodable_; }
   std::int64_t frames() const { return frames_; }
 
@@ -62,14 +62,14 @@ class VideoDecoder {
   void Receive(const std::function<void(UniqueFrame)>& on_frame);
   void CountError(int result);
 
-  UniqueCodecParameters parameters_;  ///< copies: a demuxer that is replaced takes its stream with it
+  UniqueCodecParameters parameters_;  ///< copies: a demuxer that is replaced destroys its stream
   AVRational time_base_;
   AVRational frame_rate_;
   std::int64_t max_pixels_;
   int threads_;
   bool is_on_gpu_ = false;
   bool refuses_damage_ = false;
-  bool is_refused_ = false;  ///< by the GPU, in the packet that is being decoded
+  bool is_refused_ = false;  ///< the GPU refused the packet that is being decoded
   UniqueCodecContext context_;
   std::int64_t undecodable_ = 0;
   std::int64_t frames_ = 0;

@@ -27,18 +27,18 @@ constexpr int AlignUp(int value) { return (value + kAlign - 1) / kAlign * kAlign
 constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
                                                        "medium",    "slow",      "slower",   "veryslow", "placebo"};
 
-/// It has no macroblock tree. `ultrafast` looks for no cuts.
+/// These presets have no macroblock tree. `ultrafast` detects no cuts.
 constexpr std::string_view kPresetWithoutLookahead = "superfast";
 
-/// Share of the key interval within which no cut starts another group of pictures.
+/// Share of the key interval within which no cut becomes a key frame.
 constexpr std::int64_t kCutsInInterval = 10;
 
-/// NVENC's presets that take about the same place between fast and small.
+/// NVENC's presets, as fast or small as x264's.
 constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
                                                                     "p4", "p5", "p6", "p7", "p7"};
 
-/// How libav tells that NVENC is missing: a device without an encoder, one that lacks a feature or a size, and (−1, which is
-/// EPERM) a driver's library that is not there. No session that ends elsewhere changes these.
+/// Errors by which libav reports that NVENC is missing: a device without an encoder, a missing feature or size, and (−1,
+/// EPERM) a missing driver library. Waiting for other sessions to end changes none of them.
 bool IsUnsupported(int result) { return result == AVERROR(ENOENT) || result == AVERROR(ENOSYS) || result == AVERROR(EPERM); }
 
 void CheckQuality(const EncoderOptions& quality) {
@@ -57,13 +57,13 @@ void CheckQuality(const EncoderOptions& quality) {
 
 std::int64_t DecodeTimes::Next(std::int64_t frame_ticks) {
   if (next_ == 0) {
-    // Encoders hold frames back, so that kDelay more of them are known by now unless the video is shorter.
+    // Encoders hold frames back, so kDelay more times are known by now, unless the video is shorter.
     const bool is_known = shown_.size() > kDelay;
     lead_ = is_known ? shown_[kDelay] - shown_[0] : kDelay * frame_ticks;
   }
   const std::int64_t packet = next_++;
   if (packet < kDelay) {
-    // Within the lead, whatever the distance of the frames, and in front of the first of them.
+    // Within the lead, whatever the distance of the frames, and before the first of them.
     return shown_.front() - lead_ + packet * lead_ / kDelay;
   }
   const std::int64_t frame = packet - kDelay;
@@ -107,8 +107,8 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
   is_nvenc ? OpenNvenc(options) : OpenX264(options);
 }
 
-/// The rate is held by a decoder's buffer (VBV) of half a second. A longer one would let a short video exceed the rate by
-/// what the buffer holds at its start; a shorter one has no room for key frames.
+/// A decoder's buffer (VBV) of half a second limits the rate. With a longer one, a short video could exceed the rate by the
+/// buffer's initial content; a shorter one has no space for key frames.
 void VideoEncoder::LimitBitrate(std::int64_t max_bitrate) {
   if (max_bitrate == 0) return;
   context_->rc_max_rate = max_bitrate;
@@ -131,7 +131,8 @@ void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
   pool_.reset(CheckAlloc(av_buffer_pool_init(size, nullptr)));
 }
 
-/// Constant quality by the same number as x264's crf; what NVENC holds at once is told, so that it can be counted on.
+/// Constant quality with the same number as x264's crf. The number of frames that NVENC holds is set, so that callers can
+/// rely on it.
 void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
   AVCodecContext& c = *context_;
   c.pix_fmt = AV_PIX_FMT_CUDA;
@@ -150,7 +151,7 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
   const int result = avcodec_open2(&c, nullptr, settings.address());
   if (result >= 0) return;
   if (IsUnsupported(result)) throw EncoderUnsupported("The GPU does not encode this video (" + AvErrorText(result) + ").");
-  // Also for ENOMEM, by which drivers say that all sessions are taken.
+  // ENOMEM counts, too: drivers return it when all sessions are taken.
   throw Error(ErrorCode::kUnavailable,
               "The GPU's encoder cannot be started; all of its sessions may be taken (" + AvErrorText(result) + ").");
 }
@@ -158,7 +159,7 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
 int VideoEncoder::hw_surfaces() const {
   std::int64_t surfaces = 0;
   CheckAv(av_opt_get_int(context_->priv_data, "surfaces", 0, &surfaces), ErrorCode::kInternal,
-          "The GPU's encoder does not tell what it holds");
+          "The GPU's encoder does not report how many frames it holds");
   return static_cast<int>(surfaces);
 }
 
@@ -201,7 +202,7 @@ void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duratio
   Receive(on_packet);
 }
 
-/// A GPU's encoder fails with its GPU, and another device may do the work; libx264's failure is ours.
+/// A GPU's encoder fails with its GPU, and another device may succeed. A failure of libx264 is ours.
 ErrorCode VideoEncoder::FailureCode() const {
   return is_on_gpu() ? ErrorCode::kUnavailable : ErrorCode::kInternal;
 }

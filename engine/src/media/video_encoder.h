@@ -14,7 +14,7 @@
 
 namespace reelmend::media {
 
-/// A GPU cannot encode at all, or not this size: another attempt fails as well.
+/// A GPU cannot encode at all, or not this size. Another attempt would fail, too.
 class EncoderUnsupported : public Error {
  public:
   explicit EncoderUnsupported(const std::string& sentence) : Error(ErrorCode::kUnavailable, sentence) {}
@@ -28,8 +28,8 @@ struct VideoEncoderOptions {
   SourceColor color;
   EncoderOptions quality;
   int threads = 1;
-  bool is_reproducible = false;      ///< x264: the same bits on CPUs with other instruction sets; threads still matter
-  bool knows_cuts = false;           ///< x264: the frames' pict_type is I where a scene begins, Note [Scene cuts for x264]
+  bool is_reproducible = false;      ///< x264: the same bits whatever the CPU's instruction set; they still depend on the threads
+  bool knows_cuts = false;           ///< x264: pict_type is I for frames that begin a scene, Note [Scene cuts for x264]
   AVBufferRef* hw_frames = nullptr;  ///< frames context of NV12 on a GPU: h264_nvenc encodes; borrowed
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
@@ -44,31 +44,32 @@ struct VideoEncoderOptions {
 /// waits for more than `delay` later ones.
 class DecodeTimes {
  public:
-  static constexpr int kDelay = 2;  ///< B-frames that are not referred to make it 1, a pyramid of them 2
+  static constexpr int kDelay = 2;  ///< 1 for B-frames that are not referenced, 2 for a pyramid of them
 
   void AddFrame(std::int64_t pts) { shown_.push_back(pts); }
-  /// Of the next packet. `frame_ticks`, ≥ 1, is a frame's duration, for videos of fewer than kDelay + 1 frames.
+  /// Decoding time of the next packet. `frame_ticks`, ≥ 1, is a frame's duration, for videos of fewer than kDelay + 1
+  /// frames.
   std::int64_t Next(std::int64_t frame_ticks);
 
  private:
   std::deque<std::int64_t> shown_;  ///< from frame `first_` on
   std::int64_t first_ = 0;
   std::int64_t next_ = 0;
-  std::int64_t lead_ = 0;  ///< by which the first packets precede
+  std::int64_t lead_ = 0;  ///< time by which the first packet is decoded before the first frame
 };
 
 /// Note [Scene cuts for x264]
-/// The stages look for scene cuts anyway (pixel/scene_detector.h), and better than x264's fastest presets do: those take
-/// each change of grain for a cut, and spend a key frame's bits on it. So a cut that the stages found becomes a key frame,
-/// unless one came shortly before, and `superfast` is told to look for none. Slower presets look ahead for the sake of their
-/// macroblock tree and keep their own search. Figures: engine/bench/results/encoder.md.
+/// The stages detect scene cuts anyway (pixel/scene_detector.h), and better than x264's fastest presets: those take each
+/// change of grain for a cut and spend a key frame's bits on it. So a cut that the stages found becomes a key frame, unless
+/// one came shortly before, and `superfast` detects none itself. Slower presets need their lookahead for the macroblock tree
+/// and keep their own detection. Figures: engine/bench/results/encoder.md.
 ///
 /// Encodes High profile 8-bit 4:2:0. A key frame (IDR) comes at least every two seconds of presentation time, on a
 /// fixed grid counted from time 0, so that neighbouring segments of a video use the same grid.
 class VideoEncoder {
  public:
-  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf or a bitrate out of range, and
-  /// Error{kUnavailable} when the GPU opens no session now, as EncoderUnsupported if it never will for this size.
+  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf or bitrate out of range;
+  /// EncoderUnsupported if the GPU can never encode this size; Error{kUnavailable} if the GPU opens no session now.
   explicit VideoEncoder(const VideoEncoderOptions& options);
 
   const AVCodecContext& context() const { return *context_; }
@@ -84,7 +85,7 @@ class VideoEncoder {
   /// ready go to `on_packet` with pts, dts, duration and time_base set.
   void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet);
 
-  /// Hands out everything that is held back.
+  /// Flushes everything that is held back.
   void Drain(const std::function<void(AVPacket&)>& on_packet);
 
  private:

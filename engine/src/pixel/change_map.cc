@@ -24,7 +24,7 @@ bool ChangeMap::Differs(const PictureView& a, const PictureView& b, int plane, i
   const int first = row * down;
   const int last = std::min(first + down, a[plane].height);
   const int width = std::min(across, a[plane].width - x);
-  if (width <= 0) return false;  // chroma's sides are rounded up, never beyond luma's blocks
+  if (width <= 0) return false;  // chroma's sides are rounded up, but stay within luma's blocks
   const std::size_t bytes = sizeof(std::uint16_t) * static_cast<std::size_t>(width);
   for (int y = first; y < last; ++y) {
     if (std::memcmp(a[plane].Row(y) + x, b[plane].Row(y) + x, bytes) != 0) return true;

@@ -20,13 +20,13 @@ class ChangeMap {
 
   ChangeMap(int width, int height, Subsampling subsampling);
 
-  /// Marks the blocks that differ in `planes` (kAll or kLuma). Stops at more than `most` of them, and is false then: the
-  /// rest is unknown.
+  /// Marks the blocks that differ in `planes` (kAll or kLuma). Stops and returns false at more than `most` of them; the rest
+  /// is then unknown.
   bool Compare(const PictureView& a, const PictureView& b, Planes planes, int most);
 
   int blocks() const { return static_cast<int>(changed_.size()); }
   int changed() const { return count_; }
-  /// Whether a block that the rectangle touches has changed; in samples of luma, cut at the picture's edges.
+  /// Whether the rectangle, in samples of luma and cut at the picture's edges, touches a changed block.
   bool Touches(int x, int y, int width, int height) const;
 
  private:

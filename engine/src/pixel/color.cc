@@ -16,7 +16,7 @@
 #define REELMEND_PIXEL_COLOR_TYPES
 namespace reelmend::pixel {
 
-/// Chroma's part in luma is worked out in pieces of a row that stay on the stack.
+/// Chroma's part in luma is computed for pieces of a row that fit on the stack.
 inline constexpr int kPiece = 256;
 inline constexpr int kPieceMargin = 32;
 inline constexpr float kChromaCentre = 32768.0F;
@@ -32,12 +32,6 @@ struct ChromaRows {
   const std::uint16_t* cr[2];
   float cb_weight[2];
   float cr_weight[2];
-};
-
-/// Weights of the chroma samples before, at and behind index i for luma samples 2i and 2i + 1.
-struct UpsampleWeights {
-  float even[3];
-  float odd[3];
 };
 
 struct ChromaMatrix {
@@ -70,7 +64,7 @@ void AddToLuma(uint16_t* row, int count, const AffineRow& luma, const float* par
   }
 }
 
-/// Chroma's part in luma for chroma columns first … first + count − 1.
+/// Computes chroma's part in luma for chroma columns first … first + count − 1.
 void ChromaPart(const ChromaRows& rows, int first, int count, float* out) {
   const DF d;
   const VF centre = hn::Set(d, kChromaCentre);
@@ -87,23 +81,7 @@ void ChromaPart(const ChromaRows& rows, int first, int count, float* out) {
   }
 }
 
-/// Doubles a piece horizontally; in[−1] and in[count] are its neighbours.
-void Upsample(const float* in, int count, const UpsampleWeights& weights, float* out) {
-  const DF d;
-  const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) {
-    VF even = hn::Zero(d);
-    VF odd = hn::Zero(d);
-    for (int k = 0; k < 3; ++k) {
-      const VF v = hn::LoadU(d, in + x + k - 1);
-      even = hn::MulAdd(v, hn::Set(d, weights.even[k]), even);
-      odd = hn::MulAdd(v, hn::Set(d, weights.odd[k]), odd);
-    }
-    hn::StoreInterleaved2(even, odd, d, out + 2 * x);
-  }
-}
-
-void TurnChroma(uint16_t* cb_row, uint16_t* cr_row, int count, const ChromaMatrix& matrix) {
+void ConvertChroma(uint16_t* cb_row, uint16_t* cr_row, int count, const ChromaMatrix& matrix) {
   const DF d;
   const VF centre = hn::Set(d, kChromaCentre);
   const int lanes = FloatLanes();
@@ -128,8 +106,8 @@ namespace {
 HWY_EXPORT(ScaleLuma);
 HWY_EXPORT(AddToLuma);
 HWY_EXPORT(ChromaPart);
-HWY_EXPORT(Upsample);
-HWY_EXPORT(TurnChroma);
+HWY_EXPORT(DoubleRow);
+HWY_EXPORT(ConvertChroma);
 
 constexpr int kGrainRows = 16;
 
@@ -149,8 +127,6 @@ RowPosition ChromaRowsOf(int y, Subsampling subsampling, ChromaSite site, int ch
   return {{i, neighbour}, {0.75, 0.25}};
 }
 
-constexpr UpsampleWeights kCentredWeights = {{0.25F, 0.75F, 0}, {0, 0.75F, 0.25F}};
-constexpr UpsampleWeights kCositedWeights = {{0, 1, 0}, {0, 0.5F, 0.5F}};
 
 /// One luma row with the part of chroma, piece by piece.
 class LumaRow {
@@ -189,7 +165,7 @@ class LumaRow {
     }
     middle[-1] = PartAt(rows, first - 1);
     middle[count] = PartAt(rows, first + count);
-    HWY_DYNAMIC_DISPATCH(Upsample)
+    HWY_DYNAMIC_DISPATCH(DoubleRow)
     (middle, count, site_ == ChromaSite::kCentre ? kCentredWeights : kCositedWeights, doubled);
     const int luma_count = std::min(2 * count, luma_.width - 2 * first);
     HWY_DYNAMIC_DISPATCH(AddToLuma)(luma + 2 * first, luma_count, affine, doubled);
@@ -240,7 +216,7 @@ void ConvertChroma(Image& image, const ColorCoefficients& c, ThreadPool& pool) {
   const Plane cr = image.plane(2);
   const auto rows = [&](int first, int last) {
     for (int y = first; y < last; ++y)
-      HWY_DYNAMIC_DISPATCH(TurnChroma)(cb.Row(y), cr.Row(y), cb.width, matrix);
+      HWY_DYNAMIC_DISPATCH(ConvertChroma)(cb.Row(y), cr.Row(y), cb.width, matrix);
   };
   pool.ParallelRows(cb.height, kGrainRows, std::ref(rows));
 }
@@ -251,7 +227,7 @@ void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool) {
   const ColorSpec from = image.color();
   if (from.matrix == to.matrix && from.range == to.range) return;
   const ColorCoefficients c = MakeColorCoefficients(from.matrix, from.range, to.matrix, to.range);
-  ConvertLuma(image, c, pool);  // first: it reads the chroma of before
+  ConvertLuma(image, c, pool);  // first: it reads the old chroma
   ConvertChroma(image, c, pool);
   image.set_color({to.matrix, to.range, from.site});
 }

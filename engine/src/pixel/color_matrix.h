@@ -32,7 +32,7 @@ struct YcbcrToRgb {
 };
 YcbcrToRgb MakeYcbcrToRgb(Matrix matrix, Range range);
 
-/// Where Y, Cb and Cr lie in working samples: luma_black + luma_span is white; Cb and Cr span chroma_span around 32768.
+/// Ranges of Y, Cb and Cr in working samples: luma_black + luma_span is white; Cb and Cr span chroma_span around 32768.
 struct SampleLevels {
   double luma_black;
   double luma_span;

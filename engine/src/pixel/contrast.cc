@@ -6,11 +6,10 @@
 // tiles' centres. Differences:
 // - A curve is kept as its distance from the identity at the edges of at most 16 segments of equal width,
 //   0 at black and white, linear between: black stays black, a uniform histogram changes nothing, and a
-//   curve fits into one vector register.
-// - A tile's histogram is the sum over the last kWindow pictures, in whole numbers. So a still scene keeps
-//   its brightness, and after kWindow pictures the result does not depend on where processing began:
-//   segments of one video can be enhanced apart and joined.
-// - Before it, the levels of flat footage are spread: Note [Levels] in contrast_levels.h. Both are one curve.
+// - A tile's histogram is the sum over the last kWindow pictures, in whole numbers. So a still scene keeps its brightness,
+//   and after kWindow pictures the result does not depend on where processing began: segments of one video can be enhanced
+//   separately and joined.
+// - The levels of flat footage are spread first: Note [Levels] in contrast_levels.h. One curve does both.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -59,7 +58,7 @@ HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
-/// table[index] for up to 16 entries: a register permutation where a register holds them all.
+/// table[index] for up to 16 entries: a register permutation if they fit into one register.
 class Table {
  public:
   explicit Table(const float* entries) : entries_(entries) {}
@@ -192,7 +191,8 @@ struct AdaptiveContrast::Impl {
     next = (next + 1) % kWindow;
   }
 
-  /// Folds the levels' curve into those of the tiles, which get their strength here. Returns the factor of chroma.
+  /// Combines the levels' curve with those of the tiles, which are multiplied by their strength here. Returns the factor of
+  /// chroma.
   float SpreadLevels(float strength) {
     TileHistogram picture{};
     for (int tile = 0; tile < tiles(); ++tile) {
@@ -304,7 +304,7 @@ void AdaptiveContrast::Run(Image& image, float strength, ThreadPool& pool) {
   float applied = std::min(strength, 1.0F);
   if (impl.lift.amount > 0) {
     impl.SpreadChroma(image, impl.SpreadLevels(applied), pool);
-    applied = 1;  // the curves have it in them
+    applied = 1;  // the curves contain it
   }
   const auto rows = [&](int first, int last) {
     for (int y = first; y < last; ++y) impl.ApplyRow(luma.Row(y), y, applied);

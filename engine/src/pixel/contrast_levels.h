@@ -2,19 +2,19 @@
 // by plan, CPU and GPU.
 //
 // Note [Levels]
-// Flat footage (a faded film, haze, a camera's log curve) uses neither the dark nor the bright end of the range. Its
-// used range, from the level that 0.5 % of the picture lie below to the level that 0.5 % lie above, is spread to 72 % of
-// the range, by at most 1.7 times. What the levels were: 42 % of the range becomes 66 to 71 % (the curve is linear
-// between the edges of 11 or 16 segments, which rounds its corners off).
+// Flat footage (a faded film, haze, a camera's log curve) uses neither the dark nor the bright end of the range. Its used
+// range reaches from the level that 0.5 % of the picture lie below to the level that 0.5 % lie above. It is spread to 72 %
+// of the range, by at most 1.7 times. For example, a used range of 42 % becomes 66 to 71 % (the curve is linear between the
+// edges of 11 or 16 segments, which rounds its corners off).
 // - Only pictures with both ends unused are flat. A night scene, a white document, a title and a well exposed picture
 //   have black at 0 or white at 1, and stay as they are. Below 20 % of use the lift falls, down to 0 at 5 %: a blank
 //   picture has nothing to reveal.
 // - The curve keeps 0 and 1 and rises everywhere. Nothing is clipped: levels outside the used range come closer
 //   together, to half their distance at most.
-// - How far the levels move is bounded by the plan, which measures the whole video (plan/picture_stats.h). A scene that
-//   uses more than that is lifted less, or not at all. Its levels are the mean of the levels of the last kContrastWindow
-//   pictures since the cut, so they move by a sixteenth of the difference in a picture, and after so many pictures the
-//   result does not depend on where processing began.
+// - The plan, which measures the whole video (plan/picture_stats.h), limits how far the levels move. A scene that uses more
+//   than that is lifted less, or not at all. Its levels are the mean over the last kContrastWindow pictures since the cut.
+//   So they move by a sixteenth of the difference per picture, and after so many pictures the result does not depend on
+//   where processing began.
 // - Both chroma planes are multiplied by one factor, half as far from 1 as luma's: saturation is kept about as it
 //   looks, hue exactly. A colour that would leave the range gets less.
 // - The local part (contrast.cc) is added, times the smallest slope of this curve, so that the sum never falls.
@@ -30,10 +30,10 @@ inline constexpr float kLevelTail = 0.005F;    ///< share of the picture beyond 
 inline constexpr float kUseWanted = 0.72F;     ///< of the range
 inline constexpr float kMaxLevelGain = 1.7F;
 inline constexpr float kUnusedFrom = 0.06F;    ///< of the range, at each end; less is not flat …
-inline constexpr float kUnusedTo = 0.12F;      ///< … and from here on the lift is whole
+inline constexpr float kUnusedTo = 0.12F;      ///< … and from here on the lift is full
 inline constexpr float kBlankUse = 0.05F;
 inline constexpr float kLittleUse = 0.2F;
-inline constexpr float kChromaShare = 0.5F;    ///< of luma's gain
+inline constexpr float kChromaShare = 0.5F;    ///< as a share of luma's gain
 
 /// Darkest and brightest level, as shares of the range from black (0) to white (1).
 struct Levels {
@@ -48,12 +48,12 @@ struct LevelLift {
   float amount = 0;         ///< 0: they stay … 1: Note [Levels]
   Levels video;             ///< of the whole video
   float bars = 0;           ///< share of the picture that black bars take
-  bool leads_local = false; ///< the local part follows the lift of the scene, instead of keeping its strength
+  bool leads_local = false; ///< the strength of the local part follows the lift of the scene
 };
 
 REELMEND_HD inline float ClampToUnit(float v) { return v < 0 ? 0.0F : v > 1 ? 1.0F : v; }
 
-/// Of a picture's histogram (layout.bins numbers), without the darkest `bars` of it.
+/// Levels of a picture by its histogram (layout.bins numbers), without the darkest `bars` of it.
 REELMEND_HD inline Levels MeasureLevels(const std::uint32_t* histogram, const RangeLayout& layout, float bars) {
   double total = 0;
   for (int i = 0; i < layout.bins; ++i) total += histogram[i];
@@ -87,14 +87,14 @@ REELMEND_HD inline float LevelGain(const Levels& levels) {
   return 1 + flat * content * ((gain < 1 ? 1 : gain > kMaxLevelGain ? kMaxLevelGain : gain) - 1);
 }
 
-/// What is done to one picture.
+/// How one picture is changed.
 struct LevelCurve {
   Levels from;
   float gain = 1;    ///< slope between the levels
   float margin = 1;  ///< slope outside of them, the smallest
   float local = 1;   ///< factor of the local part's strength
 
-  /// `scene`: the levels of the scene about this picture.
+  /// `scene`: the levels of the scene around this picture.
   REELMEND_HD static LevelCurve Of(const LevelLift& lift, const Levels& scene) {
     LevelCurve curve;
     curve.from.black = scene.black < lift.video.black ? scene.black : lift.video.black;
@@ -147,7 +147,7 @@ REELMEND_HD inline float ChromaFactor(float cb, float cr, float gain, float limi
   return largest < limit ? limit / largest : 1.0F;
 }
 
-/// Largest distance from neutral that a range of chroma has.
+/// Largest distance from neutral in a range of chroma.
 REELMEND_HD inline float ChromaLimit(bool is_limited) { return (is_limited ? 112.0F : 127.0F) * kUnitsPer8BitLevel; }
 
 }  // namespace reelmend::pixel

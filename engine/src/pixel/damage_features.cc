@@ -1,4 +1,4 @@
-// MeasureDamageFeatures. Twin of engine/training/ground/damage_features.py: whoever changes one changes both.
+// MeasureDamageFeatures. Change it together with engine/training/ground/damage_features.py, which computes the same.
 #include "pixel/damage_features.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace reelmend::pixel {
 namespace {
 
-constexpr int kClip = 24;  // levels that a gradient counts at most in a profile
+constexpr int kClip = 24;  // levels; larger gradients count as this in a profile
 
 Grid Across(const Grid& p) {
   Grid out(p.width - 1, p.height);
@@ -91,7 +91,7 @@ Profiles ProfilesOf(const Grid& p, const Grid& across) {
   return {mean(first), mean(second), mean(peaks)};
 }
 
-/// How far a profile is above its surroundings at the place where encoders have their grid of 8, and at the strongest other.
+/// How far a profile exceeds its surroundings: at the position of encoders' grid of 8, and at the strongest other position.
 void AddGrid(const std::vector<double>& profile, double scale, Features& features) {
   constexpr std::size_t kOfEncoders = 6;  // element i lies between pixels i + 1 and i + 2
   double elsewhere = -1e9;
@@ -128,7 +128,7 @@ using LevelCounts = std::array<std::int32_t, 256>;
 
 LevelCounts GradientCounts(const Grid& p, int lag) {
   LevelCounts across = {};
-  LevelCounts down = {};  // apart, so that equal numbers one after the other do not wait for each other
+  LevelCounts down = {};  // separate, so that consecutive equal numbers do not wait for each other
   for (int y = 0; y < p.height; y += 2) {
     const std::int16_t* row = p.Row(y);
     for (int x = 0; x + lag < p.width; ++x) ++across[static_cast<std::size_t>(std::abs(row[x + lag] - row[x]))];
@@ -282,7 +282,7 @@ double MeanGradient(const Grid& p, int right, int below) {
   return static_cast<double>(sum) / (static_cast<double>(p.width - right) * (p.height - below));
 }
 
-/// Mean second difference down, of every second row from `first` on.
+/// Mean vertical second difference of every second row from `first` on.
 double MeanCurvature(const Grid& p, int first) {
   std::int64_t sum = 0;
   int rows = 0;
@@ -340,13 +340,13 @@ LumaWindow CutWindow(const Image& image, int x0, int y0, int width, int height) 
 DamageFeatures MeasureDamageFeatures(const LumaWindow& window) {
   Grid p(window.width, window.height);
   std::ranges::copy(window.levels, p.values.begin());
-  const Grid turned = Transposed(p);
+  const Grid transposed = Transposed(p);
   const Grid across = Across(p);
-  const Grid across_turned = Across(turned);
-  const Grid down = Transposed(across_turned);
+  const Grid across_transposed = Across(transposed);
+  const Grid down = Transposed(across_transposed);
   const Grid residue = Residue(p);
   const Profiles by_column = ProfilesOf(p, across);
-  const Profiles by_row = ProfilesOf(turned, across_turned);
+  const Profiles by_row = ProfilesOf(transposed, across_transposed);
   Features features;
   AddSpectra(p, across, down, features);
   AddGrids(by_column, features);

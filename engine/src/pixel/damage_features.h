@@ -1,4 +1,4 @@
-// What a window of luma shows of its damage, as numbers for plan/damage.h to judge by.
+// Numbers that describe the damage in a window of luma; plan/damage.h estimates from them.
 #pragma once
 
 #include <array>
@@ -16,17 +16,17 @@ struct LumaWindow {
   std::vector<std::uint8_t> levels;
 };
 
-inline constexpr int kSmallestWindow = 96;   ///< pixels a side, below which too little is to be seen
-inline constexpr int kLargestWindow = 256;   ///< pixels a side
+inline constexpr int kSmallestWindow = 96;   ///< pixels per side; smaller windows show too little
+inline constexpr int kLargestWindow = 256;   ///< pixels per side
 inline constexpr int kDamageFeatures = 181;
 using DamageFeatures = std::array<float, kDamageFeatures>;
 
-/// Cuts a window out; `x0`, `y0` and the size must lie in the picture. Levels of full range are brought to limited range.
+/// Cuts a window out; `x0`, `y0` and the size must lie in the picture. Full-range levels are converted to limited range.
 LumaWindow CutWindow(const Image& image, int x0, int y0, int width, int height);
 
 /// Logarithms and shares: spectra of busy and of flat tiles, grids of 8 pixels, periods, gradients over some distances,
-/// residues of noise, ringing beside edges, lines, levels. The same as engine/training/ground/damage_features.py computes,
-/// which says what each of them is. Sides: kSmallestWindow … kLargestWindow.
+/// residues of noise, ringing beside edges, lines, levels. engine/training/ground/damage_features.py computes the same and
+/// describes each of them. Sides: kSmallestWindow … kLargestWindow.
 DamageFeatures MeasureDamageFeatures(const LumaWindow& window);
 
 }  // namespace reelmend::pixel

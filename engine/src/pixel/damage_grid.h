@@ -1,4 +1,4 @@
-// What the parts of MeasureDamageFeatures share: grids of integers, the list of features, small sums.
+// Common parts of MeasureDamageFeatures: grids of integers, the list of features, small sums.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Twin of the spectra and periods of engine/training/ground/damage_features.py: whoever changes one changes both.
+// Spectra and periods. Change them together with engine/training/ground/damage_features.py, which computes the same.
 #include "pixel/damage_spectra.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr int kBands = 16;
 constexpr int kAxisBands = 7;
 constexpr int kSegment = 128;
 constexpr int kHop = 64;
-constexpr double kRounded = 0.05;  // power that rounding to whole levels leaves in every coefficient
+constexpr double kRounded = 0.05;  // power of the rounding to whole levels, in every coefficient
 
 using DctMatrix = std::array<std::array<float, kTile>, kTile>;
 
@@ -43,7 +43,7 @@ TilePower PowerOf(const Grid& p, int x0, int y0) {
     for (int x = 0; x < kTile; ++x) mean += static_cast<float>(p.Row(y0 + y)[x0 + x]);
   }
   mean /= kTile * kTile;
-  TilePower half = {};  // transformed down
+  TilePower half = {};  // transformed vertically
   for (int n = 0; n < kTile; ++n) {
     std::array<float, kTile> row;
     for (int x = 0; x < kTile; ++x) row[x] = static_cast<float>(p.Row(y0 + n)[x0 + x]) - mean;
@@ -52,7 +52,7 @@ TilePower PowerOf(const Grid& p, int x0, int y0) {
       for (int x = 0; x < kTile; ++x) half[k][x] += weight * row[x];
     }
   }
-  static const DctMatrix turned = [] {
+  static const DctMatrix transposed = [] {
     DctMatrix made = {};
     for (int k = 0; k < kTile; ++k) {
       for (int n = 0; n < kTile; ++n) made[n][k] = Dct()[k][n];
@@ -64,7 +64,7 @@ TilePower PowerOf(const Grid& p, int x0, int y0) {
     std::array<float, kTile> sums = {};
     for (int n = 0; n < kTile; ++n) {
       const float value = half[k][n];
-      for (int u = 0; u < kTile; ++u) sums[u] += value * turned[n][u];
+      for (int u = 0; u < kTile; ++u) sums[u] += value * transposed[n][u];
     }
     for (int u = 0; u < kTile; ++u) power[k][u] = sums[u] * sums[u];
   }
@@ -135,7 +135,7 @@ const Fourier& FourierTable() {
   return table;
 }
 
-/// Power of each bin of a profile less its mean, relative to the mean; added to `power`.
+/// Adds to `power` the power of each bin of a profile, after subtracting its mean and relative to it.
 void AddPeriodogram(const std::vector<double>& profile, Spectrum& power) {
   const Fourier& table = FourierTable();
   const double mean = Mean(profile);

@@ -1,4 +1,4 @@
-// The parts of MeasureDamageFeatures that look at frequencies.
+// The features of MeasureDamageFeatures in the frequency domain.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace reelmend::pixel {
 /// DCT spectra of the busiest and of the flattest quarter of the tiles. `across` and `down` are the absolute gradients of `p`.
 void AddSpectra(const Grid& p, const Grid& across, const Grid& down, Features& features);
 
-/// Periods in profiles of the columns and of the rows: how far each bin of their power is above its neighbours.
+/// Periods in the profiles of columns and rows: how far each bin of their power exceeds its neighbours.
 void AddPeriods(const std::vector<double>& across, const std::vector<double>& down, Features& features);
 
 }  // namespace reelmend::pixel

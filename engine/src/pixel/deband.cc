@@ -1,10 +1,10 @@
-// Debander: removes what is left of blocks and bands where the picture is flat.
+// Debander: removes the blocks and bands that compression leaves in flat areas.
 //
 // Note [Method]
-// A coarse quantiser keeps little more of a flat area than each block's mean, and that in steps; what was even becomes a
-// patchwork, and a gradient becomes stairs. The method is that of the debanding filters of video players and editors
-// (gradfun, f3kdb): a sample moves towards the mean of its surroundings where it differs by less than a threshold, and where
-// the surroundings are flat, so that edges and texture stay:
+// A coarse quantiser keeps little more of a flat area than each block's mean, in steps: an even area becomes a patchwork,
+// and a gradient becomes stairs. The method is that of the debanding filters of video players and editors (gradfun, f3kdb):
+// a sample moves towards the mean of its surroundings if it differs by less than a threshold and the surroundings are flat,
+// so that edges and texture stay:
 //   v + (mean − v) · max(0, 1 − |mean − v| / T) · flatness, where flatness = clamp(2 − range / 3T, 0, 1)
 // Mean and range (largest less smallest sample) are those of a window around each cell of 4×4 samples. Between the cells'
 // centres flatness is interpolated, and so is the mean, weighted by flatness: a window that touches an edge says nothing. Two
@@ -29,7 +29,7 @@
 #define REELMEND_PIXEL_DEBAND_TYPES
 namespace reelmend::pixel {
 
-/// `count` cells and, for each, the values at the `windows` places that are pooled.
+/// `count` cells and, for each, the values of the `windows` cells that are pooled.
 struct PoolRow {
   const float* mean;
   const float* low;
@@ -105,8 +105,8 @@ HWY_EXPORT(Deband);
 constexpr int kGrainRows = 32;
 constexpr int kGrainCells = 8;
 
-/// Mean, smallest and largest sample, of cells or of the windows around them; rows of `width` cells. Before and behind a row
-/// lie copies of its ends, as many as a window reaches; and room for vectors that pass its end.
+/// Mean, smallest and largest sample, of cells or of the windows around them; rows of `width` cells. Copies of its ends
+/// surround each row, as many as a window reaches, and space for vectors that exceed it.
 struct CellPlanes {
   static constexpr int kEnds = 4;
   static constexpr int kLanes = 16;
@@ -116,7 +116,7 @@ struct CellPlanes {
     width = columns;
     height = rows;
     const std::size_t count = At(0, rows) + kLanes;
-    for (auto* plane : {&mean, &low, &high}) plane->resize(std::max(plane->size(), count));  // luma needs the most
+    for (auto* plane : {&mean, &low, &high}) plane->resize(std::max(plane->size(), count));  // luma has the largest
   }
   std::size_t At(int x, int y) const { return static_cast<std::size_t>(y) * (width + 2 * kEnds + kLanes) + kEnds + x; }
   void CopyEnds(int y) {
@@ -134,7 +134,7 @@ struct CellPlanes {
   std::vector<float> high;
 };
 
-/// A row of cells. Samples behind the edges are those at the edges.
+/// A row of cells. Edges are replicated.
 void MeasureCells(ConstPlane plane, int cell_y, CellPlanes& out) {
   std::array<const std::uint16_t*, kDebandCell> rows;
   for (int j = 0; j < kDebandCell; ++j) rows[j] = plane.Row(std::min(cell_y * kDebandCell + j, plane.height - 1));
@@ -161,7 +161,7 @@ void MeasureCells(ConstPlane plane, int cell_y, CellPlanes& out) {
   out.CopyEnds(cell_y);
 }
 
-/// A row of `out`: of each cell of `in` and up to `reach` before and behind it, along its row or its column.
+/// Computes a row of `out`: pools each cell of `in` with up to `reach` cells on both sides, along its row or its column.
 void Pool(const CellPlanes& in, int y, int reach, bool is_across, CellPlanes& out) {
   std::array<std::size_t, 2 * CellPlanes::kEnds + 1> places;
   for (int k = -reach; k <= reach; ++k) {
@@ -173,7 +173,7 @@ void Pool(const CellPlanes& in, int y, int reach, bool is_across, CellPlanes& ou
   HWY_DYNAMIC_DISPATCH(PoolCells)({from[0], from[1], from[2], to[0], to[1], to[2], places.data(), 2 * reach + 1, in.width});
 }
 
-/// In a row of windows: `low` becomes their flatness, `mean` the mean times that.
+/// In a row of windows: replaces `low` by the flatness, and `mean` by the mean times the flatness.
 void WeighByFlatness(CellPlanes& windows, int y, const DebandLimits& limits) {
   for (int x = 0; x < windows.width; ++x) {
     const std::size_t at = windows.At(x, y);
@@ -182,7 +182,7 @@ void WeighByFlatness(CellPlanes& windows, int y, const DebandLimits& limits) {
   }
 }
 
-/// Flatness, and mean times flatness, for the samples of one row and for the cells that they come from.
+/// Flatness, and mean times flatness, for the samples of one row and for their cells.
 struct RowScratch {
   explicit RowScratch(int width)
       : cell_flatness(width / kDebandCell + 3), cell_product(width / kDebandCell + 3), flatness(width + 64), product(width + 64) {}

@@ -5,13 +5,13 @@
 
 namespace reelmend::pixel {
 
-/// Samples on each side of a cell.
+/// Samples per side of a cell.
 inline constexpr int kDebandCell = 4;
 
-/// Cells on each side of the own one that a pass looks at: windows of 20, then of 36 samples.
+/// Cells on each side that a pass reads: windows of 20, then of 36 samples.
 inline constexpr int kDebandReach[] = {2, 4};
 
-/// A window whose samples differ by up to so many thresholds is flat; by twice as many, not flat at all.
+/// A window whose samples differ by up to so many thresholds is flat; at twice as many its flatness is 0.
 inline constexpr float kFlatRange = 3;
 
 /// Factors of a threshold in working units.
@@ -28,7 +28,7 @@ REELMEND_HD inline float Flatness(float range, const DebandLimits& limits) {
   return flatness < 0 ? 0 : flatness > 1 ? 1 : flatness;
 }
 
-/// Share of the neighbouring cell for a sample at place 0…3 of its own; the neighbour is the one that the sample is nearer to.
+/// Weight of the neighbouring cell for a sample at position 0…3 of its own cell; the neighbour is the nearer one.
 REELMEND_HD inline float NeighbourShare(int place) {
   const float from_centre = (static_cast<float>(place) - 1.5F) / kDebandCell;
   return from_centre < 0 ? -from_centre : from_centre;

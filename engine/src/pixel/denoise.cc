@@ -92,7 +92,7 @@ HWY_EXPORT(FloatLoader);
 
 constexpr int kGrainRows = 32;
 
-// Chosen by PSNR over camera pictures with added noise of 5 and 10 levels.
+// Chosen by PSNR on camera pictures with added noise of 5 and 10 levels.
 constexpr double kThresholdSigmas = 4.5;
 constexpr double kSpatialSigma = 1.6;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::ptrdiff_t kAlignBytes = 64;
 constexpr std::ptrdiff_t kAlignSamples = kAlignBytes / static_cast<std::ptrdiff_t>(sizeof(std::uint16_t));
-/// Whole vectors may be read this far behind the last row.
+/// Vector loads may read this far beyond the last row.
 constexpr std::ptrdiff_t kTailSamples = 2 * kAlignSamples;
 
 /// Rows padded to whole 64-byte blocks. A stride of a multiple of 4096 bytes would put all rows of a

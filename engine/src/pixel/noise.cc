@@ -73,7 +73,7 @@ float Flatness(ConstPlane luma, int x0, int y0) {
       cells[cy][cx] = sum;
     }
   }
-  // A uniform block at black or white is a bar or a clipped area and says nothing about the noise.
+  // A uniform block at black or white is a bar or a clipped area and contains no noise.
   if (low == high && (low <= 20 * kUnitsPer8BitLevel || low >= 235 * kUnitsPer8BitLevel)) return -1;
   double squares = 0;
   for (int i = 0; i < kCells; ++i) {

@@ -1,5 +1,5 @@
-// Resizer: plans per plane, bands over rows, kernels from resize_kernels; where the machine has the instructions and the
-// ratio fits, resize_int16_band does a plane's bands in int16 fixed point instead.
+// Resizer: one plan per plane, bands of rows, kernels of resize_kernels. If the machine has the instructions and the ratio
+// fits, resize_int16_band processes a plane's bands in int16 fixed point instead.
 //
 // Note [Order of the passes]
 // When enlarging, source rows are widened first and kept in a small ring of float rows, from which each
@@ -7,9 +7,9 @@
 // sum runs first, straight from the source rows, so that the costlier horizontal pass sees few rows.
 //
 // Note [Strips]
-// A ring of whole rows of 1080p is larger than the nearest cache, and every output row is summed from all of it. So a
-// band is done in strips of its width, as wide as lets the ring stay there. What strips cost, a few inputs that two of
-// them convert, is little beside it.
+// A ring of whole rows of 1080p is larger than the nearest cache, and every output row is summed from all of it. So a band
+// is processed in vertical strips, as wide as keeps the ring in the cache. The cost is small: two strips convert the few
+// inputs that both need.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kGrainRows = 32;
 constexpr int kAlign = 16;  // floats in 64 bytes
-/// Floats of the ring and of the rows that reducing begins with, see Note [Strips].
+/// Floats of the ring and of the first rows when reducing, see Note [Strips].
 constexpr int kRingFloats = 12288;
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
@@ -47,7 +47,7 @@ struct PlanePlan {
   int group() const { return x.IsByRow() ? 1 : 4; }
 };
 
-/// Outputs at which a strip may begin: where the kernels begin anew and rows of samples are aligned.
+/// Outputs at which a strip may begin: a whole block of the kernels, and aligned rows of samples.
 int StripUnit(const AxisPlan& x) {
   constexpr int kSamples = 32;  // in 64 bytes
   return std::lcm(kSamples, std::lcm(std::max(x.phases, 1), std::max(x.outputs_each, 1)));
@@ -64,8 +64,8 @@ void CutIntoStrips(PlanePlan& plan) {
   const int width = std::max(unit, RoundUp((x.dst + pieces - 1) / pieces, unit));
   for (int first = 0; first < x.dst; first += width) {
     Strip strip{first, std::min(first + width, x.dst), 0, 0};
-    // One more on either side: starts are counted on from the first period, and rounding may tell one sample off, with a
-    // weight of 0 for it.
+    // One more on either side: starts are extrapolated from the first period, and rounding may shift one sample, with a
+    // weight of 0.
     strip.from = x.Start(first);
     strip.to = x.Start(strip.last - 1) + x.taps;
     for (int i = strip.first; i < std::min(strip.first + unit, strip.last); ++i) strip.from = std::min(strip.from, x.Start(i));
@@ -79,7 +79,7 @@ void CutIntoStrips(PlanePlan& plan) {
 /// Rows of the scratch that the horizontal pass reads.
 constexpr int kSourceRows = RowSums::kMost;
 
-/// Buffers of one band, for the strip that it is at.
+/// Buffers of one band, for its current strip.
 struct BandScratch {
   int source_stride = 0;
   int ring_stride = 0;
@@ -118,7 +118,7 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
     ring_rows = std::max(ring_rows, plan.ring_rows);
     taps = std::max(taps, plan.y.taps);
   }
-  // A kernel that does several outputs at a time may pass the end by all of them for each lane.
+  // A kernel that computes several outputs at a time may exceed the end by all of them for each lane.
   output = RoundUp(output, kRowSlack) + 3 * kRowSlack;
   scratch->source_stride = RoundUp(source + 2 * kRowSlack, kAlign);
   scratch->ring_stride = RoundUp(output, kAlign);
@@ -156,13 +156,13 @@ class Band {
   float* RingRow(int y) const { return s_.Ring(y & (plan_.ring_rows - 1)); }
   std::uint16_t* Out(int y) const { return out_.Row(y) + strip_.first; }
 
-  /// Inputs of the strip that lie beyond the plane's ends repeat its first and last.
+  /// Inputs of the strip beyond the plane's ends repeat its first and last one.
   void ReplicateEdges(float* row) const {
     std::fill(row, row + (inside_ - strip_.from), row[inside_ - strip_.from]);
     std::fill(row + (inside_end_ - strip_.from), row + (strip_.to - strip_.from), row[inside_end_ - 1 - strip_.from]);
   }
 
-  /// Rows of the scratch from `first_source` on to ring rows first_row … first_row + group − 1.
+  /// Makes the ring rows first_row … first_row + group − 1 from the rows of the scratch from `first_source` on.
   void Horizontal(int first_row, int first_source = 0) {
     const AxisPlan& x = plan_.x;
     if (x.IsByRow()) return HorizontalRow(s_.SourceRow(first_source), RingRow(first_row));
@@ -179,7 +179,7 @@ class Band {
     k_.deinterleave4(s_.ring4.get(), outs, strip_.count());
   }
 
-  /// One row by whole phases, by halves or by a ratio of small numbers.
+  /// Resizes one row by whole phases, by halves or by a ratio of small numbers.
   void HorizontalRow(const float* row, float* out) {
     const AxisPlan& x = plan_.x;
     int start[AxisPlan::kMaxSets];
@@ -228,7 +228,7 @@ class Band {
     }
   }
 
-  /// Sums of output rows y … y + 7 (none behind the last) into the source rows of the scratch.
+  /// Sums of output rows y … y + 7 (none beyond the last) into the source rows of the scratch.
   void SumRows(int y, int last) {
     const AxisPlan& plan = plan_.y;
     RowSums sums;
@@ -262,7 +262,7 @@ class Band {
   const ResizeKernels& k_;
   Strip strip_;
   int inside_ = 0;      ///< inputs of the strip that lie in the plane: first …
-  int inside_end_ = 0;  ///< … and behind the last
+  int inside_end_ = 0;  ///< … and beyond the last
 };
 
 }  // namespace
@@ -276,7 +276,7 @@ struct Resizer::Impl {
   Subsampling src_subsampling;
   Subsampling dst_subsampling;
   const ResizeKernels& kernels = GetResizeKernels();  // the blocks of the plans are as wide as its vectors
-  const Int16Kernels* const int16_kernels = GetInt16Kernels();  // null where the machine has none
+  const Int16Kernels* const int16_kernels = GetInt16Kernels();  // null if the machine has none
   ScratchPool<BandScratch> scratch;
 };
 

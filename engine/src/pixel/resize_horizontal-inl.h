@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 #if REELMEND_HAS_PERMUTE2
 constexpr int kWide = 16;
 
-/// Lane t of output vector j of `phases` interleaved ones, from two of them: index of the first is `first`.
+/// Lane t of output vector j of `phases` interleaved vectors, by two permutes: `first` is the index of the first one.
 struct InterleaveTables {
   alignas(64) int32_t two[2][kWide];     // v0 and v1
   alignas(64) int32_t three_a[3][kWide];  // v0 and v1, the places of v2 open
@@ -119,8 +119,8 @@ HWY_INLINE void PhasesT(const float* in, const int* start, const float* weights,
   }
 }
 
-/// Six taps; the windows of the first kEarly phases begin at `in`, those of the others one sample later. Every
-/// input is loaded once for all phases: loads that straddle cache lines are what this kernel waits for.
+/// Six taps; the windows of the first kEarly phases begin at `in`, those of the others one sample later. Every input is
+/// loaded once for all phases, because loads that straddle cache lines limit this kernel.
 template <int kPhases, int kEarly>
 HWY_INLINE void SharedPhasesT(const float* in, const float* weights, float* out, int count) {
   constexpr int kWindow = kEarly == kPhases ? kLanczosTaps : kLanczosTaps + 1;
@@ -144,7 +144,7 @@ HWY_INLINE void SharedPhasesT(const float* in, const float* weights, float* out,
   }
 }
 
-/// Picks kEarly; phases whose windows lie otherwise, or that have other taps, take the general way.
+/// Chooses kEarly. Other windows and other numbers of taps take the general way.
 template <int kPhases, int kEarly>
 HWY_INLINE void PhasesFrom(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
   if constexpr (kEarly == 0) {
@@ -225,8 +225,8 @@ void Split(const float* in, int ways, float* const* outs, int count) {
 }
 
 #if REELMEND_HAS_PERMUTE2
-/// Twelve taps. Half of the shifted inputs are loaded, half shifted out of two vectors: loads that straddle cache
-/// lines and shifts keep different units busy.
+/// Twelve taps. Half of the shifted inputs are loaded, half are shifted out of two vectors, to balance the load unit (loads
+/// straddle cache lines) with the shift unit.
 HWY_INLINE void Halve12(const float* first, const float* second, const float* weights, float* out, int count) {
   const DF d;
   VF w[2 * kLanczosTaps];
@@ -259,7 +259,7 @@ HWY_INLINE void HalveT(const float* even, const float* odd, int start, const flo
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
-  // The halves of a tap's place, rounded down.
+  // Half of a tap's position, rounded down.
   const float* first = (start % 2 == 0 ? even : odd) + (start - (start & 1)) / 2;
   const float* second = start % 2 == 0 ? odd + start / 2 : even + (start + 1) / 2;
 #if REELMEND_HAS_PERMUTE2
@@ -283,8 +283,8 @@ void Halve(const float* even, const float* odd, int start, const float* weights,
   HalveT<0>(even, odd, start, weights, taps, out, count);
 }
 
-/// `streams`: every kIn-th input of the window, from its first, second … on. The windows of the second, third …
-/// output begin kLate inputs behind the first one's.
+/// `streams`: every kIn-th input of the window, from its first, second … on. The windows of the second, third … output begin
+/// kLate inputs after the first one's.
 template <int kOut, int kIn, int kTaps, int... kLate>
 HWY_INLINE void RationalT(const float* const* streams, const float* weights, float* out, int count) {
   constexpr int kLates[kOut] = {0, kLate...};
@@ -319,7 +319,7 @@ struct RationalKernel {
   void (*run)(const float* const* streams, const float* weights, float* out, int count);
 };
 
-/// All ways that the windows can lie.
+/// All possible positions of the windows.
 constexpr RationalKernel kRational[] = {
     {3, 2, 6, {0, 0, 1}, RationalT<3, 2, 6, 0, 1>},       {3, 2, 6, {0, 1, 1}, RationalT<3, 2, 6, 1, 1>},
     {3, 2, 6, {0, 1, 2}, RationalT<3, 2, 6, 1, 2>},       {4, 3, 6, {0, 0, 1, 2}, RationalT<4, 3, 6, 0, 1, 2>},
@@ -350,7 +350,7 @@ void Rational(const float* const* splits, const RationalSums& sums, float* out, 
   FindRational(sums.outputs, sums.inputs, sums.taps, sums.start)->run(streams, sums.weights, out, count);
 }
 
-/// Lane i is lane indices[i] of `low` (with `high` behind it unless kNarrow).
+/// Lane i is lane indices[i] of `low` (followed by `high` unless kNarrow).
 template <bool kNarrow>
 HWY_INLINE VF Pick(VF low, VF high, hn::Vec<DI> indices) {
   if constexpr (kNarrow) return hn::TableLookupLanes(low, hn::IndicesFromVec(DF(), indices));
@@ -398,7 +398,7 @@ void Columns(const float* const* rows, const ColumnBlocks& blocks, float* const*
   ColumnsOf<0>(rows, blocks, outs);
 }
 
-/// Below eight lanes the window of two vectors is too small to hold the taps.
+/// With fewer than eight lanes, two vectors are too small for the taps.
 int ColumnLanes() { return FloatLanes() >= 8 ? FloatLanes() : 0; }
 
 void Interleave4(const float* const* rows, float* out, int count) {

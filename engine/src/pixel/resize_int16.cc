@@ -7,7 +7,7 @@
 #include "pixel/simd.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-// GCC 12 takes the deliberately undefined operands in its own header for a mistake (its bug 105593).
+// GCC 12 reports the deliberately undefined operands of its own header (its bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 #define REELMEND_HAS_WORDS 1
@@ -27,12 +27,13 @@ std::atomic<bool> g_are_allowed = true;
 constexpr int kLanes = 16;        // of 32 bits
 constexpr int kWords = 32;        // of 16 bits
 constexpr int kHalfScale = 1 << 15;  // rounds the upper half of a sum
-/// Sums at half scale to samples: 2¹⁴ a unit, rounded, and samples are unsigned again.
+/// Converts sums at half scale (2¹⁴ per unit) to unsigned samples, rounded.
 constexpr int kOutShift = 14;
 constexpr int kOutScale = (1 << 29) + (1 << 13);
 
 REELMEND_VNNI_INLINE __m512i LoadWords(const void* from) { return _mm512_loadu_si512(from); }
-/// Adds the products of both pairs of int16 to each lane. By name: around the intrinsic GCC 12 copies the sum there and back.
+/// Adds the products of both pairs of int16 to each lane. In assembly: GCC 12 copies the sum back and forth around the
+/// intrinsic.
 REELMEND_VNNI_INLINE __m512i Dot(__m512i sum, __m512i v, __m512i weights) {
   asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(weights), "vm"(v));
   return sum;
@@ -46,7 +47,7 @@ REELMEND_VNNI_INLINE void StoreOut(__m512i low, __m512i high, std::uint16_t* out
   _mm512_storeu_si512(out, _mm512_permutexvar_epi64(order, packed));
 }
 
-/// The upper halves of two rows' sums, one pair a lane.
+/// The upper halves of two rows' sums, one pair per lane.
 REELMEND_VNNI_INLINE __m512i ToPairs(__m512i first, __m512i second) {
   return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(first, 16), second);
 }
@@ -58,7 +59,7 @@ REELMEND_VNNI void Load(const std::uint16_t* in, const std::uint16_t* ahead, std
   }
 }
 
-/// kPairs > 0: known while compiling; 0: blocks.pairs.
+/// kPairs > 0: known at compile time; 0: blocks.pairs.
 template <int kPairs>
 REELMEND_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const Int16Blocks& blocks, int b, int set, int init,
                                     __m512i* sums) {
@@ -142,7 +143,7 @@ REELMEND_VNNI_INLINE __m512i Mix(__m512i a, __m512i b, const std::int32_t* indic
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(indices), b);
 }
 
-/// A pair of inputs that begins at an even place gives the outputs of even inputs, all lanes at once; no permute is needed.
+/// A pair of inputs at an even position gives the outputs of even inputs, all lanes at once, without a permute.
 /// sums: even inputs' first output, second; odd inputs' first, second.
 template <int kLate>
 REELMEND_VNNI_INLINE void SumTwice(const std::int16_t* row, const __m512i* w, __m512i* sums) {
@@ -150,7 +151,7 @@ REELMEND_VNNI_INLINE void SumTwice(const std::int16_t* row, const __m512i* w, __
 #pragma GCC unroll 8
   for (int k = 0; k < 6 + kLate; ++k) {
     __m512i v = LoadWords(row + k);
-    asm("" : "+v"(v));  // GCC would rather load it for every sum
+    asm("" : "+v"(v));  // keeps GCC from loading it for every sum
     if (k % 2 == 0 && k < 6) sums[0] = Dot(sums[0], v, w[k / 2]);
     if (k % 2 == 1) sums[2] = Dot(sums[2], v, w[k / 2]);
     const int late = k - kLate;
@@ -178,7 +179,7 @@ REELMEND_VNNI void TwiceT(const std::int16_t* const* rows, const std::int32_t* w
   }
 }
 
-/// Three outputs of every two inputs: all lanes of a pair of inputs are the same output of successive threes, as in
+/// Three outputs for every two inputs: all lanes of a pair of inputs are the same output of consecutive threes, as in
 /// SumTwice.
 template <int kLate1, int kLate2>
 REELMEND_VNNI_INLINE void SumThirds(const std::int16_t* row, const __m512i* w, __m512i* sums) {
@@ -187,7 +188,7 @@ REELMEND_VNNI_INLINE void SumThirds(const std::int16_t* row, const __m512i* w, _
 #pragma GCC unroll 8
   for (int k = 0; k < 5 + kLate2; ++k) {
     __m512i v = LoadWords(row + k);
-    asm("" : "+v"(v));  // GCC would rather load it for every sum
+    asm("" : "+v"(v));  // keeps GCC from loading it for every sum
 #pragma GCC unroll 3
     for (int p = 0; p < 3; ++p) {
       const int tap = k - kLates[p];
@@ -245,8 +246,8 @@ REELMEND_VNNI void Twice(const std::int16_t* const* rows, int late, const std::i
   TwiceT<1>(rows, weights, out, count);
 }
 
-/// Six pairs of sixteen outputs. Some of the shifted inputs are loaded, some shifted out of two vectors: loads that straddle
-/// cache lines and shifts keep different units busy.
+/// Six pairs of sixteen outputs. Some of the shifted inputs are loaded, some are shifted out of two vectors, to balance the
+/// load unit (loads straddle cache lines) with the shift unit.
 REELMEND_VNNI_INLINE __m512i Halve6(const std::int16_t* row, __m512i low, __m512i high, const __m512i* w) {
   __m512i a = Dot(_mm512_set1_epi32(kOutScale), low, w[0]);
   __m512i b = Dot(_mm512_setzero_si512(), LoadWords(row + 2), w[1]);
@@ -313,7 +314,7 @@ REELMEND_VNNI void Vertical(const std::int16_t* const* rows, const Int16Sums& su
   VerticalT<0, 0, 0>(rows, sums, outs, ahead, count);
 }
 
-/// Columns 0 … 3, 8 … 11, … of two rows as pairs, and the others: the order that StoreWords' pack undoes.
+/// Columns 0 … 3, 8 … 11, … of two rows as pairs, and the others: the pack in StoreWords reverses this order.
 REELMEND_VNNI_INLINE void LoadPairs(const std::uint16_t* first, const std::uint16_t* second, __m512i* pairs) {
   const __m512i a = ToSigned(LoadWords(first));
   const __m512i b = ToSigned(LoadWords(second));
@@ -325,7 +326,7 @@ REELMEND_VNNI_INLINE void StoreWords(const __m512i* sums, std::int16_t* out) {
   _mm512_storeu_si512(out, _mm512_packs_epi32(_mm512_srai_epi32(sums[0], 16), _mm512_srai_epi32(sums[1], 16)));
 }
 
-/// Samples that a sum of rows is asked for before their turn.
+/// Samples to prefetch ahead of a sum of rows.
 constexpr int kAhead = 512;
 
 /// Sums `first` … `first` + 3 of pairs `from` … `to` − 1.
@@ -348,7 +349,7 @@ REELMEND_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const Int16
   for (int i = 0; i < kSums; ++i) StoreWords(sums[i], outs[first + i] + x);
 }
 
-/// Four sums at a time, which leave registers for what they share, over the pairs that they need.
+/// Four sums at a time, over the pairs that they need; registers are left for what they share.
 REELMEND_VNNI void VerticalFirst(const std::uint16_t* const* rows, const Int16Sums& s, std::int16_t* const* outs, int count) {
   for (int first = 0; first < Int16Sums::kOutputs; first += 4) {
     int from = 0;
@@ -373,7 +374,7 @@ REELMEND_VNNI void HalveRows(const std::uint16_t* const* rows, const std::int32_
     for (int k = 0; k < kRowPairs; ++k) {
       __m512i v[2];
       LoadPairs(rows[2 * k] + x, rows[2 * k + 1] + x, v);
-      if (k >= kPairs - 1) {  // the others were read for the sums before
+      if (k >= kPairs - 1) {  // the previous sums have read the others
         _mm_prefetch(reinterpret_cast<const char*>(rows[2 * k] + x + kAhead), _MM_HINT_T0);
         _mm_prefetch(reinterpret_cast<const char*>(rows[2 * k + 1] + x + kAhead), _MM_HINT_T0);
       }

@@ -2,7 +2,7 @@
 // (AVX-512 VNNI's vpdpwssd).
 //
 // Note [Int16 fixed point]
-// Compared with float sums these do twice the multiply-adds per instruction and move half the bytes.
+// Compared with float sums, each instruction does twice the multiply-adds, and half the bytes are moved.
 // - Samples are made signed (− 32,768). Weights are multiples of 2⁻¹⁵ whose sum is exactly 1 (QuantiseWeights).
 // - Between the passes sums have half their scale, as headroom for Lanczos overshoot: the upper half of the 32-bit
 //   sum of products, rounded.
@@ -19,9 +19,9 @@ namespace reelmend::pixel {
 /// Number of elements that int16 rows may be read and written past their end.
 inline constexpr int kInt16Slack = 96;
 
-/// A horizontal sum in blocks of 16 outputs. Output i of block b is Σ_j of the two inputs from first[b] − origin +
-/// rel + 2j on, each times its weight. rel is lane i's offset within 33 inputs: index[set][i] = rel ÷ 2 + (rel odd ?
-/// 16 : 0). Weights: [set][pair][16], the first input's in the lower half. set = (first_set + b) modulo `sets`.
+/// A horizontal sum in blocks of 16 outputs. Output i of block b is Σ_j of the two inputs from first[b] − origin + rel + 2j
+/// on, each times its weight. rel is lane i's offset within 33 inputs: index[set][i] = rel ÷ 2 + (rel odd ? 16 : 0).
+/// Weights: [set][pair][16], the first input's in the lower half. set = (first_set + b) modulo `sets`.
 struct Int16Blocks {
   int count = 0;
   int sets = 0;
@@ -61,7 +61,7 @@ struct Int16Kernels {
                    std::uint16_t* const* ahead, int count);
   /// Eight sums of rows of samples, to int16 at half scale; rows: 2 × sums.pairs of them.
   void (*vertical_first)(const std::uint16_t* const* rows, const Int16Sums& sums, std::int16_t* const* outs, int count);
-  /// Exact halving: eight sums with the same six pairs of weights, each two rows behind the one before; 26 rows.
+  /// Exact halving: eight sums with the same six pairs of weights, each two rows below the previous one; 26 rows.
   void (*halve_rows)(const std::uint16_t* const* rows, const std::int32_t* weights, std::int16_t* const* outs, int count);
 };
 

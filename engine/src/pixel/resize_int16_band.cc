@@ -18,7 +18,7 @@ void Int16Scratch::Fit(const Int16Plan& plan) {
   }
   const auto padded = [](int count) { return (count + 2 * kInt16Slack + kAlign - 1) / kAlign * kAlign; };
   row_stride = std::max(row_stride, padded(source));
-  // Not a multiple of 4 KiB apart, where one row's lines would push out another's.
+  // Not a multiple of 4 KiB, so that rows do not evict each other from the cache.
   ring_stride = std::max(ring_stride, padded(2 * output));
   if (ring_stride % 2048 == 0) ring_stride += kAlign;
   ring_pairs = std::max(ring_pairs, plan.ring_pairs);
@@ -42,7 +42,7 @@ void Int16Band::Run(int first, int last) {
   }
 }
 
-/// Inputs of the strip that lie beyond the plane's ends repeat its first and last. Whole vectors: rows have room for them.
+/// Inputs of the strip beyond the plane's ends repeat its first and last one. Whole vectors: rows have space for them.
 void Int16Band::ReplicateEdges(std::int16_t* row) const {
   std::int16_t* const begin = row + (inside_ - strip_.from);
   std::int16_t* const end = row + (inside_end_ - strip_.from);
@@ -50,8 +50,8 @@ void Int16Band::ReplicateEdges(std::int16_t* row) const {
   for (int i = 0; i < strip_.to - inside_end_; i += kAlign) std::fill_n(end + i, kAlign, end[-1]);
 }
 
-/// Source rows 2 × pair … + 3 to the ring's rows of pairs `pair` and the next. Rows beyond the plane's repeat its first
-/// and last, so that a pair always means the same rows.
+/// Converts source rows 2 × pair … + 3 to the ring's rows of pairs `pair` and `pair` + 1. Rows beyond the plane repeat its
+/// first and last one, so that a pair always contains the same rows.
 void Int16Band::ProducePairs(int pair) {
   constexpr int kRows = 4;
   const std::int16_t* rows[kRows];
@@ -65,7 +65,7 @@ void Int16Band::ProducePairs(int pair) {
   }
   std::int16_t* outs[2] = {RingRow(pair), RingRow(pair + 1)};
   if (!plan_.twice && !plan_.thirds) return k_.columns(rows, BlocksOf(plan_.x, strip_.first, strip_.last, strip_.from), outs);
-  // The first output of a strip is one of the first phase: strips are cut so.
+  // The first output of a strip belongs to the first phase: strips are cut accordingly.
   const int from = x_.Start(0) + strip_.first / (plan_.twice ? 2 : 3) * (plan_.twice ? 1 : 2) - strip_.from;
   for (int i = 0; i < 2; ++i) {
     const std::int16_t* two[2] = {rows[2 * i] + from, rows[2 * i + 1] + from};
@@ -77,7 +77,7 @@ void Int16Band::ProducePairs(int pair) {
   }
 }
 
-/// The weights of outputs y … (none behind the last: it is repeated) for pairs of rows from first_row on.
+/// Weights of outputs y … (the last one is repeated) for pairs of rows from first_row on.
 Int16Sums Int16Band::SumsOf(int y, int last, int outputs, int first_row) const {
   Int16Sums sums;
   const int end = y_.Start(std::min(y + outputs, last) - 1) + plan_.y.taps;
@@ -91,12 +91,12 @@ Int16Sums Int16Band::SumsOf(int y, int last, int outputs, int first_row) const {
 
 void Int16Band::HorizontalFirst(int first, int last) {
   constexpr int kOutputs = 2;
-  constexpr int kPairs = 2;  // that ProducePairs makes
+  constexpr int kPairs = 2;  // made by one ProducePairs
   int next = (y_.Start(first) >> 1) / kPairs * kPairs - kPairs;
   while (next + kPairs <= y_.Start(first) >> 1) next += kPairs;
   const std::int16_t* rows[Int16Sums::kMostPairs];
   for (int y = first; y < last; y += kOutputs) {
-    const int pair = y_.Start(y) >> 1;  // rounds down below 0 as well
+    const int pair = y_.Start(y) >> 1;  // rounds down, also below 0
     const Int16Sums sums = SumsOf(y, last, kOutputs, 2 * pair);
     for (; next < pair + sums.pairs; next += kPairs) ProducePairs(next);
     for (int k = 0; k < sums.pairs; ++k) rows[k] = RingRow(pair + k);
@@ -122,7 +122,7 @@ void Int16Band::SumRows(int y, int last) {
   for (int i = 0; i < Int16Scratch::kRows; ++i) ReplicateEdges(s_.Row(i));
 }
 
-/// The scratch's rows to outputs y ….
+/// Converts the scratch's rows to outputs y ….
 void Int16Band::HorizontalOut(int y, int last) {
   if (plan_.halves_x) {
     for (int i = 0; i < Int16Scratch::kRows && y + i < last; ++i) {

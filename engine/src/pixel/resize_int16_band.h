@@ -14,11 +14,11 @@ struct Int16Scratch {
   int ring_pairs = 0;
   AlignedArray<std::int16_t> rows;    // kRows int16 rows
   AlignedArray<std::int16_t> ring;    // rows of pairs
-  AlignedArray<std::uint16_t> beyond;  // a row of samples that nobody reads
+  AlignedArray<std::uint16_t> beyond;  // a row for unused samples
 
   std::int16_t* Row(int i) const { return rows.get() + static_cast<std::ptrdiff_t>(i) * row_stride; }
   std::int16_t* Ring(int pair) const { return ring.get() + static_cast<std::ptrdiff_t>(pair) * ring_stride; }
-  /// Makes it large enough for a plan as well.
+  /// Enlarges the buffers for another plan, too.
   void Fit(const Int16Plan& plan);
 };
 
@@ -29,7 +29,7 @@ class Int16Band {
            const Int16Kernels& kernels)
       : x_(x), y_(y), plan_(plan), in_(in), out_(out), s_(scratch), k_(kernels) {}
 
-  /// Output rows first … last − 1.
+  /// Makes output rows first … last − 1.
   void Run(int first, int last);
 
  private:
@@ -53,7 +53,7 @@ class Int16Band {
   const Int16Kernels& k_;
   Strip strip_;
   int inside_ = 0;      ///< inputs of the strip that lie in the plane: first …
-  int inside_end_ = 0;  ///< … and behind the last
+  int inside_end_ = 0;  ///< … and beyond the last
 };
 
 }  // namespace reelmend::pixel

@@ -10,7 +10,7 @@ namespace {
 constexpr int kUnit = 1 << 15;
 constexpr int kLanes = 16;
 constexpr int kAlign = 32;       // samples in 64 bytes
-constexpr int kRingBytes = 16384;  // leaves room for what is read and written beside it
+constexpr int kRingBytes = 16384;  // leaves space for the rows that are read and written
 constexpr int kLanczosTaps = 6;
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
@@ -27,7 +27,7 @@ Int16Axis MakeWordAxis(const AxisPlan& plan) {
   return axis;
 }
 
-/// Blocks of 16 outputs, where the inputs of each lie within 33 from its first on.
+/// Blocks of 16 outputs, if the inputs of each lie within 33 from its first one on.
 void AddBlocks(const AxisPlan& plan, Int16Axis& axis) {
   const auto start = [&](int i) { return plan.Start(std::min(i, plan.dst - 1)); };
   const int blocks = RoundUp(plan.dst, 2 * kLanes) / kLanes;
@@ -73,14 +73,14 @@ std::vector<std::int32_t> PairsOf(const Int16Axis& axis, int sets) {
   return pairs;
 }
 
-/// As few strips as let the ring of rows stay in the nearest cache; one when reducing, which has no ring.
+/// As few strips as keep the ring of rows in the nearest cache; one when reducing, which has no ring.
 void CutIntoStrips(const AxisPlan& x, const AxisPlan& y, Int16Plan& plan) {
   const int wanted = y.reduces ? x.dst : kRingBytes / (4 * plan.ring_pairs);
   const int pieces = std::max(1, (x.dst + wanted / 2) / wanted);
   const int width = RoundUp((x.dst + pieces - 1) / pieces, plan.thirds ? 96 : 64);
   for (int first = 0; first < x.dst; first += width) {
     Strip strip{first, std::min(first + width, x.dst), 0, 0};
-    // One more on either side, see Note [Strips] in resize.cc; lanes behind a row's end repeat its last output.
+    // One more on either side, see Note [Strips] in resize.cc; lanes beyond a row's end repeat its last output.
     strip.from = RoundDown(x.Start(first) - 2, kAlign);
     strip.to = x.Start(strip.last - 1) + 2 * plan.x.pairs + 1;
     for (int i = std::max(first, strip.last - 4); i < strip.last; ++i) strip.to = std::max(strip.to, x.Start(i) + 2 * plan.x.pairs + 1);
@@ -98,7 +98,7 @@ void FindShortWay(const AxisPlan& x, Int16Plan& plan) {
   plan.thirds = phases == 3 && (is(0, 1) || is(1, 1) || is(1, 2));
 }
 
-/// Most pairs of rows that one call of the vertical sums looks at.
+/// Most pairs of rows that one call of the vertical sums reads.
 int MostRowPairs(const AxisPlan& y, int taps, int outputs) {
   int most = 0;
   for (int i = 0; i < y.dst; ++i) most = std::max(most, y.Start(std::min(i + outputs - 1, y.dst - 1)) + taps - y.Start(i));
@@ -114,7 +114,7 @@ std::vector<std::int16_t> QuantiseWeights(const float* weights, int taps) {
     exact[k] = static_cast<double>(weights[k]) * kUnit;
     units[k] = std::min(static_cast<int>(std::lround(exact[k])), kUnit - 1);
   }
-  // Taps of no weight take nothing unless there is no other: they may lie beyond what the sum needs.
+  // Skips taps without weight unless there is no other: they may lie beyond what the sum needs.
   for (int lacks = kUnit - std::accumulate(units.begin(), units.end(), 0); lacks != 0;) {
     const int step = lacks > 0 ? 1 : -1;
     std::size_t best = units.size();

@@ -10,9 +10,9 @@
 
 namespace reelmend::pixel {
 
-/// Rounds weights to multiples of 2⁻¹⁵ whose sum is exactly 1: each is rounded, and the remainder goes to those that
-/// it brings nearer to their value. A weight of 1 does not fit into 16 bits: its last unit goes to its neighbour, an
-/// error of at most two units of a sample. `weights` has `taps` elements; the result has at least two, padded with 0.
+/// Rounds weights to multiples of 2⁻¹⁵ whose sum is exactly 1: each is rounded, and the remainder goes to the weights that
+/// it brings nearer to their value. A weight of 1 does not fit into 16 bits: its last unit goes to its neighbour, an error
+/// of at most two units of a sample. `weights` has `taps` elements; the result has at least two, padded with 0.
 std::vector<std::int16_t> QuantiseWeights(const float* weights, int taps);
 
 /// One axis: weights of every set of the AxisPlan, quantised; for rows also as blocks of 16 outputs.
@@ -20,7 +20,7 @@ struct Int16Axis {
   int taps = 0;   ///< at least 2
   int pairs = 0;  ///< of inputs in a horizontal sum
   std::vector<std::int16_t> weights;  ///< [set of the AxisPlan][taps]
-  int block_sets = 0;                 ///< 0 where a block's inputs lie too far apart
+  int block_sets = 0;                 ///< 0 if a block's inputs lie too far apart
   std::vector<int> block_first;
   AlignedArray<std::int32_t> block_index;
   AlignedArray<std::int32_t> block_weights;

@@ -1,5 +1,5 @@
-// Row kernels of the resize. Rows of floats are buffers of this engine: they may be read and written up to
-// kRowSlack elements past their end; working samples are rows of an Image (padded to 64 bytes).
+// Row kernels of the resize. Rows of floats are buffers of this engine, which may be read and written up to kRowSlack
+// elements past their end; working samples are rows of an Image (padded to 64 bytes).
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,12 @@ struct RowPair {
   std::uint16_t* outs[2] = {};
 };
 
-/// The first sums when reducing the height. Their windows overlap, so the rows are converted to float once for all.
+/// The first sums when reducing the height. Their windows overlap, so each row is converted to float once for all.
 struct RowSums {
   static constexpr int kMost = 8;
   const std::uint16_t* const* rows = nullptr;
   int taps = 0;
-  int start[kMost] = {};  ///< first row of each sum, never falling; where there are fewer sums, the last is repeated
+  int start[kMost] = {};  ///< first row of each sum, never falling; unused sums repeat the last one
   const float* weights[kMost] = {};
   float* outs[kMost] = {};
 };
@@ -72,14 +72,14 @@ struct ResizeKernels {
   /// Halving of a row that was split: out[i] = Σ weights[k] × in[2 × i + start + k]; reads up to
   /// count + taps + kRowSlack / 2 elements of each half from start / 2 on.
   void (*halve)(const float* even, const float* odd, int start, const float* weights, int taps, float* out, int count);
-  /// Whether `rational` knows these sums.
+  /// Whether `rational` supports these sums.
   bool (*has_rational)(int outputs, int inputs, int taps, const int* start);
   /// A row that was split by sums.inputs; i in [0, count):
   /// out[outputs × i + p] = Σ weights[p][k] × in[inputs × i + start[p] + k].
   void (*rational)(const float* const* splits, const RationalSums& sums, float* out, int count);
-  /// Outputs in a block of `columns`; 0 where the vectors are too short for it.
+  /// Outputs in a block of `columns`; 0 if the vectors are too short for it.
   int column_lanes;
-  /// Four rows by the same blocks; reads up to kRowSlack / 2 elements from a block's first on.
+  /// Four rows by the same blocks; reads up to kRowSlack / 2 elements from a block's first one on.
   void (*columns)(const float* const* rows, const ColumnBlocks& blocks, float* const* outs);
   /// Four rows into one buffer of 4 × count floats: column by column.
   void (*interleave4)(const float* const* rows, float* out, int count);

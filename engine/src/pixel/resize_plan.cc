@@ -47,8 +47,8 @@ std::ptrdiff_t CountNegligible(Iterator begin, Iterator end) {
   return std::find_if(begin, end, [](double w) { return std::abs(w) >= kNegligible; }) - begin;
 }
 
-/// Drops the weights at the ends that are negligible in all sets: a plane that keeps its positions has one
-/// weight of 1. The same number from every set, so that starts still grow from output to output.
+/// Drops the weights at the ends that are negligible in all sets: a plane whose positions do not change has one weight of 1.
+/// The same number from every set, so that starts still grow from output to output.
 void TrimTaps(std::vector<Tap>& sets) {
   std::ptrdiff_t before = PTRDIFF_MAX;
   for (const Tap& tap : sets)
@@ -61,7 +61,7 @@ void TrimTaps(std::vector<Tap>& sets) {
   }
 }
 
-/// Place of a chroma sample along one axis of its block.
+/// Position of a chroma sample along one axis of its block.
 enum class ChromaPhase { kFirst, kMiddle, kLast };
 
 SampleGrid ChromaGrid(int log2, ChromaPhase phase) {
@@ -98,7 +98,7 @@ ChromaPhase PhaseDown(ChromaSite site) {
   }
 }
 
-/// Whole number by which the plane is enlarged, 0 when there is none that the kernels know.
+/// Whole number by which the plane is enlarged, 0 if the kernels support none.
 int WholeFactor(long long src_luma, const SampleGrid& src, long long dst_luma, const SampleGrid& dst) {
   const long long up = dst_luma * src.step;
   const long long down = src_luma * dst.step;
@@ -118,7 +118,7 @@ void StoreTaps(const std::vector<Tap>& sets, AxisPlan& plan) {
   }
 }
 
-/// Blocks for any ratio, where their inputs do not lie too far apart.
+/// Blocks for any ratio, unless their inputs lie too far apart.
 void AddColumnBlocks(AxisPlan& plan, int lanes) {
   const auto start = [&](int i) { return plan.start[std::min(i, plan.dst - 1)]; };
   int widest = 0;

@@ -38,10 +38,10 @@ struct AxisPlan {
   std::vector<float> weights;  ///< [set][taps]
   int period = 0;         ///< outputs after which weights repeat …
   int period_inputs = 0;  ///< … and how much further the inputs are then
-  /// Outputs that one step of a kernel for rows makes, and how many inputs further the next step is.
+  /// Outputs of one step of a kernel for rows, and the inputs from one step to the next.
   int outputs_each = 1;
   int inputs_each = 1;
-  static constexpr int kMaxSets = 4;  ///< of weights that such a kernel knows
+  static constexpr int kMaxSets = 4;  ///< of weights that such a kernel supports
   bool identity = false;
   bool reduces = false;
   /// The same sums in blocks of `block_lanes` outputs, see ColumnBlocks; empty if a block's inputs lie too far apart.
@@ -53,7 +53,7 @@ struct AxisPlan {
   std::vector<std::int32_t> block_index;
   std::vector<float> block_weights;
 
-  /// Whether a kernel does single rows; else four at a time.
+  /// Whether a kernel processes single rows; otherwise four at a time.
   bool IsByRow() const { return phases > 0 || halves || rational; }
   int Start(int i) const {
     if (halves) return 2 * i + start[0];

@@ -29,7 +29,7 @@ void Store(const float* in, uint16_t* out, int count) {
   }
 }
 
-/// kTaps > 0: known while compiling; 0: `taps`.
+/// kTaps > 0: known at compile time; 0: `taps`.
 template <int kTaps>
 HWY_INLINE void VerticalT(const float* const* rows, const float* weights, int taps, uint16_t* out,
                           int count) {
@@ -53,7 +53,7 @@ void Vertical(const float* const* rows, const float* weights, int taps, uint16_t
   VerticalT<0>(rows, weights, taps, out, count);
 }
 
-/// The second sum begins kShift rows behind the first.
+/// The second sum begins kShift rows below the first.
 template <int kTaps, int kShift>
 HWY_INLINE void VerticalPairT(const RowPair& p, int count) {
   const DF d;
@@ -92,8 +92,8 @@ void VerticalPair(const RowPair& p, int count) {
   VerticalPairT<0, 1>(p, count);
 }
 
-/// Exact halving: every sum has the same twelve weights and lies two rows behind the one before it. All that is known
-/// while compiling, and the weights stay in registers.
+/// Exact halving: every sum has the same twelve weights and begins two rows below the previous one. All of it is known at
+/// compile time, and the weights stay in registers.
 HWY_INLINE void HalveRows(const RowSums& s, int count) {
   constexpr int kTaps = 2 * kLanczosTaps;
   constexpr int kRows = kTaps + 2 * (RowSums::kMost - 1);

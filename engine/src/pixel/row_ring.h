@@ -1,4 +1,4 @@
-// A few rows of a plane with replicated edges, for kernels that look at neighbours.
+// A few rows of a plane with replicated edges, for kernels that read neighbours.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class RowRing {
     next_ = first - reach_;
   }
 
-  /// Makes the neighbourhood of row `y` available; y may only grow after Start.
+  /// Loads the neighbourhood of row `y`; y may only grow after Start.
   void Advance(int y) {
     for (; next_ <= y + reach_; ++next_) Fetch(next_);
   }

@@ -8,6 +8,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "pixel/upsample_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
@@ -33,8 +34,8 @@ HWY_INLINE VF LoadSamples(const uint16_t* in) { return ToFloat(hn::LoadU(D16(), 
 
 HWY_INLINE void StoreSamples(VF v, uint16_t* out) { hn::StoreU(ToSamples(v), D16(), out); }
 
-/// Two vectors of samples, `first` being the one before. With 512 bits one pack serves both and saturates as well, where
-/// each alone would take two instructions to narrow and more to round.
+/// Two vectors of samples, `first` being the left one. With 512 bits, one pack narrows and saturates both; separately, each
+/// would take two instructions to narrow and more to round.
 HWY_INLINE void StoreSamplePair(VF first, VF second, uint16_t* out) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   const __m512i packed = _mm512_packus_epi32(_mm512_cvtps_epi32(first.raw), _mm512_cvtps_epi32(second.raw));
@@ -47,6 +48,22 @@ HWY_INLINE void StoreSamplePair(VF first, VF second, uint16_t* out) {
 }
 
 HWY_INLINE int FloatLanes() { return static_cast<int>(hn::Lanes(DF())); }
+
+/// Doubles a row horizontally. in[−1] and in[count] are its neighbours.
+inline void DoubleRow(const float* in, int count, const UpsampleWeights& weights, float* out) {
+  const DF d;
+  const int lanes = FloatLanes();
+  for (int x = 0; x < count; x += lanes) {
+    VF a = hn::Zero(d);
+    VF b = hn::Zero(d);
+    for (int k = 0; k < 3; ++k) {
+      const VF v = hn::LoadU(d, in + x + k - 1);
+      a = hn::MulAdd(v, hn::Set(d, weights.even[k]), a);
+      b = hn::MulAdd(v, hn::Set(d, weights.odd[k]), b);
+    }
+    hn::StoreInterleaved2(a, b, d, out + 2 * x);
+  }
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace reelmend::pixel

@@ -40,7 +40,7 @@ HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
-// Estimates of processors differ, so each gets one Newton step.
+// Processors' estimates differ, so each gets one Newton step.
 
 /// 1/√x
 HWY_INLINE VF InverseSqrt(VF x) {
@@ -60,8 +60,8 @@ using DW = hn::CappedTag<uint16_t, 32>;
 using VW = hn::Vec<DW>;
 using VHalf = hn::Vec<D16>;
 
-/// The part in floats, for half a vector of samples. `mean` is of the four neighbours; `room` the smaller of
-/// the distances to black and white, `above_black` that of the brightest sample to black.
+/// The float part, for half a vector of samples. `mean` is that of the four neighbours; `room` the smaller distance to black
+/// and white, `above_black` the brightest sample's distance to black.
 HWY_INLINE VHalf SharpenHalf(VHalf middle, VHalf mean, VHalf room, VHalf above_black, VF lobe) {
   const DF d;
   const VF one = hn::Set(d, 1.0F);
@@ -71,7 +71,7 @@ HWY_INLINE VHalf SharpenHalf(VHalf middle, VHalf mean, VHalf room, VHalf above_b
   return ToSamples(Quotient(hn::MulAdd(w4, ToFloat(mean), ToFloat(middle)), hn::Add(w4, one)));
 }
 
-/// What is exact in 16 bits is done there, on twice as many samples at a time.
+/// The part that is exact in 16 bits, on twice as many samples at a time.
 HWY_INLINE void SharpenStep(const SharpenRow& r, int x, VF lobe) {
   const DW d;
   const VW up = hn::LoadU(d, r.above + x);

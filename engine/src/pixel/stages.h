@@ -86,13 +86,14 @@ class Denoiser {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Smooths what a coarse quantiser made of flat areas, blocks and bands, and leaves edges and texture (Note [Method] in
+/// Smooths the blocks and bands that a coarse quantiser leaves in flat areas; keeps edges and texture (Note [Method] in
 /// deband.cc). In place on all planes.
 class Debander {
  public:
   Debander(int width, int height);
   ~Debander();
-  /// `threshold` in 8-bit levels: samples that differ from the mean around them by as much stay; 0: all do.
+  /// `threshold` in 8-bit levels: samples that differ by at least this from the mean around them are not changed. 0: no
+  /// change.
   void Run(Image& image, float threshold, ThreadPool& pool);
 
  private:

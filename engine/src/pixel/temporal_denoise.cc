@@ -26,7 +26,7 @@ namespace reelmend::pixel {
 struct MixRow {
   const std::uint16_t* now;
   std::uint16_t* older;  ///< holds `now` afterwards
-  const float* weights;  ///< one a sample: ½ × strength × block
+  const float* weights;  ///< one per sample: ½ × strength × block
   std::uint16_t* out;
   int count;
   float falloff;  ///< 1 / T²
@@ -37,7 +37,7 @@ struct DifferenceRows {
   const std::uint16_t* b;
   std::ptrdiff_t a_stride;  ///< samples
   std::ptrdiff_t b_stride;
-  std::ptrdiff_t a_ahead;  ///< to the samples that are wanted next, 0 for none
+  std::ptrdiff_t a_ahead;  ///< distance to the next samples, for prefetching; 0 for none
   std::ptrdiff_t b_ahead;
   int rows;
   int count;
@@ -67,8 +67,8 @@ void Mix(const MixRow& r) {
   }
 }
 
-/// |a − b| over the rows of a block row, column by column. Reads whole vectors. The next block row's samples are
-/// asked for meanwhile: rows are pages apart, where the hardware does not look ahead.
+/// |a − b| over the rows of a block row, column by column. Reads whole vectors. Prefetches the next block row's samples: its
+/// rows are pages apart, which the hardware does not anticipate.
 void SumDifferences(const DifferenceRows& r) {
   const D16 d16;
   const hn::Rebind<uint32_t, D16> d32;
@@ -194,7 +194,7 @@ struct TemporalDenoiser::Impl {
     }
   }
 
-  /// For the block that begins at column x; the arrays have room for a whole one at the row's end.
+  /// For the block that begins at column x; the arrays have space for a whole one at the row's end.
   void SetWeight(int x, float weight, TemporalScratch& s) const {
     std::fill_n(s.luma_weights.get() + x, kBlock, weight);
     float* chroma = s.chroma_weights.get() + (x >> subsampling.log2_x);

@@ -24,7 +24,7 @@ namespace reelmend::pixel {
 /// its older picture exists.
 class TemporalDenoiser {
  public:
-  static constexpr int kMemory = 7;  ///< pictures before one that have a part in it
+  static constexpr int kMemory = 7;  ///< preceding pictures that influence one
 
   TemporalDenoiser(int width, int height, Subsampling subsampling);
   ~TemporalDenoiser();

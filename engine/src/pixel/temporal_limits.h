@@ -9,7 +9,7 @@ inline constexpr int kTemporalBlock = 8;  ///< side of a block of luma
 inline constexpr int kTemporalSteps = 3;
 inline constexpr int kTemporalLags[kTemporalSteps] = {1, 2, 4};  ///< pictures
 inline constexpr double kQuiet = 1.4;   ///< times the noise's own mean difference: up to here a block is still
-inline constexpr double kMoving = 2.0;  ///< from here on it is left alone
+inline constexpr double kMoving = 2.0;  ///< from here on it is not denoised
 
 struct StepLimits {
   double mean_difference;  ///< of noise alone, in working units

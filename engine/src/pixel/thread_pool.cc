@@ -20,7 +20,7 @@ constexpr int kBandsPerThread = 4;
 
 using Body = std::function<void(int, int)>;
 
-/// One loop's rows, handed out band by band.
+/// The rows of one loop, handed out band by band.
 struct Loop {
   const Body* body = nullptr;
   int rows = 0;
@@ -42,11 +42,11 @@ struct Loop {
 }  // namespace
 
 struct ThreadPool::Impl {
-  std::mutex run_mutex;  // one loop at a time, also when callers break that rule
+  std::mutex run_mutex;  // one loop at a time, even if callers break that rule
   std::mutex mutex;
   std::condition_variable wake;
   std::condition_variable idle;
-  Loop* loop = nullptr;  // set while bands may be left
+  Loop* loop = nullptr;  // set while bands may remain
   unsigned generation = 0;
   int active = 0;  // workers inside the loop
   bool stopping = false;
@@ -125,7 +125,7 @@ void ThreadPool::ParallelRows(int rows, int grain, const std::function<void(int,
   impl_->wake.notify_all();
   impl_->RunLoop(work);
   std::unique_lock lock(impl_->mutex);
-  impl_->loop = nullptr;  // a worker that wakes up from here on finds nothing and is not waited for
+  impl_->loop = nullptr;  // workers that wake up from here on find nothing and are not waited for
   impl_->idle.wait(lock, [&] { return impl_->active == 0; });
   if (impl_->failure) std::rethrow_exception(std::exchange(impl_->failure, nullptr));
 }

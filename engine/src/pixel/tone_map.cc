@@ -1,10 +1,10 @@
 // ToneMapper.
 //
 // Note [Tables of the tone mapping]
-// Transfer functions come from tables, interpolated linearly: the gamut matrix takes differences of their values,
-// and a gain in steps would make the whole curve fall between them. Only the last one, into R′G′B′, is read at the
-// nearest entry, spaced by the root of its argument so that an entry is never wider than a fifth of an 8-bit step.
-// Against double precision: within half an 8-bit level for colours that BT.709 can hold.
+// Transfer functions come from tables, interpolated linearly: the gamut matrix takes differences of their values, and a
+// stepped gain would shift the whole curve. Only the last one, into R′G′B′, is read at the nearest entry, spaced by the root
+// of its argument so that an entry is never wider than a fifth of an 8-bit step. Compared with double precision, the error
+// is within half an 8-bit level for colours that BT.709 can hold.
 #include "pixel/tone_map.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct RowMix {
   float weights[3];
 };
 
-/// Weights of the samples before, at and behind a position.
+/// Weights of the samples before, at and after a position.
 using Taps = std::array<float, 3>;
 
 }  // namespace reelmend::pixel
@@ -55,22 +55,6 @@ void MixRows(const RowMix& mix, int count, float* out) {
       sum = hn::MulAdd(LoadSamples(mix.rows[i] + x), hn::Set(d, mix.weights[i]), sum);
     }
     hn::StoreU(sum, d, out + x);
-  }
-}
-
-/// out[2i] and out[2i + 1] from in[i − 1 … i + 1].
-void DoubleRow(const float* in, int count, const Taps& even, const Taps& odd, float* out) {
-  const DF d;
-  const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) {
-    VF a = hn::Zero(d);
-    VF b = hn::Zero(d);
-    for (int k = 0; k < 3; ++k) {
-      const VF v = hn::LoadU(d, in + x + k - 1);
-      a = hn::MulAdd(v, hn::Set(d, even[k]), a);
-      b = hn::MulAdd(v, hn::Set(d, odd[k]), b);
-    }
-    hn::StoreInterleaved2(a, b, d, out + 2 * x);
   }
 }
 
@@ -261,7 +245,7 @@ void GamutMatrix(Primaries primaries, float (&out)[3][3], float (&luminance)[3])
     float luminance[3];
   };
   static constexpr Gamut kGamuts[] = {
-      // ITU-R BT.2087-0 the other way round.
+      // The inverse of ITU-R BT.2087-0.
       {{{1.660491F, -0.587641F, -0.072850F}, {-0.124550F, 1.132900F, -0.008349F}, {-0.018151F, -0.100579F, 1.118730F}},
        {0.2627F, 0.6780F, 0.0593F}},
       {{{1.224940F, -0.224940F, 0.0F}, {-0.042057F, 1.042057F, 0.0F}, {-0.019638F, -0.078636F, 1.098274F}},
@@ -274,7 +258,7 @@ void GamutMatrix(Primaries primaries, float (&out)[3][3], float (&luminance)[3])
 
 constexpr double kSdrGamma = 2.4;  // ITU-R BT.1886 with black at 0
 
-/// Tables that leave brightness as it is.
+/// Tables that do not change the brightness.
 void FillGamutTables(ToneTables& tables) {
   for (int i = 0; i < kTableSteps + 2; ++i) {
     const double v = std::min(1.0, static_cast<double>(i) / kTableSteps);
@@ -296,7 +280,7 @@ void FillToneTables(const ToneMapOptions& options, ToneTables& tables) {
     tables.light[i] = static_cast<float>(is_hlg ? HlgToScene(v) : PqToLight(v));
     tables.system[i] = static_cast<float>(std::pow(v * v, kHlgGamma - 1));
     const double light = std::pow(v, 4);
-    // Below a millionth of the peak the curve is a straight line; at 0 there is nothing to divide by.
+    // Below a millionth of the peak the curve is a straight line, which avoids the division by 0.
     const double nits = std::max(light, 1e-6) * nominal;
     tables.gain[i] = static_cast<float>(ToneCurve(nits, peak) / nits * nominal);
     tables.signal[i] = static_cast<float>(std::pow(v * v, 1 / kSdrGamma));
@@ -336,7 +320,7 @@ void ReplicateEdges(float* row, int count) {
   row[count] = row[count - 1];
 }
 
-/// One band's work on a picture.
+/// The work of one band on a picture.
 class ToneBand {
  public:
   ToneBand(const Image& in, const ToneKernel& kernel, bool is_hlg, ToneScratch& scratch)
@@ -386,14 +370,8 @@ class ToneBand {
     float* mixed = is_halved ? ToneScratch::Row(scratch_.mixed) : out;
     HWY_DYNAMIC_DISPATCH(MixRows)(ChromaRows(plane, y), plane.width, mixed);
     if (!is_halved) return;
-    static constexpr Taps kCositedEven = {0, 1, 0};
-    static constexpr Taps kCositedOdd = {0, 0.5F, 0.5F};
-    static constexpr Taps kCentredEven = {0.25F, 0.75F, 0};
-    static constexpr Taps kCentredOdd = {0, 0.75F, 0.25F};
     ReplicateEdges(mixed, plane.width);
-    const bool cosited = IsCositedAcross();
-    HWY_DYNAMIC_DISPATCH(DoubleRow)
-    (mixed, plane.width, cosited ? kCositedEven : kCentredEven, cosited ? kCositedOdd : kCentredOdd, out);
+    HWY_DYNAMIC_DISPATCH(DoubleRow)(mixed, plane.width, IsCositedAcross() ? kCositedWeights : kCentredWeights, out);
   }
 
   RowMix ChromaRows(ConstPlane plane, int y) const {
@@ -471,7 +449,7 @@ void ToneMapper::Run(const Image& in, Image& out, ThreadPool& pool) {
   const ToneKernel kernel = MakeToneKernel(impl.options, in.color(), &impl.tables);
   const Plane planes[3] = {out.plane(0), out.plane(1), out.plane(2)};
   const auto rows = [&](int plane, int first, int last) {
-    if (plane == 2) return;  // done together with plane 1
+    if (plane == 2) return;  // done with plane 1
     const auto scratch = impl.scratch.Borrow();
     ToneBand band(in, kernel, is_hlg, *scratch);
     for (int y = first; y < last; ++y) {

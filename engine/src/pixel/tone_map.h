@@ -30,9 +30,9 @@ namespace reelmend::pixel {
 enum class HdrTransfer { kPq, kHlg, kSdr };  ///< kSdr: not HDR, only its primaries are converted
 enum class Primaries { kBt2020, kP3D65, kBt709 };
 
-/// Light that SDR white stands for, in nits.
+/// Luminance that SDR white represents, in nits.
 inline constexpr double kSdrWhiteNits = 203;
-/// Peak of a PQ source that does not tell its own, and of HLG by its definition, in nits.
+/// Peak of a PQ source that does not state its own, and of HLG by its definition, in nits.
 inline constexpr double kDefaultPeakNits = 1000;
 
 struct ToneMapOptions {
@@ -41,7 +41,7 @@ struct ToneMapOptions {
   double peak_nits = kDefaultPeakNits;  ///< of a PQ source, 203…10000 (else the nearer of these); unused for HLG
 };
 
-/// Light of an SDR display (1 = white) for a neutral of `nits`: steps 3 and 4 of the Note. Not for loops.
+/// Light of an SDR display (1 = white) for a neutral of `nits`: steps 3 and 4 of the Note. Too slow for loops.
 double ToneCurve(double nits, double peak_nits);
 
 /// Tone mapping as the Note defines it. Pictures of any size and subsampling; `out` has those of `in` and must be

@@ -32,7 +32,7 @@ double DepthOffset(const AVFrame& frame) {
 float OfMpeg(double scale) { return static_cast<float>(std::min(kWorst, 1.1 * std::pow(std::max(1.0, scale), 0.7))); }
 
 double MeanQuantiser(const AVVideoEncParams& parameters) {
-  // The interface of libav takes it without const; it only reads.
+  // libav's interface takes it without const, but only reads it.
   auto* all = const_cast<AVVideoEncParams*>(&parameters);
   if (parameters.nb_blocks == 0) return parameters.qp;
   double weighted = 0;
@@ -46,7 +46,7 @@ double MeanQuantiser(const AVVideoEncParams& parameters) {
   return weighted / area;
 }
 
-/// Bits that a format needs for the same picture, H.264 being 1; 0 for one that loses nothing worth the name.
+/// Bits that a format needs for the same picture, relative to H.264; 0 for a format with a negligible loss.
 double RelativeBits(AVCodecID codec) {
   switch (codec) {
     case AV_CODEC_ID_HEVC: return 0.6;

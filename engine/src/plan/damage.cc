@@ -19,7 +19,7 @@ struct Part {
   int height;
 };
 
-/// The picture without black bars. Every fourth pixel is looked at; both ends must be dark all along.
+/// The picture without black bars. Reads every fourth pixel; a bar is dark over its whole length.
 Part WithoutBars(pixel::ConstPlane luma) {
   constexpr int kDark = 24 * pixel::kUnitsPer8BitLevel;
   constexpr int kStep = 4;
@@ -46,7 +46,7 @@ Part WithoutBars(pixel::ConstPlane luma) {
   return {left, top, right - left, bottom - top};
 }
 
-/// Places of windows of one length along an axis: spread evenly, beginning where blocks of 8 begin.
+/// Positions of windows of one length along an axis: spread evenly, at starts of 8 × 8 blocks.
 std::vector<int> PlacesAlong(int begin, int length, int window, int most) {
   const int first = (begin + 7) / 8 * 8;
   const int room = begin + length - window - first;
@@ -56,7 +56,7 @@ std::vector<int> PlacesAlong(int begin, int length, int window, int most) {
   return places;
 }
 
-/// One row of windows; the next picture has its own elsewhere, so that few windows see much.
+/// One row of windows. Successive pictures use different rows, so that few windows cover much.
 std::vector<Part> WindowsOf(const Part& picture, int number) {
   constexpr int kMostAcross = 3;
   constexpr int kMostDown = 2;
@@ -78,7 +78,7 @@ bool IsBlank(const pixel::LumaWindow& window) {
   return high - low < kHardlyAnything;
 }
 
-/// outputs = weights × inputs + bias; negative ones become 0 where `rectify`.
+/// outputs = weights × inputs + bias; with `rectify` negative outputs become 0.
 std::vector<float> Apply(std::span<const float> weights, std::span<const float> bias, const std::vector<float>& inputs, bool rectify) {
   std::vector<float> outputs(bias.begin(), bias.end());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -89,7 +89,7 @@ std::vector<float> Apply(std::span<const float> weights, std::span<const float> 
   return outputs;
 }
 
-/// The middle of a distribution whose logarithms are given, as a place 0…1 on its scale. A place of the list stands for what is
+/// Median of a distribution given by the logarithms of its bins, as a position 0…1 on its scale. A bin stands for the values
 /// nearest to it.
 double MedianBin(const std::array<double, DamageMeter::kBins>& logs) {
   const double top = *std::ranges::max_element(logs);
@@ -116,7 +116,7 @@ float Median(std::vector<float> values) {
   return *middle;
 }
 
-/// The levels between which all but a two-hundredth of the samples lie at either end.
+/// The range of levels that all but the lowest and the highest 0.5 % of the samples lie in.
 std::pair<float, float> LevelsInUse(const pixel::Image& image, const Part& part) {
   constexpr int kStep = 4;
   std::array<int, 256> counts = {};
@@ -139,7 +139,7 @@ std::pair<float, float> LevelsInUse(const pixel::Image& image, const Part& part)
 }  // namespace
 
 DamageMeter::Likelihoods DamageMeter::LikelihoodsOf(const pixel::DamageFeatures& features) {
-  constexpr float kFarthest = 4;  // standard deviations beyond which a feature counts no more
+  constexpr float kFarthest = 4;  // standard deviations; more extreme features are clamped
   std::vector<float> values(features.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = std::clamp((features[i] - kMean[i]) / kDeviation[i], -kFarthest, kFarthest);

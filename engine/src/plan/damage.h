@@ -1,4 +1,4 @@
-// What is wrong with a video, measured on a few of its pictures.
+// Estimates the damage of a video from a few of its pictures.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@
 
 namespace reelmend::plan {
 
-/// What a source has suffered before it came here, judged by its pictures alone: an older, worse encode counts as well as
-/// the last one. The values of a clean, sharp source are those below. Luma in 8-bit levels of limited range (black 16,
-/// white 235), HDR after tone mapping; lengths in pixels of the source.
+/// Damage that a source suffered before it was submitted, estimated from its pictures alone: earlier, worse encodes are
+/// included. The defaults below are those of a clean, sharp source. Luma in 8-bit levels of limited range (black 16, white
+/// 235), HDR after tone mapping; lengths in pixels of the source.
 struct DamageEstimate {
-  bool known = false;           ///< whether there was enough to see: false for tiny, blank or unreadable pictures
-  float compression_error = 0;  ///< what all encodes together changed, RMS in levels, 0…20
+  bool known = false;           ///< false for tiny, blank or unreadable pictures, which show too little
+  float compression_error = 0;  ///< change by all encodes together, RMS in levels, 0…20
   float true_scale = 1;         ///< resolution of the recording as a share of the nominal one (per axis), 0.2…1
-  float effective_scale = 1;    ///< the resolution that is left after `true_scale` and `blur_sigma`, 0.15…1
-  float blur_sigma = 0;         ///< standard deviation of the blur of lens and motion, pixels, 0…4
-  float noise_sigma = 0;        ///< what is left of a sensor's noise, standard deviation in levels, 0…20
+  float effective_scale = 1;    ///< remaining resolution after `true_scale` and `blur_sigma`, 0.15…1
+  float blur_sigma = 0;         ///< standard deviation of lens and motion blur, pixels, 0…4
+  float noise_sigma = 0;        ///< remaining sensor noise, standard deviation in levels, 0…20
   float error = 0;              ///< RMS of luma against the clean picture: all damage together, 0…40
   float black_level = 16;       ///< darkest level in use, 0…255; median over the pictures
   float white_level = 235;      ///< brightest level in use, 0…255; median over the pictures
@@ -30,14 +30,13 @@ struct DamageEstimate {
 inline constexpr float kCompressedFrom = 2.5F;
 
 /// Note [Damage]
-/// A quantiser tells of the last encode alone, and a noise estimate takes what an encoder has smeared for a clean picture. So
-/// windows of 96 to 256 pixels are cut out of the pictures; pixel/damage_features.h turns each into numbers, and a small
-/// network (weights in plan/damage_weights.inc, made by `ground.sh damage`) says how likely each value is. Likelihoods of
-/// windows are averaged as logarithms, sharper the more there are; the median of what comes out is the estimate. A window
-/// that shows nothing (sky) is as likely to be anything and so changes little.
-/// Blur and a smaller recording both take away what is fine, and after an encode they often cannot be told apart.
-/// `effective_scale` holds for both; `true_scale` is below 1 only where the picture speaks for an enlargement.
-/// engine/training/README.md states the errors.
+/// A quantiser only tells about the last encode, and a noise estimate takes a smeared picture for a clean one. So windows of
+/// 96 to 256 pixels are cut out of the pictures. pixel/damage_features.h turns each into numbers, and a small network
+/// (weights in plan/damage_weights.inc, made by `ground.sh damage`) estimates how likely each value is. The likelihoods of
+/// windows are averaged as logarithms, sharper the more there are; the estimate is the median of the result. A window that
+/// shows nothing (sky) makes all values equally likely, and so changes little. Blur and a smaller recording both remove fine
+/// detail, and after an encode they often cannot be told apart. `effective_scale` covers both; `true_scale` is below 1 only
+/// if the picture indicates an enlargement. engine/training/README.md states the errors.
 class DamageMeter {
  public:
   void Add(const pixel::Image& image);
@@ -47,9 +46,9 @@ class DamageMeter {
   static constexpr int kBins = 16;  ///< of each target's scale
   using Likelihoods = std::array<std::array<double, kBins>, kTargets>;  ///< logarithms
 
-  /// What the network says of one window.
+  /// The network's estimate for one window.
   static Likelihoods LikelihoodsOf(const pixel::DamageFeatures& features);
-  /// The median of each distribution; levels are left alone.
+  /// The median of each distribution; does not set the levels.
   static DamageEstimate Read(const Likelihoods& logs);
 
  private:
@@ -59,8 +58,8 @@ class DamageMeter {
   std::vector<float> whites_;
 };
 
-/// The estimate in words: “heavily compressed, enlarged before from about 240p”; “clean” where nothing is wrong, empty where
-/// nothing is known. `size` is that of the source.
+/// The estimate in words: “heavily compressed, enlarged before from about 240p”; “clean” without damage, empty if nothing is
+/// known. `size` is that of the source.
 std::string DescribeDamage(const DamageEstimate& damage, Size size);
 
 }  // namespace reelmend::plan

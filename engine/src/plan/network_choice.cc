@@ -17,13 +17,13 @@ constexpr double kInt8Loss_db = 0.1;
 bool IsInt8(const ModelFile& file) { return file.precision == ModelFile::Precision::kInt8; }
 bool IsMeasured(const ModelFile& file) { return file.ms_per_megapixel > 0; }
 
-/// A measured int8 file is compared by its time; without figures the processor's instructions decide.
+/// Measured int8 files are compared by time; without figures the processor's instructions decide.
 bool Serves(const ModelFile& file, NetworkDevice device) {
   if (!IsInt8(file)) return true;
   return device == NetworkDevice::kCpu && file.loss_db <= kInt8Loss_db && (IsMeasured(file) || inference::HasFastInt8());
 }
 
-/// Better files come first: those that serve; of them the faster one where both were measured, else int8 before fp32.
+/// Orders files, best first: usable ones; of these the faster one if both were measured, otherwise int8 before fp32.
 bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
   if (Serves(a, device) != Serves(b, device)) return Serves(a, device);
   if (IsInt8(a) == IsInt8(b)) return false;
@@ -32,7 +32,7 @@ bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
   return IsInt8(a);
 }
 
-/// Note [Any ratio]. `files` have rising scales.
+/// The passes of Note [Any ratio]. `files` have rising scales.
 std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, double ratio) {
   const ModelFile& largest = files.back();
   if (largest.scale == 1) return std::nullopt;
@@ -98,7 +98,7 @@ std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const
   const double ratio = std::max(static_cast<double>(out.width) / in.width, static_cast<double>(out.height) / in.height);
   if (ratio >= kEnlargesFrom) return FitEnlarging(files, ratio);
   if (files.front().scale == 1) return NetworkFit{files.front(), 1, ratio <= kReducesFrom};
-  // A network of an operator's that only enlarges was asked for by name: its picture is reduced afterwards.
+  // A network of an operator that only enlarges was requested by name: its output is reduced afterwards.
   if (files.front().layout == ModelFile::Layout::kRgb) return NetworkFit{files.front(), 1, ratio <= kReducesFrom};
   return std::nullopt;
 }

@@ -32,13 +32,13 @@ void TransposeRows(const ConstPlane& in, const Plane& out, const media::Orientat
   }
 }
 
-/// Place along an axis: −1 first, 0 middle, 1 last.
-struct SitePlaces {
+/// Position of chroma along each axis: −1 first, 0 middle, 1 last.
+struct ChromaPhase {
   int x;
   int y;
 };
 
-SitePlaces PlacesOf(pixel::ChromaSite site) {
+ChromaPhase PhaseOf(pixel::ChromaSite site) {
   using pixel::ChromaSite;
   switch (site) {
     case ChromaSite::kLeft: return {-1, 0};
@@ -54,22 +54,22 @@ SitePlaces PlacesOf(pixel::ChromaSite site) {
   return {0, 0};
 }
 
-pixel::ChromaSite SiteOf(SitePlaces places) {
+pixel::ChromaSite SiteOf(ChromaPhase phase) {
   using pixel::ChromaSite;
   constexpr ChromaSite kSites[3][3] = {{ChromaSite::kTopLeft, ChromaSite::kTop, ChromaSite::kTopRight},
                                        {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kRight},
                                        {ChromaSite::kBottomLeft, ChromaSite::kBottom, ChromaSite::kBottomRight}};
-  return kSites[places.y + 1][places.x + 1];
+  return kSites[phase.y + 1][phase.x + 1];
 }
 
 }  // namespace
 
 pixel::ChromaSite OrientedSite(pixel::ChromaSite site, const media::Orientation& orientation) {
-  SitePlaces places = PlacesOf(site);
-  if (orientation.transpose) std::swap(places.x, places.y);
-  if (orientation.flip_x) places.x = -places.x;
-  if (orientation.flip_y) places.y = -places.y;
-  return SiteOf(places);
+  ChromaPhase phase = PhaseOf(site);
+  if (orientation.transpose) std::swap(phase.x, phase.y);
+  if (orientation.flip_x) phase.x = -phase.x;
+  if (orientation.flip_y) phase.y = -phase.y;
+  return SiteOf(phase);
 }
 
 pixel::Subsampling OrientedSubsampling(pixel::Subsampling subsampling, const media::Orientation& orientation) {

@@ -10,7 +10,7 @@ constexpr int kBarLevel = 5 * pixel::kUnitsPer8BitLevel;  ///< above black; enco
 constexpr double kBarShare = 0.99;                    ///< of a row that is black
 constexpr float kLargestBar = 0.45F;
 
-/// How many of the lines at one end are black; `dark` counts the black samples of each, of `length`.
+/// Number of black lines at one end; `dark` counts the black samples of each line, of `length`.
 template <typename Iterator>
 float BarAt(Iterator first, Iterator last, int length) {
   const auto lines = static_cast<float>(last - first);

@@ -25,18 +25,18 @@ struct Bars {
 struct LumaFacts {
   std::array<std::uint32_t, pixel::kMaxBins> histogram = {};
   pixel::Range range = pixel::Range::kLimited;
-  Bars bars;  ///< rows and columns at the edges that are black, whatever the reason
+  Bars bars;  ///< black rows and columns at the edges, whatever the reason
 };
 LumaFacts MeasureLuma(const pixel::Image& image);
 
 /// Levels of a video.
 struct VideoLevels {
   pixel::Levels levels;
-  float bars = 0;  ///< share of the picture that bars take
+  float bars = 0;  ///< share of the picture that is bars
 };
 
-/// From pictures all over the video. Blank pictures do not count. Bars are what is black at the edges of all others. The
-/// levels are medians, so that a title among them changes nothing; of two in the middle, the wider one counts.
+/// From pictures all over the video, without blank ones. Bars are what is black at the edges of all pictures. The levels are
+/// medians, so that a title among them changes nothing; of two middle values, the wider one is used.
 VideoLevels LevelsOfVideo(const std::vector<LumaFacts>& pictures);
 
 }  // namespace reelmend::plan

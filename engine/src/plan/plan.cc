@@ -27,8 +27,8 @@
 namespace reelmend::plan {
 namespace {
 
-constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit levels that 8 bits and a good encoder leave
-constexpr float kFullLevels = 0.5F;    ///< strength of the adaptive contrast that spreads the levels in full
+constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit levels after rounding to 8 bits and a good encoder
+constexpr float kFullLevels = 0.5F;    ///< strength of the adaptive contrast at which the levels are spread in full
 
 float Resolve(const Strength& strength, float automatic) {
   switch (strength.mode) {
@@ -39,7 +39,7 @@ float Resolve(const Strength& strength, float automatic) {
   return 0;
 }
 
-/// How much of the spreading of levels a source bears: little where the picture is hardly more than its error.
+/// Share of the full spreading of levels that suits a source: small if its error is large compared with its used range.
 float LevelShare(const SourceTraits& traits) {
   constexpr float kLevels = 219;
   constexpr float kMostlyError = 6;
@@ -76,7 +76,7 @@ class TraitMeter {
     damage_.Add(image);
   }
 
-  /// `rate_error` stands in for the compression error where no frame told of it.
+  /// `rate_error` replaces the compression error if no frame had one.
   SourceTraits Traits(float rate_error) {
     if (noise_.empty()) return {};
     return {Median(noise_), LevelsOfVideo(luma_), coding_.empty() ? rate_error : Median(coding_), damage_.Estimate()};
@@ -98,8 +98,8 @@ class TraitMeter {
   DamageMeter damage_;
 };
 
-/// Looks at one frame each near a few places of the video (the same for every segment of it), since the first
-/// frame alone is often a black or a title.
+/// Measures the first frame and one near each of a few positions (the same for every segment of the video), because the
+/// first frame is often black or a title.
 SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double duration_s, double peak_nits,
                         const SourceLimits& limits, int threads, float rate_error) {
   TraitMeter meter(demuxer.video()->codecpar->codec_id, peak_nits, threads);
@@ -113,14 +113,14 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
       media::SpanMeter span(*demuxer.video());
       meter.Add(*media::DecodeFirstFrame(demuxer, limits, span));
     } catch (const Error& error) {
-      // A damaged stretch in the middle is the decoder's affair later on.
+      // The decoder of the job handles a damaged stretch in the middle.
       if (error.code() != ErrorCode::kUnreadableVideo) throw;
     }
   }
   return meter.Traits(rate_error);
 }
 
-/// The error that the stream's rate lets expect; the file's whole rate when the container does not tell the video's.
+/// The error expected at the stream's bit rate, or at the file's if the container does not state the video's.
 float RateError(const media::Demuxer& demuxer, const AVFrame& first, const ProbeResult& source, AVRational frame_rate) {
   const AVCodecParameters& codec = *demuxer.video()->codecpar;
   const double file_rate = source.duration_s > 0 ? static_cast<double>(source.size_bytes) * 8 / source.duration_s : 0;
@@ -157,7 +157,7 @@ Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, N
   return working;
 }
 
-/// What the chosen network is expected to do here; `in` is the size that it gets.
+/// Expected speed of the chosen network here; `in` is the size that it gets.
 SpeedChoice ExpectedSpeed(const EnhanceOptions& options, Size in, const Plan& plan) {
   const double rate = av_q2d(plan.frame_rate);
   SpeedChoice expected{plan.model, 0, FloorOf(options.machine, rate), "", 0};
@@ -170,9 +170,9 @@ SpeedChoice ExpectedSpeed(const EnhanceOptions& options, Size in, const Plan& pl
   return chosen && chosen->model == plan.model ? *chosen : expected;
 }
 
-/// `stored` is the picture's size before it is turned.
+/// `stored` is the picture's size before rotation.
 void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice device, Plan& plan) {
-  constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
+  constexpr float kSharpenAfterNetwork = 0.4F;  // the network's output is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   float strength = ChooseNetworkStrength(options, plan.traits);
   Damage damage = DamageOf(plan.traits);
@@ -250,7 +250,7 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits) {
   constexpr float kShare = 0.45F;
-  constexpr float kLargest = 6;    // more would take texture for bands
+  constexpr float kLargest = 6;    // larger ones would take texture for bands
   const float error = DamageToDescribe(traits).compression_error;
   if (error < kCompressedFrom) return 0;
   return std::min(kLargest, kShare * error) * std::min(1.0F, 2 * Resolve(options.denoise, 1));
@@ -324,7 +324,7 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
   const bool enlarges = out.width > in.width || out.height > in.height;
   if (is_automatic && !enlarges && !fit->file.is_blind && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
   const std::string own_name = OwnName(options.models, fit->file);
-  if (device == NetworkDevice::kGpu) return own_name;  // its processor says whether it runs networks
+  if (device == NetworkDevice::kGpu) return own_name;  // only its processor knows whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {
@@ -349,11 +349,11 @@ Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   Plan plan;
   plan.source = media::DescribeSource(demuxer, *first);
-  // A record has it: finding it again may read far into the source.
+  // Taken from the record, if there is one: finding it again may read far into the source.
   if (record == nullptr) plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
   plan.orientation = media::FindOrientation(*demuxer.video(), *first);
   plan.output = FitTarget({plan.source.width, plan.source.height}, options.target);
-  media::CheckPixelLimit(plan.output.width, plan.output.height, options.limits);  // squared pixels can be many more
+  media::CheckPixelLimit(plan.output.width, plan.output.height, options.limits);  // square pixels can be many more
   plan.time_base = media::OutputTimeBase(demuxer.video()->time_base);
   plan.frame_rate = UsableRate(plan.source.frame_rate);
   plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);

@@ -28,7 +28,7 @@ struct SourceTraits {
   float noise_sigma = 0;  ///< noise of luma, standard deviation in 8-bit levels; median of the measured frames
   VideoLevels levels;     ///< of luma, over the measured frames
   float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
-  DamageEstimate damage = {};  ///< judged by the pictures alone (Note [Damage])
+  DamageEstimate damage = {};  ///< from the pictures alone (Note [Damage])
 };
 
 struct PlanRecord;
@@ -46,7 +46,7 @@ struct Plan {
   Size output;
   media::Orientation orientation;
   SourceTraits traits;
-  RestorationChoice restoration;  ///< what the source's damage asks for
+  RestorationChoice restoration;  ///< restoration for the source's damage
   float working_share = 1;        ///< of the source's size per axis, Note [Working size]
   Strengths strengths;
   float deband_threshold = 0;          ///< of the debanding, in 8-bit levels
@@ -58,17 +58,17 @@ struct Plan {
   std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
   std::string model = "none";          ///< name of the network that runs
   std::vector<ModelFile> models;       ///< its files, one for each scale: the precision is decided for all segments
-  SpeedChoice speed;                   ///< what was expected of it on the machine that planned, for people
+  SpeedChoice speed;                   ///< its expected speed on the machine that planned, for people
   float network_strength = 0;          ///< strength of restoration given to the network
   bool is_blind = false;               ///< ModelFile::is_blind of the network
   std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
   std::vector<PlannedStage> stages;     ///< the stages with reasons, for people
-  std::string condition;               ///< what is wrong with the source, in words (DescribeDamage)
+  std::string condition;               ///< damage of the source, in words (DescribeDamage)
   bool device_restores_faces = true;
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
-  std::optional<SegmentCut> cut;       ///< the planned segment that is made
-  bool restores_luma = false;          ///< the network takes a strength and was trained for it; includes chroma if it makes that
+  std::optional<SegmentCut> cut;       ///< the planned segment that this run makes
+  bool restores_luma = false;          ///< the network has a trained strength of restoration; includes chroma if it outputs that
 };
 
 /// Note [Automatic strengths]
@@ -76,29 +76,27 @@ struct Plan {
 /// - denoise: 0 below a noise of 1.5 levels (compression residue and texture reach that), then 0.1 per level up to
 ///   0.6. The temporal part has twice that strength.
 /// - sharpen: 0 without enlargement; 0.25 from ×2 on, linear between; halved for a source noisy enough to be
-///   denoised, because remaining noise would be sharpened too.
-/// - adaptive contrast: 0 unless the video is flat, which means that it uses less than 72 % of the range and neither
-///   black nor white (Note [Levels] in pixel/contrast_levels.h); rises with what its levels can be spread by, up to 0.5
-///   at 1.7 times, where 42 % of the range become 66 % at least. It falls where the picture is mostly noise and
-///   compression: whole if the used range is 16 times the error or more, 0 at 6 times. A fixed strength spreads the
-///   levels too, in full from 0.5 on, and equalises locally at that strength.
-/// - face restoration: the source's error (noise and compression, added as variances) over 8 levels, at most 0.8; 0
-///   below 0.6 levels. 0 too where faces cannot be found or restored: a build without the detector, no network for
-///   faces, a GPU.
-/// Measured on 152 photographs and 8 synthetic pictures, each as it is, one stop lighter, 1.5 and 3 stops darker, at
-/// ×1 and ×2: on the clean ones denoising and sharpening together differ from a plain resize by 49.1 dB or more. Of 634
-/// photographs 7 % have levels that are spread at all, most of them by less than a fifth of the most; a stop lighter 0.5
-/// %; 1.5 stops darker 19 %.
+/// - adaptive contrast: 0 unless the video is flat, which means that it uses less than 72 % of the range and neither black
+///   nor white (Note [Levels] in pixel/contrast_levels.h); rises with the possible spread of its levels, up to 0.5 at 1.7
+///   times, where 42 % of the range become 66 % at least. It falls if noise and compression dominate the picture: full if
+///   the used range is 16 times the error or more, 0 at 6 times. A fixed strength spreads the levels too, in full from 0.5
+///   on, and equalises locally at that strength.
+/// - face restoration: the source's error (noise and compression, added as variances) over 8 levels, at most 0.8; 0 below
+///   0.6 levels, and if faces cannot be found or restored: a build without the detector, no network for faces, a GPU.
+/// Measured on 152 photographs and 8 synthetic pictures, each as it is, one stop lighter, 1.5 and 3 stops darker, at ×1 and
+/// ×2: on the clean ones denoising and sharpening together differ from a plain resize by 49.1 dB or more. The levels of 7 %
+/// of 634 photographs are spread at all, mostly by less than a fifth of the maximum; one stop lighter 0.5 %; 1.5 stops
+/// darker 19 %.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
 
 /// Note [Debanding]
-/// Threshold of the debanding in 8-bit levels, 0: none. A coarse quantiser leaves blocks and bands where the picture is flat,
-/// and there they are seen most; networks, which look around for a few samples only, keep them. The threshold is 0.45 of the
-/// compression error that the stream or the pictures tell, whichever is larger; nothing below kCompressedFrom. A fixed
-/// strength of `denoise` below 0.5 takes the share of it. Part of the denoising: `denoise` off turns it off.
+/// Threshold of the debanding in 8-bit levels, 0: none. A coarse quantiser leaves blocks and bands in flat areas, where they
+/// are most visible. Networks, which see only a few neighbouring samples, keep them. The threshold is 0.45 of the
+/// compression error by the stream or by the pictures, whichever is larger; 0 below kCompressedFrom. A fixed strength of
+/// `denoise` below 0.5 reduces it in proportion. It is part of the denoising: `denoise` off turns it off.
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits);
 
-/// How far the levels move, for the strength of the adaptive contrast that was chosen.
+/// Spreading of the levels for the chosen strength of the adaptive contrast.
 pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTraits& traits, float strength);
 
 /// Note [Restoration by a network]
@@ -116,26 +114,26 @@ pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTrai
 /// enlarge only gets 0, and the filters do the rest.
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits);
 
-/// Strength of the denoising over time for a strength of the spatial one, both 0…1. Twice as much: averaging over time costs
-/// no detail, so it is used in full long before the spatial filter is.
+/// Strength of the temporal denoising for a strength of the spatial one, both 0…1. It is twice as strong: averaging over
+/// time costs no detail, so it reaches its full strength earlier.
 inline float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
 
-/// Why faces cannot be restored here; empty when they can.
+/// Why faces cannot be restored here; empty if they can.
 std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
 
-/// The estimate from the pictures, with the compression error of the stream's quantiser where that is larger: what
-/// DescribeDamage puts into words.
+/// The estimate from the pictures, with the compression error by the stream's quantiser if that is larger: the input of
+/// DescribeDamage.
 DamageEstimate DamageToDescribe(const SourceTraits& traits);
 
-/// What is known of the damage of a source.
+/// Known damage of a source.
 Damage DamageOf(const SourceTraits& traits);
 
-/// Strength of a blind network. One that was asked for by name restores at least half, whatever was measured.
+/// Strength of a network for damaged sources. One that was requested by name restores at least half, whatever was measured.
 float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration);
 
-/// The model that `auto` stands for: for a damaged source `detail` (on a GPU `detail-large`), else on a GPU the larger
-/// network and on a CPU `fast`; each only if one is installed for these sizes, the last one in any case. On a CPU with a
-/// floor, ChooseBySpeed decides. `frame_rate` is that of the video.
+/// The model that `auto` means. A damaged source gets `detail` (on a GPU `detail-large`); otherwise a GPU gets the larger
+/// network and a CPU `fast`. Each only if one is installed for these sizes; the last one in any case. On a CPU with a floor,
+/// ChooseBySpeed decides. `frame_rate` is that of the video.
 std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
                            const RestorationChoice& restoration = {}, const MachineSpeed& machine = {}, double frame_rate = 0);
 
@@ -150,7 +148,7 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 
 /// Opens the source, measures a few frames and decides. Throws what Probe throws, and Error{kInvalidArgument,
 /// kUnavailable} for options that cannot be met.
-/// Takes over the decisions of `record`, if there is one: Error{kSegmentMismatch} if that is impossible.
+/// Takes the decisions of `record`, if there is one; throws Error{kSegmentMismatch} if that is impossible.
 Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
               NetworkDevice device = NetworkDevice::kCpu, const PlanRecord* record = nullptr);
@@ -159,7 +157,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
               NetworkDevice device = NetworkDevice::kCpu);
 
-/// Throws Error{kInvalidArgument, kUnavailable} for options outside their range or that name something missing.
+/// Throws Error{kInvalidArgument, kUnavailable} for options outside their range, or that name something missing.
 void CheckOptions(const EnhanceOptions& options);
 
 }  // namespace reelmend::plan

@@ -13,7 +13,7 @@ std::string Figure(float value, int digits = 1) {
   return text;
 }
 
-/// What an option itself says; empty for one that is left to the engine.
+/// Reason given by the option itself; empty if the option leaves the choice to the engine.
 std::string Asked(const Strength& strength) {
   switch (strength.mode) {
     case Strength::Mode::kOff: return "turned off";
@@ -34,21 +34,21 @@ std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
   return "the source has " + ErrorOf(plan.traits) + by;
 }
 
-/// Of a source that is reduced first (Note [Working size]); else empty.
+/// Reason of a source that is reduced first (Note [Working size]); else empty.
 std::string ReducedTo(const Plan& plan) {
   if (plan.working_share >= 1) return "";
   const Size size = WorkingSize({plan.source.width, plan.source.height}, plan.working_share);
-  return ", from " + std::to_string(size.width) + "×" + std::to_string(size.height) + ", which holds what is left of its detail";
+  return ", from " + std::to_string(size.width) + "×" + std::to_string(size.height) + ", which keeps its remaining detail";
 }
 
-/// Two digits, or all of the whole number.
+/// Two significant digits, or all digits of a whole number.
 std::string Rate(double frames_per_second) {
   char text[32];
   std::snprintf(text, sizeof text, frames_per_second < 10 ? "%.2g" : "%.0f", frames_per_second);
   return text;
 }
 
-/// What was expected of the network on this machine; empty where nothing was measured.
+/// Expected speed of the network on this machine; empty if nothing was measured.
 std::string Pace(const SpeedChoice& speed) {
   if (speed.frames_per_second <= 0) return "";
   const std::string pace = "; about " + Rate(speed.frames_per_second) + " frames a second on this machine";

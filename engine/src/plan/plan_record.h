@@ -9,7 +9,7 @@
 
 namespace reelmend::plan {
 
-/// What is decided once for a whole video, and cannot be told again from the file with certainty.
+/// Decisions for a whole video that cannot be derived again from the file with certainty.
 struct PlanRecord {
   NetworkDevice device = NetworkDevice::kCpu;
   EncoderOptions encoder;
@@ -20,7 +20,7 @@ struct PlanRecord {
 /// Lines of text. Numbers are written so that reading gives the same bits.
 std::string WriteRecord(const PlanRecord& record);
 
-/// Throws Error{kInvalidArgument} for other text, Error{kSegmentMismatch} for a plan of another engine.
+/// Throws Error{kInvalidArgument} for other text, Error{kSegmentMismatch} for a plan by another engine.
 PlanRecord ReadRecord(const std::string& text);
 
 /// Sets the decisions of `record` in a plan of the same source. Throws Error{kSegmentMismatch} if another device or other

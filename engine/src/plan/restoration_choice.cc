@@ -5,15 +5,15 @@
 namespace reelmend::plan {
 namespace {
 
-constexpr float kSurelyCompressed = 2.5F;  ///< what both the stream and the pictures tell of
+constexpr float kSurelyCompressed = 2.5F;  ///< both the stream and the pictures show it
 
-/// What the stream and the pictures tell of an encode, taken together; 0 where one of them tells of little.
+/// Mean of the compression errors by the stream and by the pictures; 0 if one of them is small.
 float AgreedCompression(const Damage& damage) {
   if (std::min(damage.compression_error, damage.seen_compression_error) < kSurelyCompressed) return 0;
   return (damage.compression_error + damage.seen_compression_error) / 2;
 }
 
-/// The resolution that is left of a compressed source; 1 where there was hardly an encode.
+/// Remaining resolution of a compressed source; 1 if it is hardly compressed.
 float CompressedScale(const Damage& damage) {
   return std::max(damage.compression_error, damage.seen_compression_error) < kSurelyCompressed ? 1 : damage.effective_scale;
 }
@@ -25,8 +25,8 @@ float SmallCompression(const Damage& damage) {
   return std::max(damage.compression_error, damage.seen_compression_error);
 }
 
-/// One kind of damage: nothing before `from`, there `least`, `most` at `full` and beyond, linear between. `from` may be the
-/// larger one. Of rules that ask for the same, the first one names the cause.
+/// Strength for one kind of damage: 0 before `from`, `least` there, rising linearly to `most` at `full` and beyond. `from`
+/// may be larger than `full`. If several rules give the same strength, the first one names the cause.
 struct DamageRule {
   DamageKind kind;
   float (*measure)(const Damage& damage);
@@ -57,8 +57,8 @@ constexpr DamageRule kRules[] = {
     {DamageKind::kSmall, SmallCompression, 1.2F, 0.6F, 7.0F, 0.6F},
 };
 
-/// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and too
-/// small a size costs more than too large a one.
+/// A source that has lost less than this is not reduced: two of three estimates are within a fifth, and too small a size
+/// costs more than too large a one.
 constexpr float kReducedBelow = 0.6F;
 constexpr float kMargin = 1.1F;
 constexpr float kLeastShare = 0.4F;

@@ -13,12 +13,12 @@ extern "C" {
 namespace reelmend::plan {
 namespace {
 
-/// Each segment has at least that many frames: joining needs the encoder's delay, and a slide show is not worth cutting.
+/// Least number of frames in a segment: joining needs the encoder's delay, and a slide show is not worth cutting.
 constexpr std::ptrdiff_t kFewestFrames = 32;
 
 using Times = std::vector<std::int64_t>;
 
-/// The place in `times` of the first frame at `time` or later.
+/// Index in `times` of the first frame at `time` or later.
 std::ptrdiff_t PlaceOf(const Times& times, std::int64_t time) {
   return std::ranges::lower_bound(times, time) - times.begin();
 }
@@ -33,7 +33,7 @@ class CutChooser {
         longest_(media::ToTicks(lengths.longest_s, time_base)),
         count_(static_cast<std::ptrdiff_t>(index.times.size())) {}
 
-  /// Places of the first frames of all segments.
+  /// Indices of the first frames of all segments.
   std::vector<std::ptrdiff_t> Choose() const {
     std::vector<std::ptrdiff_t> starts = {0};
     while (const auto next = Next(starts.back())) starts.push_back(*next);
@@ -47,7 +47,7 @@ class CutChooser {
   std::optional<std::ptrdiff_t> Next(std::ptrdiff_t from) const {
     const std::int64_t start = time(from);
     const std::int64_t last = time(count_ - 1);
-    // One more cut makes two segments that are nearer to the wanted length than one.
+    // With one more cut, both segments would be nearer to the wanted length.
     if (last - start <= wanted_ + wanted_ / 2 || count_ - from < 2 * kFewestFrames) return std::nullopt;
     const std::int64_t earliest = std::max(start + shortest_, time(from + kFewestFrames));
     const std::int64_t latest = std::min(last - shortest_, time(count_ - kFewestFrames));

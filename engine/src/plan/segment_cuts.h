@@ -12,7 +12,7 @@ namespace reelmend::plan {
 
 /// A segment, exact to the frame. Times are in the plan's time base, from the first displayed frame.
 struct SegmentCut {
-  /// Key frame that decoding begins at or before, in the time base of the source's video stream; none: at the beginning.
+  /// Decoding begins at this key frame or before it, in the time base of the source's video stream; none: at the beginning.
   std::optional<std::int64_t> seek;
   std::int64_t warm_up = 0;          ///< first frame that runs through the temporal stages
   std::int64_t start = 0;            ///< first frame that is encoded
@@ -23,13 +23,13 @@ struct SegmentCut {
   bool operator==(const SegmentCut&) const = default;
 };
 
-/// Frames before a segment that run through the temporal stages: those that Segment::warm_up_frames asks for, and two for the
-/// deinterlacer, which looks at the neighbours of a frame.
+/// Frames before a segment that run through the temporal stages: as many as Segment::warm_up_frames, and two for the
+/// deinterlacer, which reads the neighbours of a frame.
 inline constexpr std::int64_t kWarmUpFrames = 26;
 
-/// Cuts at the key frames nearest to the wanted length. A video without key frames at useful places is cut in between:
-/// then more frames are decoded for nothing. A single segment for a short video.
-/// `source` and `output`: the time bases of the index and of the plan.
+/// Cuts at the key frames nearest to the wanted length. A video without key frames at useful positions is cut in between;
+/// then some frames are decoded only to reach the cut. A short video gets a single segment. `source` and `output`: the time
+/// bases of the index and of the plan.
 std::vector<SegmentCut> ChooseCuts(const media::FrameIndex& index, AVRational source, AVRational output, const SegmentLengths& lengths);
 
 /// The cut in seconds; `duration_s` is that of the video.

@@ -54,7 +54,7 @@ std::vector<std::string> NamesByQuality(const std::vector<ModelFile>& models, Si
     const auto fit = restoration.strength > 0 ? FitNetwork(models, name, in, out) : std::nullopt;
     if (fit && fit->file.is_blind) names.emplace_back(name);
   }
-  // A faithful network keeps the damage, however large it is: behind those for damaged sources only speed counts.
+  // A faithful network keeps the damage, whatever its size. So after the networks for damaged sources only speed counts.
   const auto quality = names.empty() ? FitNetwork(models, "quality", in, out) : std::nullopt;
   if (quality && OwnName(models, quality->file) == "quality") names.emplace_back("quality");
   names.emplace_back("fast");

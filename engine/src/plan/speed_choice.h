@@ -1,4 +1,4 @@
-// How fast networks are on this machine, by figures that were measured before, and which of them keep an operator's floor.
+// Speed of networks on this machine, from earlier measurements, and the best network that reaches an operator's floor.
 #pragma once
 
 #include <optional>
@@ -13,30 +13,29 @@
 namespace reelmend::plan {
 
 /// Note [Speed of this machine]
-/// The caller measures the installed networks once and passes the figures (ModelFile::ms_per_megapixel, MachineSpeed). Nothing
-/// is timed here: a plan made twice from the same figures is the same. A frame takes the time of its network, by the size
-/// that the network gets in each pass, and the time of everything else, by the size of the output. Stages overlap, but they share
-/// the cores, so their times add up. Pictures that stand still are faster: networks skip what has not changed.
-/// On GPUs nothing of this counts.
+/// The caller measures the installed networks once and passes the figures (ModelFile::ms_per_megapixel, MachineSpeed).
+/// Nothing is timed here, so the same figures give the same plan. The time of a frame is the time of its network, by its
+/// input size in each pass, plus the time of everything else, by the output size. Stages overlap, but they share the cores,
+/// so their times add up. Still pictures are faster: networks skip what has not changed. GPUs do not use any of this.
 
-/// Time of a frame of size `in` that becomes `out`; nothing where the network was not measured.
+/// Time of a frame of size `in` that becomes `out`; nothing if the network was not measured.
 std::optional<double> FrameTime_ms(const NetworkFit& fit, Size in, Size out, const MachineSpeed& machine);
 
-/// Frames a second that are asked for; 0: no floor. `frame_rate` is that of the video.
+/// The required frames a second; 0: no floor. `frame_rate` is that of the video.
 double FloorOf(const MachineSpeed& machine, double frame_rate);
 
 struct SpeedChoice {
   std::string model;             ///< the network
-  double frames_per_second = 0;  ///< that it gives; 0: not measured
-  double floor = 0;              ///< frames a second that are asked for; 0: nothing is
-  std::string better;            ///< the best network that falls below the floor; empty: none does
+  double frames_per_second = 0;  ///< expected; 0: not measured
+  double floor = 0;              ///< required frames a second; 0: none
+  std::string better;            ///< the best network that is slower than the floor; empty if there is none
   double better_frames_per_second = 0;
 
   bool keeps_floor() const { return frames_per_second >= floor; }
 };
 
-/// The first of `names` (the best comes first) that keeps the floor, else the fastest; nothing without a floor, or where
-/// none of them was measured. Never "none": a plain resize is not what was asked for.
+/// The first of `names` (best first) that reaches the floor, else the fastest; nothing without a floor, or if none was
+/// measured. Never "none", because a plain resize was not requested.
 std::optional<SpeedChoice> ChooseBySpeed(const std::vector<ModelFile>& models, const std::vector<std::string>& names, Size in, Size out,
                                          const MachineSpeed& machine, double frame_rate);
 

@@ -1,4 +1,4 @@
-// The queue between two stages: bounded, so that a fast stage waits for a slow one instead of using memory.
+// The bounded queue between two stages: a fast stage waits for a slow one instead of using memory.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Waits for room; false when stopped (the item is dropped).
+  /// Waits for space; false when stopped (the item is dropped).
   bool Push(T item, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [this] { return items_.size() < capacity_; })) return false;
@@ -37,7 +37,7 @@ class BoundedQueue {
     return item;
   }
 
-  /// The producer has no more.
+  /// Ends the input: the producer adds no more items.
   void Close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;

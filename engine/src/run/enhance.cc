@@ -34,6 +34,7 @@
 #include "run/run_source.h"
 #include "run/side_streams.h"
 #include "run/thread_group.h"
+#include "run/with_engine_errors.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -44,12 +45,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Frames in the queues: enough to absorb slow frames of a neighbouring stage, few enough to keep 4K memory small.
+// Frames in the queues: enough to compensate for slow frames of a neighbouring stage, few enough for memory at 4K.
 constexpr std::size_t kDecodedFrames = 4;
 constexpr int kFinishedFrames = 3;
 constexpr int kMaxDecoderThreads = 8;
 constexpr int kMaxEncoderThreads = 32;
-// x264's output depends on the number of its threads, so all pieces of a video are made with the same one.
+// Number of x264's threads for pieces. Its output depends on it, so all pieces of a video use the same number.
 constexpr int kEncoderThreadsOfPieces = 8;
 
 struct FinishedFrame {
@@ -126,7 +127,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     }
     plan_.cut = record->cuts[static_cast<std::size_t>(options_.segment_index)];
     options_.encoder = record->encoder;
-    // From here on the run is one of a segment with these times.
+    // From here on this is a run of a segment with these times.
     const PlannedSegment span = plan::SpanOf(*plan_.cut, plan_.time_base, plan_.source.duration_s);
     options_.segment = Segment{span.start_s, span.end_s};
   }
@@ -354,17 +355,11 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
 /// Runs on `processor`; if null, on the one of `prepared`, or on a new one.
 EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, std::unique_ptr<RunSource> source,
                     const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
-  try {
+  return WithEngineErrors([&] {
     const auto run = std::make_shared<EnhanceRun>(std::move(processor), std::move(source), output_path, options, callbacks);
     run->set_prepared(std::move(prepared));
     return run->Run();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
-  }
+  });
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace reelmend::run {
 
-/// reelmend::Enhance on `processor`, whatever device the options name.
+/// Like reelmend::Enhance, on `processor`, whatever device the options name.
 EnhanceResult EnhanceOn(std::unique_ptr<device::Processor> processor, const std::string& input_path, const std::string& output_path,
                         const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {});
 

@@ -18,8 +18,8 @@ namespace {
 /// Frames before the segment that the deinterlacer needs in any case.
 constexpr int kDeinterlacerRunIn = 2;
 
-/// Boundaries of segments are real numbers and frame times are ticks: both sides of a boundary must judge a
-/// frame alike, and a frame at 1/3 s belongs to the segment that begins at "0.333333".
+/// Segment boundaries are real numbers and frame times are ticks. Both sides of a boundary must decide alike about a frame,
+/// and a frame at 1/3 s belongs to the segment that begins at "0.333333".
 constexpr double kBoundaryTolerance_s = 1e-5;
 
 }  // namespace
@@ -36,7 +36,7 @@ std::optional<TimedFrame> FrameTimer::Next(media::UniqueFrame frame, std::int64_
 }
 
 std::optional<TimedFrame> FrameTimer::Last() {
-  // Half an interval is the duration of one field, which is what a field-coded stream tells.
+  // Half an interval is the duration of one field, which a field-coded stream states instead.
   const bool is_field = std::abs(2 * own_duration_ - interval_) <= 1;
   if (held_) held_->duration = own_duration_ > 0 && !is_field ? own_duration_ : interval_;
   return std::exchange(held_, std::nullopt);
@@ -65,11 +65,11 @@ FrameSource::FrameSource(ByteSource& source, const plan::Plan& plan, const Enhan
 
 void FrameSource::SeekToSegment() {
   demuxer_->ReadVideoOnly();
-  if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // no clock to seek by: everything before is decoded
+  if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // cannot seek without a clock: decodes everything before
   const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
   const double wanted_s = options_.segment->start_s - run_in / av_q2d(plan_.frame_rate);
   const auto timestamp = [&](double s) { return plan_.first_timestamp + media::ToTicks(s, demuxer_->video()->time_base); };
-  // Some containers land after the place that was asked for: then the next try asks for an earlier one.
+  // Some containers seek to a later position than requested. Then the next attempt requests an earlier one.
   for (const double margin_s : {0.1, 3.0, 15.0}) {
     if (wanted_s - margin_s <= 0) break;
     if (SeekTo(timestamp(wanted_s - margin_s), timestamp(wanted_s))) return SetOrigin();
@@ -87,7 +87,7 @@ void FrameSource::SeekToCut() {
   StartAnew();
 }
 
-/// From the beginning; opened anew, since not every container finds its own first frame by seeking.
+/// Reads from the beginning. Opens the source again, since not every container can seek to its first frame.
 void FrameSource::StartAnew() {
   demuxer_ = std::make_unique<media::Demuxer>(source_, demuxer_options_);
   demuxer_->ReadVideoOnly();
@@ -140,7 +140,7 @@ void FrameSource::Decode(const AVPacket* packet) {
     const device::StageScope scope(clocks_, device::Stage::kDecode);
     decoder_->Decode(packet, [&](media::UniqueFrame frame) { decoded.push_back(std::move(frame)); });
   }
-  // Hopeless long before the end: no need to go on until there.
+  // Ends early if it is already certain that too many frames are damaged.
   constexpr std::int64_t kHopeless = 250;
   if (decoder_->undecodable() > kHopeless && decoder_->undecodable() > decoder_->frames()) CheckDamage();
   for (media::UniqueFrame& frame : decoded) {
@@ -188,7 +188,7 @@ bool FrameSource::IsWarmUp(std::int64_t pts) const {
   return options_.segment && Seconds(pts) + kBoundaryTolerance_s < options_.segment->start_s;
 }
 
-/// A frame more or less means that seeking or damage has led the decoder to other frames than those of the whole video.
+/// Another number of frames means that seeking or damage has led the decoder to other frames than in the whole video.
 void FrameSource::CheckCut() const {
   if (warm_up_frames_ == plan_.cut->warm_up_frames && frames_ == plan_.cut->frames) return;
   throw Error(ErrorCode::kSegmentMismatch, "The segment has " + std::to_string(frames_) + " frames where " + std::to_string(plan_.cut->frames) +
@@ -196,15 +196,15 @@ void FrameSource::CheckCut() const {
                                                std::to_string(plan_.cut->warm_up_frames) + " were planned.");
 }
 
-/// What was decoded counts, whatever the container declares.
+/// Checks the decoded length, whatever the container declares.
 void FrameSource::CheckLength(double time_s) const {
-  constexpr double kFastest = 480;  // frames a second; no camera's film is played faster
+  constexpr double kFastest = 480;  // frames a second; no camera's video is faster
   const double limit_s = options_.limits.max_duration_s;
   if (limit_s <= 0) return;
   if (time_s >= limit_s) throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
   media::CheckFrameRate(decoder_->frames(), limit_s, options_.limits);
   if (static_cast<double>(decoder_->frames()) > limit_s * kFastest + 1) {
-    throw Error(ErrorCode::kLimitExceeded, "The video holds more frames than one of the longest duration taken.");
+    throw Error(ErrorCode::kLimitExceeded, "The video has more frames than the longest allowed video can have.");
   }
 }
 

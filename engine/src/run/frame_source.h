@@ -23,7 +23,7 @@ struct TimedFrame {
   bool is_warm_up = false;  ///< before the segment: goes through the temporal stages, is not encoded
 };
 
-/// Sets every frame's duration: the distance to the next one. So it holds one frame back.
+/// Sets every frame's duration, the distance to the next one. So it holds one frame back.
 class FrameTimer {
  public:
   explicit FrameTimer(std::int64_t nominal_interval) : interval_(nominal_interval) {}
@@ -51,9 +51,9 @@ class FrameSource {
   /// Called with every packet of sound and subtitles; not set for segments.
   std::function<void(const AVPacket&)> on_side_packet;
 
-  /// Hands every frame to `on_frame`, which answers false to stop. Throws Error{kUnreadableVideo} when more
-  /// than a tenth of the frames cannot be decoded, Error{kLimitExceeded} past the duration ceiling, Error{kSegmentMismatch} if
-  /// a planned segment has not the planned frames.
+  /// Passes every frame to `on_frame`, which returns false to stop. Throws Error{kUnreadableVideo} if more than a tenth of
+  /// the frames cannot be decoded, Error{kLimitExceeded} beyond the longest duration, Error{kSegmentMismatch} if a planned
+  /// segment does not have the planned frames.
   void Run(const std::function<bool(TimedFrame)>& on_frame);
 
   std::int64_t undecodable() const { return decoder_->undecodable(); }
@@ -63,7 +63,7 @@ class FrameSource {
  private:
   void SeekToSegment();
   void SeekToCut();
-  /// Goes to a key frame near `target`; false when it lies after `latest`. Both in the source's time base.
+  /// Seeks to a key frame near `target`; false if it lies after `latest`. Both in the source's time base.
   bool SeekTo(std::int64_t target, std::int64_t latest);
   void StartAnew();
   void SetOrigin();
@@ -93,10 +93,10 @@ class FrameSource {
   std::int64_t origin_ = 0;  ///< of the first displayed frame, in the plan's time base
   bool has_origin_ = false;
   bool is_done_ = false;
-  bool is_refused_ = false;  ///< on_frame_ answered false
+  bool is_refused_ = false;  ///< on_frame_ returned false
   double decoded_end_s_ = 0;
-  std::int64_t warm_up_frames_ = 0;  ///< delivered
-  std::int64_t frames_ = 0;          ///< delivered, without those
+  std::int64_t warm_up_frames_ = 0;  ///< passed to on_frame_
+  std::int64_t frames_ = 0;          ///< passed to on_frame_, without those
   std::function<bool(TimedFrame)> on_frame_;
 };
 

@@ -13,6 +13,7 @@
 #include "plan/plan_record.h"
 #include "reelmend/segments.h"
 #include "run/side_streams.h"
+#include "run/with_engine_errors.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -23,7 +24,7 @@ namespace {
 
 [[noreturn]] void ThrowMismatch(const std::string& sentence) { throw Error(ErrorCode::kSegmentMismatch, sentence); }
 
-/// A finished piece: packets of H.264 and nothing else.
+/// A finished piece: only packets of H.264.
 class Piece {
  public:
   Piece(const std::string& path, const std::function<bool()>& is_cancelled)
@@ -39,7 +40,7 @@ class Piece {
 
 /// When the frames of a piece are shown, and when its first packets are decoded, in its time base.
 struct PieceTimes {
-  std::vector<std::int64_t> shown;  ///< rising
+  std::vector<std::int64_t> shown;  ///< increasing
   std::vector<std::int64_t> first_decoded;
   std::int64_t end = 0;             ///< of its last frame
 };
@@ -60,9 +61,10 @@ PieceTimes ReadTimes(const std::string& path, const std::function<bool()>& is_ca
   return times;
 }
 
-/// Packets are decoded in the order of the pieces, each of which can be decoded alone. So the times of decoding are those of
-/// showing, as many frames earlier as the encoder holds back; the first packets have none so early, and keep what
-/// the encoder gave them. That is how an encoder of the whole video sets them.
+/// Decoding times of the joined video. Packets are decoded in the order of the pieces, each of which can be decoded alone.
+/// So the decoding time of a packet is the presentation time of the frame that comes as many frames earlier as the encoder
+/// holds back. The first packets have no such frame and keep the encoder's times. An encoder of the whole video sets the
+/// same times.
 class DecodeClock {
  public:
   /// `times` are those of the first piece, which the output shows `shift` later.
@@ -74,7 +76,7 @@ class DecodeClock {
     for (std::size_t i = 0; i < delay; ++i) first_.push_back(times.first_decoded[i] + shift);
   }
 
-  /// Of packet `number` of a video of which frames are shown at `shown`.
+  /// Decoding time of packet `number` of a video whose frames are shown at `shown`.
   std::int64_t Of(std::size_t number, const std::vector<std::int64_t>& shown) const {
     return number < first_.size() ? first_[number] : shown[number - first_.size()];
   }
@@ -106,7 +108,7 @@ class JoinedVideo {
   /// End of the last frame, after the last packet.
   std::int64_t end() const { return end_; }
 
-  /// The next packet; false at the end.
+  /// Reads the next packet; false at the end.
   bool Read(AVPacket* packet) {
     while (!piece_->Read(packet)) {
       if (++index_ >= paths_.size()) return false;
@@ -152,13 +154,13 @@ class JoinedVideo {
   PieceTimes times_;  ///< of the open piece
   std::int64_t shift_ = 0;
   std::int64_t end_ = 0;
-  std::vector<std::int64_t> shown_;  ///< frames of all pieces so far, rising
+  std::vector<std::int64_t> shown_;  ///< frames of all pieces so far, increasing
   std::unique_ptr<DecodeClock> clock_;
   media::UniqueCodecParameters parameters_;
   std::int64_t frames_ = 0;
 };
 
-/// Reads the source for all but its pictures, and the pieces for those, side by side.
+/// Reads everything but the video from the source, and the video from the pieces, at the same pace.
 class JoinRun {
  public:
   JoinRun(const std::string& source, const std::string& text, const std::vector<std::string>& pieces, const std::string& output,
@@ -197,13 +199,13 @@ class JoinRun {
  private:
   AVRational time_base() const { return record_.plan.time_base; }
 
-  /// A time of the source in the plan's time base, from the first displayed frame.
+  /// Converts a time of the source to the plan's time base, counted from the first displayed frame.
   std::int64_t TimeOf(std::int64_t time, AVRational base) const {
     return av_rescale_q(time, base, time_base()) -
            av_rescale_q(record_.plan.first_timestamp, demuxer_.video()->time_base, time_base());
   }
 
-  /// The video stays behind the source's place, because a source may hold sound and subtitles later than the pictures that
+  /// Keeps the video behind the source's position, because a source may store sound and subtitles after the pictures that
   /// they belong to.
   void WriteVideoBefore(std::int64_t time) {
     constexpr std::int64_t kLag_s = 3;
@@ -258,15 +260,7 @@ namespace reelmend {
 
 JoinResult JoinSegments(const std::string& source_path, const std::string& segment_plan, const std::vector<std::string>& pieces,
                         const std::string& output_path, const SourceLimits& limits, const EnhanceCallbacks& callbacks) {
-  try {
-    return run::JoinRun(source_path, segment_plan, pieces, output_path, limits, callbacks).Run();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
-  }
+  return run::WithEngineErrors([&] { return run::JoinRun(source_path, segment_plan, pieces, output_path, limits, callbacks).Run(); });
 }
 
 }  // namespace reelmend

@@ -59,7 +59,7 @@ std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expect
   try {
     prepared->processor->Prepare(options, expectation);
   } catch (const Error&) {
-    // Left to Enhance, which says why.
+    // Enhance repeats this and reports the error.
   }
   return prepared;
 }

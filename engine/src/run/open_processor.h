@@ -9,12 +9,12 @@
 
 namespace reelmend::run {
 
-/// Opens the device that EnhanceOptions::device names. "auto": the first GPU that works, else the CPU. Where `model` names a
-/// network, only a GPU that runs networks is taken. Throws Error{kInvalidArgument} for a name that does not exist and
-/// Error{kUnavailable} for a device that is not there.
+/// Opens the device that EnhanceOptions::device names. "auto": the first GPU that works, else the CPU. If `model` names a
+/// network, only a GPU that runs networks is used. Throws Error{kInvalidArgument} for a name that does not exist and
+/// Error{kUnavailable} for a missing device.
 std::unique_ptr<device::Processor> OpenProcessor(const std::string& device, const std::string& model);
 
-/// The processor of `prepared` where it is the one that the options ask for; else the same as OpenProcessor.
+/// The processor of `prepared` if it is the one that the options name; otherwise the result of OpenProcessor.
 std::unique_ptr<device::Processor> OpenPrepared(const EnhanceOptions& options, std::unique_ptr<Preparation> prepared);
 
 }  // namespace reelmend::run

@@ -12,7 +12,7 @@
 namespace reelmend {
 namespace {
 
-/// Cuts and, for a single one, the reason.
+/// The cuts; for a single segment, the reason.
 struct Cutting {
   std::vector<plan::SegmentCut> cuts;
   std::string why_whole;

@@ -6,12 +6,12 @@ namespace reelmend::run {
 
 Progress ProgressMeter::Update(std::int64_t frames, double done_s, Clock::time_point now) {
   constexpr std::chrono::seconds kShortest(10);
-  constexpr double kNotYetDone = 0.999;  // 1 is told only when the file is finished
+  constexpr double kNotYetDone = 0.999;  // 1 is reported only when the file is finished
   const double fraction = total_s_ > 0 ? std::clamp(done_s / total_s_, 0.0, kNotYetDone) : 0.0;
   fraction_ = std::max(fraction_, fraction);
   if (recent_.empty()) recent_.push_back({start_, 0, 0});
   recent_.push_back({now, frames, fraction_});
-  // A third of the time that has passed: long enough to even out scenes, short enough to notice a change.
+  // A third of the elapsed time: long enough to average scenes, short enough to notice a change.
   const auto window = std::max<Clock::duration>(kShortest, (now - start_) / 3);
   while (recent_.size() > 2 && now - recent_[1].when >= window) recent_.pop_front();
   const Sample& oldest = recent_.front();

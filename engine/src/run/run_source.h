@@ -12,8 +12,8 @@
 
 namespace reelmend::run {
 
-/// The source of a run: a file, opened here, or the caller's. A cancelled run lives on for a while (Note [Cancelling]
-/// in deferred_destruction.h) and must not read from what is the caller's any more.
+/// The source of a run: a file, opened here, or the caller's. A cancelled run lives on for a while (Note [Cancelling] in
+/// deferred_destruction.h) and must no longer read the caller's source.
 class RunSource : public ByteSource {
  public:
   explicit RunSource(const std::string& path) : path_(path) {}
@@ -21,7 +21,7 @@ class RunSource : public ByteSource {
 
   /// Empty for a source of the caller.
   const std::string& path() const { return path_; }
-  /// Throws Error{kIo}. The other functions are called after it.
+  /// Throws Error{kIo}. Call it before the other functions.
   void Open() {
     if (source_ == nullptr) source_ = &file_.emplace(path_);
     size_ = source_->size();
@@ -33,7 +33,7 @@ class RunSource : public ByteSource {
     if (is_closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
     return source_->Read(offset, destination, length);
   }
-  /// Waits for the read that is under way. All later ones fail.
+  /// Waits for the pending read. All later reads fail.
   void Close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;

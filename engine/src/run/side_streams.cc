@@ -9,7 +9,7 @@ extern "C" {
 namespace reelmend::run {
 namespace {
 
-/// By which the sound may last longer than a video of the longest duration.
+/// Longest sound after the end of a video of the longest duration.
 constexpr double kSoundBeyond_s = 60;
 
 std::vector<AVRational> TimeBases(const media::Demuxer& source) {
@@ -41,7 +41,7 @@ SideStreams::SideStreams(const media::Demuxer& source, std::int64_t video_start,
   }
 }
 
-/// Sound before the source's own time 0 is a decoder's run-in that is not heard; the muxer's edit list hides it.
+/// Sound before the source's own time 0 only primes the decoder; the muxer's edit list hides it.
 void SideStreams::ChooseOrigin(const media::Demuxer& source, std::int64_t video_start) {
   constexpr double kBelievableLead_s = 60;
   const AVRational video_base = source.video()->time_base;

@@ -15,19 +15,19 @@ namespace reelmend::run {
 /// of video and sound, so that they stay in sync.
 class SideStreams {
  public:
-  /// Adds the streams to `muxer`, before it is started. `video_start` is the first displayed frame's time in the
-  /// source stream's time base (AV_NOPTS_VALUE counts as 0).
-  /// Sound of more than a minute beyond `max_duration_s` (0 = no ceiling) is left out.
+  /// Adds the streams to `muxer`, before it is started. `video_start` is the first displayed frame's time in the source
+  /// stream's time base (AV_NOPTS_VALUE counts as 0). Sound that lasts more than a minute beyond `max_duration_s` (0 = no
+  /// limit) is left out.
   SideStreams(const media::Demuxer& source, std::int64_t video_start, double max_duration_s, media::Muxer& muxer);
 
   /// Offset from times since the first displayed frame to times of the output.
   std::int64_t VideoShift(AVRational time_base) const;
 
-  /// From the decoding thread: a packet of a stream other than the video, and the end of them.
+  /// Called by the decoding thread: with each packet of a stream other than the video, and at their end.
   void Send(const AVPacket& packet);
   void FinishSound();
 
-  /// From the encoding thread: the video has been written up to `time` (of the output), and its end.
+  /// Called by the encoding thread: when the video is written up to `time` (of the output), and at its end.
   void AdvanceTo(std::int64_t time, AVRational time_base);
   void Finish(std::int64_t end, AVRational time_base);
 

@@ -71,7 +71,7 @@ export async function call<O extends Operation, R>(
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (method !== 'GET' && csrfToken !== null) headers['X-CSRF-Token'] = csrfToken;
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
-  const response = await fetch(addressOf(url, path, query), {
+  const response = await fetch(urlFor(url, path, query), {
     method,
     headers,
     credentials: 'same-origin',
@@ -94,15 +94,15 @@ function unreachable(): ApiError {
   return new ApiError({ status: 0, code: 'unreachable', message: 'The service cannot be reached. Is it running?' });
 }
 
-function addressOf(url: string, path: object = {}, query: object = {}): string {
+function urlFor(url: string, path: object = {}, query: object = {}): string {
   const params = path as Record<string, string>;
-  const address = url.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const filled = url.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
   }
   const text = search.toString();
-  return text === '' ? address : `${address}?${text}`;
+  return text === '' ? filled : `${filled}?${text}`;
 }
 
 function errorOf(status: number, answer: unknown): ApiError {

@@ -10,11 +10,11 @@ export type Changes = ReadonlyMap<string, ConsoleJob | null>;
 export type Pages = InfiniteData<ConsoleJobList, string | undefined>;
 
 const flushMs = 120;
-/** The stream ends and opens again now and then. A longer gap means that the service cannot be reached. */
+/** The stream closes and reopens regularly. A longer gap means that the service cannot be reached. */
 const longestGapMs = 4000;
 const reopenMs = 3000;
 
-/** Keeps the stream open while a user is signed in. Returns false once the service has been away for a few seconds. */
+/** Keeps the stream open while a user is signed in. Returns false after a few seconds without the service. */
 export function useJobStream(): boolean {
   const client = useQueryClient();
   const [isReachable, setReachable] = useState(true);
@@ -29,7 +29,7 @@ export function useJobStream(): boolean {
       void client.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
     };
     const onGap = () => {
-      // The service may refuse the stream alone, for example to a user with too many pages.
+      // The service may refuse only the stream, for example to a user with too many pages.
       lost ||= window.setTimeout(() => void answers().then(setReachable).finally(() => (lost = 0)), longestGapMs);
     };
     const open = () => {
@@ -50,7 +50,7 @@ export function useJobStream(): boolean {
   return isReachable;
 }
 
-/** Whether the service answers at all. A proxy before it answers with 502 or 503 where it does not. */
+/** Whether the service responds at all. A proxy responds with 502 or 503 if the service is down. */
 async function answers(): Promise<boolean> {
   return fetch('/console/api/session', { cache: 'no-store' }).then(
     ({ status }) => status < 500,
@@ -60,9 +60,9 @@ async function answers(): Promise<boolean> {
 
 interface StreamListeners {
   onOpen: () => void;
-  /** the connection is lost; the browser opens it again */
+  /** the connection was lost; the browser reconnects */
   onGap: () => void;
-  /** the service, or a proxy before it, answered with an error */
+  /** the service, or a proxy, responded with an error */
   onRefused: () => void;
 }
 

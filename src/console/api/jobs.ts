@@ -28,7 +28,7 @@ export interface JobFilters {
   q?: string;
 }
 
-export const jobsKey = (filters: JobFilters) => ['jobs', filters] as const;
+const jobsKey = (filters: JobFilters) => ['jobs', filters] as const;
 export const jobKey = (id: string) => ['job', id] as const;
 export const pageSize = 100;
 

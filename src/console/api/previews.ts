@@ -16,7 +16,7 @@ import { call } from './client.ts';
 import { isOpen } from './jobs.ts';
 import { useList } from './lists.ts';
 
-/** The page may have been opened under another host name of the service than the one in the links. */
+/** The page may have been opened under another host name than the one in the links. */
 function onThisHost(url: string): string {
   const { pathname, search } = new URL(url);
   return pathname.startsWith('/v1/downloads/') ? `${pathname}${search}` : url;
@@ -47,7 +47,7 @@ export function usePreview(id: string) {
       const found = await call<ConsoleGetPreviewData, ConsoleGetPreviewResponse>('GET', '/console/api/previews/{id}', { path: { id } }, { signal });
       return { ...found, preview: withOwnLinks(found.preview) };
     },
-    // One that is gone, or never was, will not come.
+    // A preview that does not exist will not appear.
     refetchInterval: ({ state }) => (state.data === undefined ? state.status !== 'error' : isOpen(state.data.preview.status)) && 1000,
     staleTime: 50 * 60_000,
     refetchOnWindowFocus: false,

@@ -14,7 +14,7 @@ import type {
 import { sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
 import { ApiError, call } from './client.ts';
 
-/** The page may have been opened under another host name of the service than the one in the URLs of the parts. */
+/** The page may have been opened under another host name than the one in the URLs of the parts. */
 function onThisHost(upload: Upload): Upload {
   const parts = upload.parts.map((part) => {
     const { pathname, search } = new URL(part.url);

@@ -13,7 +13,7 @@ import { Shell } from './shell.tsx';
 
 export function App() {
   const [location] = useLocation();
-  // Links that people hand out: for whoever has the link, signed in or not.
+  // Pages of links that people send each other. They open with and without a session.
   if (location === '/new-password') return <NewPasswordPage />;
   if (location === '/invitation') return <InvitationPage />;
   return <Console />;

@@ -53,7 +53,7 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(rounded / 3600)} h ${String(Math.floor((rounded % 3600) / 60)).padStart(2, '0')} min`;
 }
 
-/** The first frames carry the start of the engine: the time left that follows from them is several times too long. */
+/** Below this many frames, the engine's start dominates: the predicted time would be several times too long. */
 const earliestTimeLeft = 0.05;
 
 /** `40 s left`; null while it is unknown. */
@@ -77,7 +77,7 @@ export function formatDateTimeFull(iso: string): string {
   return dateTimeFull.format(new Date(iso));
 }
 
-export function formatDate(iso: string): string {
+function formatDate(iso: string): string {
   return dateOnly.format(new Date(iso));
 }
 

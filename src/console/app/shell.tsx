@@ -38,7 +38,8 @@ import { toast } from '../ui/toasts.tsx';
 import { sentenceOf } from '../api/client.ts';
 import { formatCount } from './format.ts';
 import { Logo } from './logo.tsx';
-import { setTheme, type Theme, useTheme } from './theme.ts';
+import type { Theme } from './theme-choice.ts';
+import { setTheme, useTheme } from './theme.ts';
 
 interface Item {
   href: string;
@@ -89,7 +90,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className="connection" role="status">
           {!isReachable && (
             <Notice tone="warn" title="The service cannot be reached.">
-              What you see may be out of date. This page goes on trying.
+              This page may be out of date. It keeps trying to reconnect.
             </Notice>
           )}
         </div>
@@ -133,7 +134,7 @@ interface GroupProps {
   counts?: Record<string, number>;
 }
 
-/** The documents are pages of their own, outside of this one's router. */
+/** The documents are separate pages, outside this router. */
 function Documents() {
   return (
     <div className="nav-group">

@@ -139,7 +139,7 @@ function parseObject(base64url: string, refusal: string): Record<string, unknown
     const value: unknown = JSON.parse(textOf(base64url));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // continues to the error below
+    // falls through to the error below
   }
   throw new VerificationError(refusal);
 }

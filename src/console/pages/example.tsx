@@ -10,7 +10,7 @@ export function ExamplePage() {
   return (
     <Page
       title="An example"
-      intro="Four seconds of 384 × 216, damaged by an old camera’s encoder and a messenger’s, and what Reelmend made of them with its default settings, on a CPU."
+      intro="Four seconds of 384 × 216, damaged by the encoders of an old camera and a messenger, beside the result of Reelmend with default settings, on a CPU."
       back={{ href: '/', label: 'Home' }}
       actions={<LinkButton href="/enhance" tone="primary">Enhance a video</LinkButton>}
     >

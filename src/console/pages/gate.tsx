@@ -98,34 +98,63 @@ function SignIn() {
     event.preventDefault();
     run();
   };
-  if (needsCode) {
-    return (
-      <form className="stack" onSubmit={submit}>
-        <h1>Enter your code</h1>
-        <p className="muted">The six digits that your authenticator app shows for Reelmend, or one of your recovery codes.</p>
-        <CodeField value={code} onChange={setCode} autoFocus />
-        {error !== null && <ErrorNotice error={error} />}
-        <Button type="submit" tone="primary" busy={busy} wide>
-          Sign in
-        </Button>
-        <p className="muted">Lost both? Ask the operator of this service.</p>
-        <Button tone="quiet" onClick={() => setNeedsCode(false)}>
-          Back
-        </Button>
-      </form>
-    );
-  }
+  const form = { onSubmit: submit, busy, error };
+  return needsCode ? (
+    <CodeForm {...form} code={code} onCode={setCode} onBack={() => setNeedsCode(false)} />
+  ) : (
+    <PasswordForm {...form} {...{ email, password }} onEmail={setEmail} onPassword={setPassword} />
+  );
+}
+
+interface SignInFormProps {
+  onSubmit: (event: FormEvent) => void;
+  busy: boolean;
+  error: unknown;
+}
+
+interface CodeFormProps extends SignInFormProps {
+  code: string;
+  onCode: (code: string) => void;
+  onBack: () => void;
+}
+
+function CodeForm({ code, onCode, onBack, onSubmit, busy, error }: CodeFormProps) {
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className="stack" onSubmit={onSubmit}>
+      <h1>Enter your code</h1>
+      <p className="muted">The six digits that your authenticator app shows for Reelmend, or one of your recovery codes.</p>
+      <CodeField value={code} onChange={onCode} autoFocus />
+      {error !== null && <ErrorNotice error={error} />}
+      <Button type="submit" tone="primary" busy={busy} wide>
+        Sign in
+      </Button>
+      <p className="muted">Lost both? Ask the operator of this service.</p>
+      <Button tone="quiet" onClick={onBack}>
+        Back
+      </Button>
+    </form>
+  );
+}
+
+interface PasswordFormProps extends SignInFormProps {
+  email: string;
+  password: string;
+  onEmail: (email: string) => void;
+  onPassword: (password: string) => void;
+}
+
+function PasswordForm({ email, password, onEmail, onPassword, onSubmit, busy, error }: PasswordFormProps) {
+  return (
+    <form className="stack" onSubmit={onSubmit}>
       <h1>Sign in</h1>
-      <TextField label="Email" type="email" autoComplete="username" required autoFocus value={email} onChange={(event) => setEmail(event.target.value)} />
+      <TextField label="Email" type="email" autoComplete="username" required autoFocus value={email} onChange={(event) => onEmail(event.target.value)} />
       <TextField
         label="Password"
         type="password"
         autoComplete="current-password"
         required
         value={password}
-        onChange={(event) => setPassword(event.target.value)}
+        onChange={(event) => onPassword(event.target.value)}
       />
       {error !== null && <ErrorNotice error={error} />}
       <Button type="submit" tone="primary" busy={busy} wide>
@@ -141,7 +170,7 @@ function SignIn() {
   );
 }
 
-/** Says the same as the error `sign_up_closed`. */
+/** Has the text of the error `sign_up_closed`. */
 function NoSignUp() {
   return (
     <div className="stack">

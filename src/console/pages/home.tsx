@@ -29,7 +29,7 @@ export function HomePage() {
       <Figures
         figures={[
           { name: 'Live balance', value: formatCount(session.account.credits), unit: `credits · ${creditsInDollars(session.account.credits)}` },
-          { name: 'Test balance', value: formatCount(session.account.sandbox_credits), unit: 'credits, free' },
+          { name: 'Test balance', value: formatCount(session.account.test_credits), unit: 'credits, free' },
           { name: 'Plan', value: session.account.plan },
         ]}
       />

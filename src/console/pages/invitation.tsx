@@ -36,7 +36,7 @@ function Invitation({ token }: { token: string }) {
   return <Load query={query}>{(invitation) => <Join token={token} invitation={invitation} />}</Load>;
 }
 
-/** What sign-in says when the email has a user already, with another password or a second factor. */
+/** The error if the email already has a user with another password or a second factor. */
 const notTheNewUser: ReadonlySet<string> = new Set(['invalid_credentials', 'second_factor_required']);
 
 function Join({ token, invitation }: { token: string; invitation: ConsoleInvitationDetail }) {
@@ -72,7 +72,7 @@ function Join({ token, invitation }: { token: string; invitation: ConsoleInvitat
       {known && (
         <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
           <span>
-            If you already have an account, <Link href="/sign-in">sign in</Link> with its password. It cannot join a second one: ask for an invitation to another email.
+            If you already have an account, <Link href="/sign-in">sign in</Link> with its password. A user cannot join a second account: ask for an invitation to another email.
           </span>
         </Notice>
       )}

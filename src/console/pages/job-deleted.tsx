@@ -25,7 +25,7 @@ export function DeletedJob({ id, deletion, detail }: DeletedProps) {
     queryKey: ['certificates', 'job', id],
     queryFn: () => findCertificate(id),
     enabled: issued === null && (secure || detail === undefined),
-    // The storage confirms after a short while.
+    // The storage usually confirms within seconds.
     refetchInterval: ({ state }) => (secure && state.data === null ? pollMs : false),
   });
   const certificate = issued ?? found.data?.certificate ?? null;

@@ -47,12 +47,12 @@ function sourceFacts(source: Source): Fact[] {
   ];
 }
 
-/** What the engine found wrong with the source. */
+/** The damage that the engine found in the source. */
 function conditionFacts(applied: AppliedEnhancements | null): Fact[] {
   return applied?.condition === undefined ? [] : [['Condition', applied.condition]];
 }
 
-/** FFmpeg names a demuxer after all formats it reads; these are names for people. */
+/** FFmpeg names a demuxer after all its formats; these are names for people. */
 const containers: Readonly<Record<string, string>> = { mov: 'MP4 or MOV', matroska: 'MKV or WebM', mpegts: 'MPEG-TS', asf: 'WMV' };
 
 function containerName(container: string): string {
@@ -100,7 +100,7 @@ interface StrengthProps {
 
 function Strength({ stage, applied, planned }: StrengthProps) {
   if (applied > 0) return <Because what={`${Math.round(applied * 100)} %`} why={planned?.reason} />;
-  // Planned, but there was nothing to restore: the reason of the plan would contradict that.
+  // Face restoration was planned, but no face was found: the plan's reason would contradict that.
   if (stage === 'face_restoration' && planned !== undefined && planned.strength > 0) return 'no face found';
   return <Because what="not applied" why={planned?.reason} />;
 }

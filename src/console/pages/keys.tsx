@@ -1,16 +1,17 @@
 /** API keys: creating, rotating and revoking them. A new key is shown once. */
 import { useQueryClient } from '@tanstack/react-query';
 import { KeyRound, MoreHorizontal, Pencil, Plus, RefreshCw, Trash2 } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { ConsoleKey, KeyAccess, Mode, Tier } from '../../contract/types.gen.ts';
 import { createKey, renameKey, revokeKey, rotateKey, useKeys } from '../api/account.ts';
 import { useIsAdmin, useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
-import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load, type Tone } from '../ui/feedback.tsx';
+import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
+import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
 import { Choices, SelectField, TextField } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { ModeBadge, TierBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
@@ -89,7 +90,12 @@ function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open
   );
 }
 
-function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) => void }) {
+interface KeyRowProps {
+  record: ConsoleKey;
+  onOpen: (open: Open) => void;
+}
+
+function KeyRow({ record, onOpen }: KeyRowProps) {
   const isAdmin = useIsAdmin();
   const { tone, text } = states[record.state];
   const works = record.state === 'active' || record.state === 'expiring';
@@ -125,32 +131,36 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
         <Ago at={record.created_at} />
       </td>
       <td className="acts">
-        {works && isAdmin && (
-          <Menu
-            trigger={
-              <IconButton label={`Actions for ${masked(record)}`} tone="quiet" size="small">
-                <MoreHorizontal size={16} aria-hidden="true" />
-              </IconButton>
-            }
-          >
-            <MenuItem onSelect={() => onOpen({ kind: 'rename', key: record })}>
-              <Pencil size={15} aria-hidden="true" />
-              Rename
-            </MenuItem>
-            {record.state === 'active' && (
-              <MenuItem onSelect={() => onOpen({ kind: 'rotate', key: record })}>
-                <RefreshCw size={15} aria-hidden="true" />
-                Rotate
-              </MenuItem>
-            )}
-            <MenuItem danger onSelect={() => onOpen({ kind: 'revoke', key: record })}>
-              <Trash2 size={15} aria-hidden="true" />
-              Revoke
-            </MenuItem>
-          </Menu>
-        )}
+        {works && isAdmin && <KeyMenu record={record} onOpen={onOpen} />}
       </td>
     </tr>
+  );
+}
+
+function KeyMenu({ record, onOpen }: KeyRowProps) {
+  return (
+    <Menu
+      trigger={
+        <IconButton label={`Actions for ${masked(record)}`} tone="quiet" size="small">
+          <MoreHorizontal size={16} aria-hidden="true" />
+        </IconButton>
+      }
+    >
+      <MenuItem onSelect={() => onOpen({ kind: 'rename', key: record })}>
+        <Pencil size={15} aria-hidden="true" />
+        Rename
+      </MenuItem>
+      {record.state === 'active' && (
+        <MenuItem onSelect={() => onOpen({ kind: 'rotate', key: record })}>
+          <RefreshCw size={15} aria-hidden="true" />
+          Rotate
+        </MenuItem>
+      )}
+      <MenuItem danger onSelect={() => onOpen({ kind: 'revoke', key: record })}>
+        <Trash2 size={15} aria-hidden="true" />
+        Revoke
+      </MenuItem>
+    </Menu>
   );
 }
 
@@ -160,105 +170,77 @@ interface CreateProps {
 }
 
 function CreateDialog({ onClose, onCreated }: CreateProps) {
-  const approved = useSession().account.approval_status === 'approved';
   const [mode, setMode] = useState<Mode>('test');
   const [tier, setTier] = useState<Tier>('standard');
   const [access, setAccess] = useState<KeyAccess>('full');
   const [name, setName] = useState('');
-  const { run, busy, error } = useAction(async () => {
+  const form = useAction(async () => {
     const { key, secret } = await createKey({ mode, tier, access, name });
     onCreated(key, secret);
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
   return (
-    <Dialog title="Create a key" onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Name"
-          hint="What you use it for. The audit log names it."
-          value={name}
-          maxLength={longestName}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <Choices<Mode>
-          label="Mode"
-          value={mode}
-          onChange={setMode}
-          choices={[
-            { value: 'test', title: 'Test', text: 'Simulated jobs, free.' },
-            { value: 'live', title: 'Live', text: approved ? 'Enhances videos and charges you.' : 'Works once the account is approved.' },
-          ]}
-        />
-        <Choices<Tier>
-          label="Tier"
-          value={tier}
-          onChange={setTier}
-          choices={[
-            { value: 'standard', title: 'Standard', text: 'For most uses.' },
-            { value: 'secure', title: 'Secure', text: 'Adds deletion certificates, the audit log and a retention setting.' },
-          ]}
-        />
-        <Choices<KeyAccess>
-          label="Access"
-          value={access}
-          onChange={setAccess}
-          choices={[
-            { value: 'full', title: 'Full', text: 'Everything.' },
-            { value: 'read_only', title: 'Read only', text: 'Reads jobs, results and the account. Changes nothing.' },
-            { value: 'create_only', title: 'Create only', text: 'Creates jobs, quotes, previews and uploads. Reads and deletes nothing.' },
-          ]}
-        />
-        {error !== null && <ErrorNotice error={error} />}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Create
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Create a key" action="Create" onClose={onClose} {...form}>
+      <NameField value={name} hint="What you use it for. The audit log names it." onChange={setName} />
+      <ModeChoices value={mode} onChange={setMode} />
+      <Choices<Tier> label="Tier" value={tier} onChange={setTier} choices={tierChoices} />
+      <Choices<KeyAccess> label="Access" value={access} onChange={setAccess} choices={accessChoices} />
+    </FormDialog>
   );
+}
+
+const tierChoices = [
+  { value: 'standard', title: 'Standard', text: 'For most uses.' },
+  { value: 'secure', title: 'Secure', text: 'Adds deletion certificates, the audit log and a retention setting.' },
+] as const;
+
+const accessChoices = [
+  { value: 'full', title: 'Full', text: 'Everything.' },
+  { value: 'read_only', title: 'Read only', text: 'Reads jobs, results and the account. Changes nothing.' },
+  { value: 'create_only', title: 'Create only', text: 'Creates jobs, quotes, previews and uploads. Reads and deletes nothing.' },
+] as const;
+
+function ModeChoices({ value, onChange }: { value: Mode; onChange: (mode: Mode) => void }) {
+  const approved = useSession().account.approval_status === 'approved';
+  return (
+    <Choices<Mode>
+      label="Mode"
+      value={value}
+      onChange={onChange}
+      choices={[
+        { value: 'test', title: 'Test', text: 'Simulated jobs, free.' },
+        { value: 'live', title: 'Live', text: approved ? 'Enhances videos and charges you.' : 'Works once the account is approved.' },
+      ]}
+    />
+  );
+}
+
+function NameField({ value, hint, onChange }: { value: string; hint?: string; onChange: (name: string) => void }) {
+  return <TextField label="Name" hint={hint} value={value} maxLength={longestName} onChange={(event) => onChange(event.target.value)} />;
 }
 
 function RenameDialog({ old, onClose }: { old: ConsoleKey; onClose: () => void }) {
   const client = useQueryClient();
   const [name, setName] = useState(old.name);
-  const { run, busy, error } = useAction(async () => {
+  const form = useAction(async () => {
     await renameKey(old.id, name);
     await client.invalidateQueries({ queryKey: ['keys'] });
     onClose();
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
   return (
-    <Dialog title={`Rename ${masked(old)}`} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField label="Name" value={name} maxLength={longestName} onChange={(event) => setName(event.target.value)} />
-        {error !== null && <ErrorNotice error={error} />}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Rename
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={`Rename ${masked(old)}`} action="Rename" onClose={onClose} {...form}>
+      <NameField value={name} onChange={setName} />
+    </FormDialog>
   );
 }
 
 function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: () => void; onRotated: CreateProps['onCreated'] }) {
   const [days, setDays] = useState('1');
-  const { run, busy, error } = useAction(async () => {
+  const form = useAction(async () => {
     const { key, secret } = await rotateKey(old.id, Number(days));
     onRotated(key, secret);
   });
   return (
-    <Dialog title={`Rotate ${masked(old)}`} onClose={onClose}>
+    <FormDialog title={`Rotate ${masked(old)}`} action="Rotate" onClose={onClose} {...form}>
       <p className="muted">Creates a new key with the same mode, tier, name and access. Both keys work until the old one expires.</p>
       <SelectField label="The old key works for" value={days} onChange={(event) => setDays(event.target.value)}>
         <option value="0">no longer (expires now)</option>
@@ -268,14 +250,7 @@ function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: (
           </option>
         ))}
       </SelectField>
-      {error !== null && <ErrorNotice error={error} />}
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button tone="primary" busy={busy} onClick={run}>
-          Rotate
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -10,7 +10,7 @@ import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength } from '../ui/field.tsx';
 import { GateFrame } from './gate.tsx';
 
-/** The token, which leaves the address bar and the history at once. */
+/** The token. It is removed from the address bar and the history at once. */
 export function useLinkToken(): string {
   const [token] = useState(() => window.location.hash.slice(1));
   useEffect(() => window.history.replaceState(null, '', window.location.pathname), []);

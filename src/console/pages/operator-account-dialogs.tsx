@@ -1,19 +1,46 @@
-/** What operators do with one account beside approving it and granting credits. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+/** What operators do with one account, except approving it. */
+import { useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
-import { closeAccount, setPlan, setQuotas, withdraw } from '../api/operator.ts';
+import { closeAccount, decide, grant, setPlan, setQuotas, withdraw } from '../api/operator.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog, useAction } from '../ui/dialog.tsx';
-import { ErrorNotice, Notice } from '../ui/feedback.tsx';
+import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
+import { Notice } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 interface Props {
   account: OperatorAccount;
   onClose: () => void;
-  onDone: () => void;
+  onDone: () => Promise<unknown>;
+}
+
+export function GrantDialog({ account, onClose, onDone }: Props) {
+  const [credits, setCredits] = useState('1000');
+  const [note, setNote] = useState('');
+  const amount = Number(credits);
+  const form = useAction(async () => {
+    await grant(account.id, { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) });
+    toast(`Granted ${formatCount(amount)} credits to ${account.name}.`);
+    void onDone();
+  }, onClose);
+  return (
+    <FormDialog title={`Grant credits to ${account.name}`} action="Grant" onClose={onClose} {...form}>
+      <TextField
+        label="Credits"
+        type="number"
+        inputMode="numeric"
+        min={1}
+        max={1_000_000_000}
+        required
+        value={credits}
+        hint={Number.isInteger(amount) && amount > 0 ? `${creditsInDollars(amount)}. The new balance is ${formatCount(account.credits + amount)}.` : 'Enter a whole number.'}
+        onChange={(event) => setCredits(event.target.value)}
+      />
+      <NoteField value={note} onChange={setNote} />
+    </FormDialog>
+  );
 }
 
 export function WithdrawDialog({ account, onClose, onDone }: Props) {
@@ -24,7 +51,7 @@ export function WithdrawDialog({ account, onClose, onDone }: Props) {
   const form = useAction(async () => {
     await withdraw(account.id, { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) });
     toast(`Withdrew ${formatCount(amount)} credits from ${account.name}.`);
-    onDone();
+    void onDone();
   }, onClose);
   return (
     <FormDialog title={`Withdraw credits from ${account.name}`} action="Withdraw" onClose={onClose} {...form}>
@@ -40,9 +67,13 @@ export function WithdrawDialog({ account, onClose, onDone }: Props) {
         hint={Number.isInteger(amount) && amount > 0 && left >= 0 ? `${creditsInDollars(amount)}. The new balance is ${formatCount(left)}.` : `The account has ${formatCount(account.credits)}.`}
         onChange={(event) => setCredits(event.target.value)}
       />
-      <TextField label="Note (optional)" maxLength={200} value={note} hint="Recorded in the ledger, where the customer can read it." onChange={(event) => setNote(event.target.value)} />
+      <NoteField value={note} onChange={setNote} />
     </FormDialog>
   );
+}
+
+function NoteField({ value, onChange }: { value: string; onChange: (note: string) => void }) {
+  return <TextField label="Note (optional)" maxLength={200} value={value} hint="Recorded in the ledger, where the customer can read it." onChange={(event) => onChange(event.target.value)} />;
 }
 
 export function PlanDialog({ account, onClose, onDone }: Props) {
@@ -50,7 +81,7 @@ export function PlanDialog({ account, onClose, onDone }: Props) {
   const form = useAction(async () => {
     await setPlan(account.id, plan);
     toast(`${account.name} has the plan ${plan}.`);
-    onDone();
+    void onDone();
   }, onClose);
   return (
     <FormDialog title={`Plan of ${account.name}`} action="Save" onClose={onClose} {...form}>
@@ -62,17 +93,17 @@ export function PlanDialog({ account, onClose, onDone }: Props) {
 type Quotas = OperatorAccount['quotas'];
 type QuotaName = keyof Quotas;
 
-/** `unit`: how many of the contract's are one of the field's. */
+/** `unit`: the factor from the field's unit to the contract's. */
 const quotaFields: readonly { name: QuotaName; label: string; unit: number; max: number }[] = [
   { name: 'jobs_per_day', label: 'Live jobs and previews per day', unit: 1, max: 1_000_000 },
   { name: 'parallel_enhancements', label: 'Videos enhanced at a time', unit: 1, max: 10_000 },
   { name: 'upload_quota_bytes', label: 'Uploads together, GB', unit: 1_000_000_000, max: 1_000_000 },
-  { name: 'create_per_minute', label: 'Creating calls per minute', unit: 1, max: 1_000_000 },
-  { name: 'read_per_minute', label: 'Reading calls per minute', unit: 1, max: 1_000_000 },
+  { name: 'create_per_minute', label: 'Calls that create, per minute', unit: 1, max: 1_000_000 },
+  { name: 'read_per_minute', label: 'Calls that read, per minute', unit: 1, max: 1_000_000 },
   { name: 'other_per_minute', label: 'Other calls per minute', unit: 1, max: 1_000_000 },
 ];
 
-/** An empty field follows the service's setting. */
+/** An empty field uses the service's setting. */
 export function QuotasDialog({ account, onClose, onDone }: Props) {
   const { quotas, default_quotas: defaults } = account;
   const [texts, setTexts] = useState(() => Object.fromEntries(quotaFields.map(({ name, unit }) => [name, quotas[name] === null ? '' : String(quotas[name] / unit)])));
@@ -80,7 +111,7 @@ export function QuotasDialog({ account, onClose, onDone }: Props) {
     const changes = quotaFields.map(({ name, unit }) => [name, texts[name] === '' ? null : Math.round(Number(texts[name]) * unit)]);
     await setQuotas(account.id, Object.fromEntries(changes) as Quotas);
     toast(`The quotas of ${account.name} are saved.`);
-    onDone();
+    void onDone();
   }, onClose);
   return (
     <FormDialog title={`Quotas of ${account.name}`} action="Save" onClose={onClose} {...form}>
@@ -111,47 +142,31 @@ export function CloseDialog({ account, onClose, onDone }: Props) {
   const form = useAction(async () => {
     await closeAccount(account.id, name);
     toast(`${account.name} is closed.`);
-    onDone();
+    void onDone();
   }, onClose);
-  const problem = problemOf(form.error, 'name');
   return (
-    <FormDialog title={`Close ${account.name}?`} action="Close the account" danger onClose={onClose} {...form} error={problem === undefined ? form.error : null}>
+    <FormDialog title={`Close ${account.name}?`} action="Close the account" danger onClose={onClose} {...form} fields={['name']}>
       <Notice tone="bad" title="This cannot be undone.">
-        Its keys and users go at once, its jobs and videos within minutes. The ledger and the audit log stay.
+        Its keys and users are deleted at once, its jobs and videos within minutes. The ledger and the audit log stay.
       </Notice>
-      <TextField label="Name of the account" required autoFocus autoComplete="off" value={name} problem={problem} hint={`Type ${account.name} to confirm.`} onChange={(event) => setName(event.target.value)} />
+      <TextField label="Name of the account" required autoFocus autoComplete="off" value={name} problem={problemOf(form.error, 'name')} hint={`Type ${account.name} to confirm.`} onChange={(event) => setName(event.target.value)} />
     </FormDialog>
   );
 }
 
-interface FormProps {
-  title: string;
-  action: string;
-  danger?: boolean;
-  run: () => void;
-  busy: boolean;
-  error: unknown;
-  onClose: () => void;
-  children: ReactNode;
-}
-
-function FormDialog({ title, action, danger = false, run, busy, error, onClose, children }: FormProps) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
+export function RejectDialog({ account, onClose, onDone }: Props) {
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        {children}
-        {error !== null && <ErrorNotice error={error} />}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone={danger ? 'danger' : 'primary'} busy={busy}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <ConfirmDialog
+      title={`Reject ${account.name}?`}
+      action="Reject"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await decide(account.id, 'rejected');
+        await onDone();
+      }}
+    >
+      <p>Its live keys stop working; test mode stays available. You can approve it later.</p>
+    </ConfirmDialog>
   );
 }

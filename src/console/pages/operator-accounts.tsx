@@ -1,20 +1,18 @@
 /** Accounts: approving, rejecting and closing them, credits, plans, quotas and people. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Check, Coins, Gauge, MoreHorizontal, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { Check, Coins, Gauge, type LucideIcon, MoreHorizontal, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
+import { useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
-import { type ApprovalState, decide, grant, useAccounts } from '../api/operator.ts';
+import { type ApprovalState, decide, useAccounts } from '../api/operator.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load, type Tone } from '../ui/feedback.tsx';
-import { TextField } from '../ui/field.tsx';
+import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
-import { CloseDialog, PlanDialog, QuotasDialog, WithdrawDialog } from './operator-account-dialogs.tsx';
+import { CloseDialog, GrantDialog, PlanDialog, QuotasDialog, RejectDialog, WithdrawDialog } from './operator-account-dialogs.tsx';
 import { PeopleDialog } from './operator-people.tsx';
 import { hidden, num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -74,26 +72,7 @@ export function OperatorAccountsPage() {
         </Load>
         <More list={list} />
       </Panel>
-      {open?.kind === 'grant' && <GrantDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
-      {open?.kind === 'withdraw' && <WithdrawDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
-      {open?.kind === 'plan' && <PlanDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
-      {open?.kind === 'quotas' && <QuotasDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
-      {open?.kind === 'close' && <CloseDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
-      {open?.kind === 'people' && <PeopleDialog account={open.account} onClose={() => setOpen(null)} />}
-      {open?.kind === 'reject' && (
-        <ConfirmDialog
-          title={`Reject ${open.account.name}?`}
-          action="Reject"
-          danger
-          onClose={() => setOpen(null)}
-          onConfirm={async () => {
-            await decide(open.account.id, 'rejected');
-            await refresh();
-          }}
-        >
-          <p>Its live keys stop working; test mode stays available. You can approve it later.</p>
-        </ConfirmDialog>
-      )}
+      {open !== null && <AccountDialog open={open} onClose={() => setOpen(null)} onDone={refresh} />}
     </Page>
   );
 }
@@ -147,91 +126,66 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
               Approve
             </Button>
           )}
-          <Menu
-            trigger={
-              <IconButton label={`Actions for ${account.name}`} tone="quiet" size="small">
-                <MoreHorizontal size={16} aria-hidden="true" />
-              </IconButton>
-            }
-          >
-            <MenuItem onSelect={() => onOpen({ kind: 'grant', account })}>
-              <Coins size={15} aria-hidden="true" />
-              Grant credits
-            </MenuItem>
-            <MenuItem onSelect={() => onOpen({ kind: 'withdraw', account })}>
-              <Undo2 size={15} aria-hidden="true" />
-              Withdraw credits
-            </MenuItem>
-            <MenuItem onSelect={() => onOpen({ kind: 'plan', account })}>
-              <Tag size={15} aria-hidden="true" />
-              Set the plan
-            </MenuItem>
-            <MenuItem onSelect={() => onOpen({ kind: 'quotas', account })}>
-              <Gauge size={15} aria-hidden="true" />
-              Set quotas
-            </MenuItem>
-            <MenuItem onSelect={() => onOpen({ kind: 'people', account })}>
-              <Users size={15} aria-hidden="true" />
-              People
-            </MenuItem>
-            {account.approval_status !== 'rejected' && (
-              <MenuItem danger onSelect={() => onOpen({ kind: 'reject', account })}>
-                <X size={15} aria-hidden="true" />
-                Reject
-              </MenuItem>
-            )}
-            {!account.people.some(({ operator }) => operator) && (
-              <MenuItem danger onSelect={() => onOpen({ kind: 'close', account })}>
-                <Trash2 size={15} aria-hidden="true" />
-                Close
-              </MenuItem>
-            )}
-          </Menu>
+          <AccountMenu account={account} onOpen={onOpen} />
         </span>
       </td>
     </tr>
   );
 }
 
-function GrantDialog({ account, onClose, onDone }: { account: OperatorAccount; onClose: () => void; onDone: () => void }) {
-  const [credits, setCredits] = useState('1000');
-  const [note, setNote] = useState('');
-  const amount = Number(credits);
-  const { run, busy, error } = useAction(
-    async () => {
-      await grant(account.id, { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) });
-      toast(`Granted ${formatCount(amount)} credits to ${account.name}.`);
-      onDone();
-    },
-    onClose,
+interface MenuProps {
+  account: OperatorAccount;
+  onOpen: (open: Open) => void;
+}
+
+function AccountMenu({ account, onOpen }: MenuProps) {
+  const item = (Icon: LucideIcon, text: string, kind: Open['kind'], danger = false) => (
+    <MenuItem danger={danger} onSelect={() => onOpen({ kind, account })}>
+      <Icon size={15} aria-hidden="true" />
+      {text}
+    </MenuItem>
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
   return (
-    <Dialog title={`Grant credits to ${account.name}`} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Credits"
-          type="number"
-          inputMode="numeric"
-          min={1}
-          max={1_000_000_000}
-          required
-          value={credits}
-          hint={Number.isInteger(amount) && amount > 0 ? `${creditsInDollars(amount)}. The new balance is ${formatCount(account.credits + amount)}.` : 'Enter a whole number.'}
-          onChange={(event) => setCredits(event.target.value)}
-        />
-        <TextField label="Note (optional)" maxLength={200} value={note} hint="Recorded in the ledger, where the customer can read it." onChange={(event) => setNote(event.target.value)} />
-        {error !== null && <ErrorNotice error={error} />}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Grant
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <Menu
+      trigger={
+        <IconButton label={`Actions for ${account.name}`} tone="quiet" size="small">
+          <MoreHorizontal size={16} aria-hidden="true" />
+        </IconButton>
+      }
+    >
+      {item(Coins, 'Grant credits', 'grant')}
+      {item(Undo2, 'Withdraw credits', 'withdraw')}
+      {item(Tag, 'Set the plan', 'plan')}
+      {item(Gauge, 'Set quotas', 'quotas')}
+      {item(Users, 'People', 'people')}
+      {account.approval_status !== 'rejected' && item(X, 'Reject', 'reject', true)}
+      {!account.people.some(({ operator }) => operator) && item(Trash2, 'Close', 'close', true)}
+    </Menu>
   );
+}
+
+interface DialogsProps {
+  open: Open;
+  onClose: () => void;
+  onDone: () => Promise<unknown>;
+}
+
+function AccountDialog({ open: { kind, account }, onClose, onDone }: DialogsProps) {
+  const props = { account, onClose, onDone };
+  switch (kind) {
+    case 'grant':
+      return <GrantDialog {...props} />;
+    case 'withdraw':
+      return <WithdrawDialog {...props} />;
+    case 'plan':
+      return <PlanDialog {...props} />;
+    case 'quotas':
+      return <QuotasDialog {...props} />;
+    case 'close':
+      return <CloseDialog {...props} />;
+    case 'people':
+      return <PeopleDialog account={account} onClose={onClose} />;
+    case 'reject':
+      return <RejectDialog {...props} />;
+  }
 }

@@ -21,8 +21,8 @@ export function PeopleDialog({ account, onClose }: { account: OperatorAccount; o
   return (
     <Dialog title={`People of ${account.name}`} onClose={onClose} wide>
       <p className="muted">
-        For somebody who forgot the password: a link works once, for an hour. Whoever has it can take over the user, so make sure
-        whom you give it to. The account’s audit log records it. Operators get one on the command line only.
+        A person who forgot the password needs a link. It works once, for an hour, and anyone who has it can take over the user, so
+        verify who gets it. The account’s audit log records it. Links for operators come from the command line only.
       </p>
       {account.people.length === 0 ? (
         <Empty icon={Users} title="This account has no users" />

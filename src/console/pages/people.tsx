@@ -1,15 +1,16 @@
 /** The people of the account: roles, removal, and invitations. A new invitation's link is shown once. */
 import { useQueryClient } from '@tanstack/react-query';
 import { MoreHorizontal, Plus, ShieldCheck, Trash2, UserRound, Users } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { ConsoleInvitation, ConsoleInviteResponse, ConsolePerson, Role } from '../../contract/types.gen.ts';
 import { problemOf, sentenceOf } from '../api/client.ts';
 import { changeRole, invite, peopleKey, removePerson, revokeInvitation, useInvitations, usePeople } from '../api/people.ts';
 import { sessionKey, useIsAdmin, useSession } from '../api/session.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
+import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
+import { Badge, Empty, Load } from '../ui/feedback.tsx';
 import { Choices, TextField } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
@@ -24,7 +25,7 @@ export const roleNames: Record<Role, string> = { admin: 'Admin', member: 'Member
 
 function useRefresh() {
   const client = useQueryClient();
-  // One's own role may be another now.
+  // The user's own role may have changed, too.
   return () => Promise.all([peopleKey, sessionKey].map((queryKey) => client.invalidateQueries({ queryKey })));
 }
 
@@ -170,43 +171,29 @@ function InvitationsPanel({ onOpen }: { onOpen: (open: Open) => void }) {
 function InviteDialog({ onClose, onMade }: { onClose: () => void; onMade: (made: ConsoleInviteResponse) => void }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
-  const { run, busy, error } = useAction(async () => onMade(await invite({ email: email.trim(), role })));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
-  const bad = problemOf(error, 'email');
+  const form = useAction(async () => onMade(await invite({ email: email.trim(), role })));
   return (
-    <Dialog title="Invite a person" onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Email"
-          type="email"
-          required
-          autoFocus
-          value={email}
-          problem={bad}
-          hint="The person signs in with it. Somebody who has an account here already needs another email."
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <Choices<Role>
-          label="Role"
-          value={role}
-          onChange={setRole}
-          choices={[
-            { value: 'member', title: 'Member', text: 'Jobs, previews, uploads, and reading.' },
-            { value: 'admin', title: 'Admin', text: 'Also keys, webhooks, retention and people.' },
-          ]}
-        />
-        {error !== null && bad === undefined && <ErrorNotice error={error} />}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Invite
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Invite a person" action="Invite" onClose={onClose} {...form} fields={['email']}>
+      <TextField
+        label="Email"
+        type="email"
+        required
+        autoFocus
+        value={email}
+        problem={problemOf(form.error, 'email')}
+        hint="The person signs in with it. Anyone who already has an account here needs another email."
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      <Choices<Role>
+        label="Role"
+        value={role}
+        onChange={setRole}
+        choices={[
+          { value: 'member', title: 'Member', text: 'Jobs, previews, uploads, and reading.' },
+          { value: 'admin', title: 'Admin', text: 'Also keys, webhooks, retention and people.' },
+        ]}
+      />
+    </FormDialog>
   );
 }
 

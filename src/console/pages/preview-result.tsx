@@ -1,4 +1,4 @@
-/** A preview: its stretches side by side and in step, and the job that is made with one of its settings. */
+/** A preview: its stretches side by side and synchronised, and creating the job with one of its settings. */
 import { Pause, Play, Sparkles } from 'lucide-react';
 import { useId } from 'react';
 import type { Preview, PreviewSetting, PreviewStretch } from '../../contract/types.gen.ts';
@@ -23,7 +23,7 @@ type OnMake = (body: Body, credits: number) => Promise<void>;
 
 const stageNames = { denoise: 'denoise', sharpen: 'sharpen', face_restoration: 'faces', adaptive_contrast: 'contrast' } as const;
 
-/** A setting in words: what differs from the defaults. */
+/** A setting in words: its differences from the defaults. */
 export function describeSetting({ resolution, model, enhancements = {}, output = {} }: PreviewSetting): string {
   const stages = Object.entries(stageNames).flatMap(([stage, name]) => {
     const strength = enhancements[stage as keyof typeof stageNames];
@@ -35,7 +35,7 @@ export function describeSetting({ resolution, model, enhancements = {}, output =
   return [resolution, ...(rest.length === 0 ? ['automatic'] : rest)].join(', ');
 }
 
-/** Credits for `seconds` of each setting. */
+/** Credits for `seconds` with each setting. */
 export function useCredits() {
   const { pricing } = useSession();
   return (settings: readonly PreviewSetting[], seconds: number, secure: boolean | undefined) => {

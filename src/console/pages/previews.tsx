@@ -120,7 +120,7 @@ export function PreviewPage({ id }: { id: string }) {
   );
 }
 
-/** The body of a job of the same video; the setting is added when one is chosen. */
+/** The body of a job for the same video; the setting is added when one is chosen. */
 function previewedOf({ preview, mode, video_url }: ConsolePreview): Previewed {
   const { upload_id, tier, source } = preview;
   const request: JobInput = {

@@ -1,4 +1,4 @@
-/** The request log: what the keys of the account called, with errors and bodies. */
+/** The request log: requests by the account's keys, with errors and bodies. */
 import { ScrollText } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import type { Mode, RequestLogEntry } from '../../contract/types.gen.ts';
@@ -42,7 +42,7 @@ export function RequestLogPage() {
   );
 }
 
-/** Ids that the search field takes, by the form of the text. */
+/** Ids that the search field accepts, by their form. */
 function searchFor(text: string): Pick<RequestLogFilter, 'request_id' | 'resource_id'> {
   if (text === '') return {};
   return /^(?:job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/.test(text) ? { resource_id: text } : { request_id: text };

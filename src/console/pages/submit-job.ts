@@ -1,10 +1,10 @@
-/** Creates jobs at the price that was shown, each once. */
+/** Creates jobs at the displayed price, each once. */
 import { useRef } from 'react';
 import { useCreateJob } from '../api/jobs.ts';
 import { newIdempotencyKey } from '../app/random.ts';
 import type { Body } from './quote.tsx';
 
-/** Returns the function that creates a job and resolves with its id. `credits` is the price that was shown. */
+/** Returns the function that creates a job and resolves with its id. `credits` is the displayed price. */
 export function useSubmitJob() {
   const createJob = useCreateJob();
   const keys = useRef(new Map<string, string>());
@@ -18,7 +18,7 @@ export function useSubmitJob() {
   };
 }
 
-/** The job never costs more than was shown, whatever the price is by now. Test mode costs nothing. */
+/** Never costs more than displayed, whatever the price is by now. Test mode costs nothing. */
 function withinQuote({ mode, request }: Body, credits: number | undefined): Body {
   if (mode === 'test' || credits === undefined) return { mode, request };
   return { mode, request: { ...request, max_credits: credits } };

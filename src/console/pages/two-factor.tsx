@@ -1,7 +1,7 @@
 /** Two-factor authentication: enabling it with an authenticator app, recovery codes, disabling it. */
 import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ConsoleFullProof, ConsoleTwoFactorEnrolment } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { beginTwoFactor, confirmTwoFactor, disableTwoFactor, replaceRecoveryCodes, twoFactorKey, useTwoFactor } from '../api/two-factor.ts';
@@ -9,8 +9,9 @@ import { plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Secret } from '../ui/code.tsx';
 import { Dialog, useAction } from '../ui/dialog.tsx';
-import { Badge, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
+import { Badge, Load, Notice } from '../ui/feedback.tsx';
 import { CodeField, TextField } from '../ui/field.tsx';
+import { DialogForm, FormDialog } from '../ui/form-dialog.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { Moment } from '../ui/time.tsx';
@@ -18,7 +19,7 @@ import { toast } from '../ui/toasts.tsx';
 
 type Open = { kind: 'enable' | 'codes' | 'disable' } | { kind: 'shown'; codes: readonly string[] };
 
-/** so few recovery codes that the page asks for new ones */
+/** with this many recovery codes or fewer, the page asks for new ones */
 const fewCodes = 3;
 
 export function TwoFactor() {
@@ -99,10 +100,10 @@ function PasswordStep({ onDone, onClose }: { onDone: (enrolment: ConsoleTwoFacto
   const [password, setPassword] = useState('');
   const { run, busy, error } = useAction(async () => onDone(await beginTwoFactor(password)));
   return (
-    <StepForm action="Continue" {...{ run, busy, error, onClose }} fields={['password']}>
+    <DialogForm action="Continue" {...{ run, busy, error, onClose }} fields={['password']}>
       <p className="muted">You need an app such as Aegis, FreeOTP, Google Authenticator or 1Password.</p>
       <PasswordField value={password} onChange={setPassword} error={error} />
-    </StepForm>
+    </DialogForm>
   );
 }
 
@@ -110,7 +111,7 @@ function CodeStep({ enrolment, onDone, onClose }: { enrolment: ConsoleTwoFactorE
   const [code, setCode] = useState('');
   const { run, busy, error } = useAction(async () => onDone((await confirmTwoFactor(code)).recovery_codes));
   return (
-    <StepForm action="Enable" {...{ run, busy, error, onClose }} fields={['code']}>
+    <DialogForm action="Enable" {...{ run, busy, error, onClose }} fields={['code']}>
       <p className="muted">Scan this with the app, or type the key. It is shown only once.</p>
       <div className="qr">
         <QRCodeSVG value={enrolment.uri} size={192} marginSize={4} level="M" role="img" title="QR code for the authenticator app" />
@@ -118,7 +119,7 @@ function CodeStep({ enrolment, onDone, onClose }: { enrolment: ConsoleTwoFactorE
       <Secret value={enrolment.secret} label="the key" />
       <p className="muted">Then enter the code that the app shows. Your other sessions end.</p>
       <CodeField value={code} onChange={setCode} problem={problemOf(error, 'code')} autoFocus />
-    </StepForm>
+    </DialogForm>
   );
 }
 
@@ -137,13 +138,11 @@ function ProofDialog({ title, action, danger = false, onClose, onProof, children
   const [code, setCode] = useState('');
   const { run, busy, error } = useAction(() => onProof({ password, code }));
   return (
-    <Dialog title={title} onClose={onClose}>
-      <StepForm {...{ action, danger, run, busy, error, onClose }} fields={['password', 'code']}>
-        <p className="muted">{children}</p>
-        <PasswordField value={password} onChange={setPassword} error={error} />
-        <CodeField value={code} onChange={setCode} problem={problemOf(error, 'code')} />
-      </StepForm>
-    </Dialog>
+    <FormDialog {...{ title, action, danger, run, busy, error, onClose }} fields={['password', 'code']}>
+      <p className="muted">{children}</p>
+      <PasswordField value={password} onChange={setPassword} error={error} />
+      <CodeField value={code} onChange={setCode} problem={problemOf(error, 'code')} />
+    </FormDialog>
   );
 }
 
@@ -162,39 +161,7 @@ function PasswordField({ value, onChange, error }: { value: string; onChange: (p
   );
 }
 
-interface StepProps {
-  action: string;
-  danger?: boolean;
-  run: () => void;
-  busy: boolean;
-  error: unknown;
-  /** the fields that show their own problems */
-  fields: readonly string[];
-  onClose: () => void;
-  children: ReactNode;
-}
-
-function StepForm({ action, danger = false, run, busy, error, fields, onClose, children }: StepProps) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
-  const shown = fields.some((field) => problemOf(error, field) !== undefined);
-  return (
-    <form className="stack" onSubmit={submit}>
-      {children}
-      {error !== null && !shown && <ErrorNotice error={error} />}
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" tone={danger ? 'danger' : 'primary'} busy={busy}>
-          {action}
-        </Button>
-      </div>
-    </form>
-  );
-}
-
 function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
-  const note = 'They are shown only once. Each signs you in once, without the app. Keep them where you would not lose them with it.';
+  const note = 'They are shown only once. Each signs you in once, without the app. Store them apart from the phone with the app.';
   return <ShownOnce title="Your recovery codes" label="the recovery codes" secret={codes.join('\n')} note={note} onClose={onClose} />;
 }

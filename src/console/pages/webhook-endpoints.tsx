@@ -1,7 +1,7 @@
 /** Webhook endpoints of the account: creating, changing, testing and deleting them. A new secret is shown once. */
 import { useQueryClient } from '@tanstack/react-query';
 import { MoreHorizontal, Pencil, Plus, Power, RefreshCw, Send, Trash2, Webhook } from 'lucide-react';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, useState } from 'react';
 import type { Mode, WebhookEndpoint, WebhookEndpointSecret } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useIsAdmin } from '../api/session.ts';
@@ -15,9 +15,10 @@ import {
   useWebhookEndpoints,
 } from '../api/webhook-endpoints.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
+import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { CheckField, Choices, TextField } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { Panel } from '../ui/panel.tsx';
@@ -197,11 +198,9 @@ function EndpointFields({ values, onChange, problem }: { values: Values; onChang
 function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (made: WebhookEndpointSecret) => void }) {
   const [mode, setMode] = useState<Mode>('test');
   const [values, setValues] = useState<Values>({ url: '', description: '', events: [...events] });
-  const { run, busy, error } = useAction(async () =>
-    onCreated(await createWebhookEndpoint({ mode, request: { ...values, url: values.url.trim() } })),
-  );
+  const form = useAction(async () => onCreated(await createWebhookEndpoint({ mode, request: { ...values, url: values.url.trim() } })));
   return (
-    <EndpointForm title="Add an endpoint" action="Add" {...{ values, busy, error, onClose, run }} problem={problemOf(error, 'request/url')}>
+    <EndpointForm title="Add an endpoint" action="Add" urlField="request/url" {...{ values, onClose, ...form }} onChange={setValues}>
       <Choices<Mode>
         label="Mode"
         value={mode}
@@ -211,7 +210,6 @@ function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: 
           { value: 'live', title: 'Live', text: 'Events of live jobs.' },
         ]}
       />
-      <EndpointFields values={values} onChange={setValues} problem={problemOf(error, 'request/url')} />
     </EndpointForm>
   );
 }
@@ -220,49 +218,30 @@ function EditDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose:
   const refresh = useRefresh();
   const { url, description } = endpoint;
   const [values, setValues] = useState<Values>({ url, description, events: [...endpoint.events] });
-  const { run, busy, error } = useAction(async () => {
+  const form = useAction(async () => {
     await updateWebhookEndpoint(endpoint.id, { ...values, url: values.url.trim() });
     await refresh();
     onClose();
   });
-  return (
-    <EndpointForm title="Change the endpoint" action="Save" {...{ values, busy, error, onClose, run }} problem={problemOf(error, 'url')}>
-      <EndpointFields values={values} onChange={setValues} problem={problemOf(error, 'url')} />
-    </EndpointForm>
-  );
+  return <EndpointForm title="Change the endpoint" action="Save" urlField="url" {...{ values, onClose, ...form }} onChange={setValues} />;
 }
 
-interface FormProps {
-  title: string;
-  action: string;
+interface FormProps extends Omit<ComponentProps<typeof FormDialog>, 'fields' | 'disabled' | 'children'> {
+  children?: ReactNode;
   values: Values;
-  busy: boolean;
-  error: unknown;
-  problem: string | undefined;
-  run: () => void;
-  onClose: () => void;
-  children: ReactNode;
+  /** name of the field of the URL in the errors of the API */
+  urlField: string;
+  onChange: (values: Values) => void;
 }
 
-function EndpointForm({ title, action, values, busy, error, problem, run, onClose, children }: FormProps) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
+function EndpointForm({ values, urlField, onChange, children, ...form }: FormProps) {
+  const lacksEvents = values.events.length === 0;
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        {children}
-        {values.events.length === 0 && <Notice tone="info">Choose at least one event.</Notice>}
-        {error !== null && problem === undefined && <ErrorNotice error={error} />}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy} disabled={values.events.length === 0}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog {...form} fields={[urlField]} disabled={lacksEvents}>
+      {children}
+      <EndpointFields values={values} onChange={onChange} problem={problemOf(form.error, urlField)} />
+      {lacksEvents && <Notice tone="info">Choose at least one event.</Notice>}
+    </FormDialog>
   );
 }
 
@@ -272,22 +251,15 @@ interface EndpointDialogProps {
 }
 
 function RotateDialog({ endpoint, onClose, onRotated }: EndpointDialogProps & { onRotated: (made: WebhookEndpointSecret) => void }) {
-  const { run, busy, error } = useAction(async () => onRotated(await rotateWebhookEndpointSecret(endpoint.id)));
+  const form = useAction(async () => onRotated(await rotateWebhookEndpointSecret(endpoint.id)));
   return (
-    <Dialog title="Rotate the secret of this endpoint?" onClose={onClose}>
+    <FormDialog title="Rotate the secret of this endpoint?" action="Rotate" onClose={onClose} {...form}>
       <p className="wrap-anywhere">{endpoint.url}</p>
       <p>
         For 24 hours <code>webhook-signature</code> carries the signatures of both secrets, and <code>X-Service-Signature</code> uses the old one
         unless you switch it.
       </p>
-      {error !== null && <ErrorNotice error={error} />}
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button tone="primary" busy={busy} onClick={run}>
-          Rotate
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }
 

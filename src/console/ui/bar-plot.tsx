@@ -12,13 +12,13 @@ export interface Bar {
 interface BarPlotProps {
   title: string;
   bars: readonly Bar[];
-  /** a number with its unit */
+  /** the number with its unit */
   format: (value: number) => string;
   /** headings of the table */
   columns: readonly [string, string];
   /** bars that share a label, such as those of a day; default 1 */
   group?: number;
-  /** says what the bars are when all of them are 0 */
+  /** text to show when all bars are 0 */
   empty: string;
 }
 

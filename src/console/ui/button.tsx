@@ -11,7 +11,7 @@ interface Look {
   icon?: boolean | undefined;
 }
 
-export function buttonClass({ tone, size, wide, icon }: Look): string {
+function buttonClass({ tone, size, wide, icon }: Look): string {
   return ['button', tone, size, wide && 'wide', icon && 'icon'].filter(Boolean).join(' ');
 }
 

@@ -48,7 +48,7 @@ export function TextField({ label, hint, problem, className, ...rest }: TextFiel
   );
 }
 
-/** characters that a password has at least; the service refuses fewer */
+/** minimum length of a password; the service refuses shorter ones */
 export const passwordLength = 12;
 
 interface NewPasswordFieldProps {
@@ -59,7 +59,7 @@ interface NewPasswordFieldProps {
   autoFocus?: boolean;
 }
 
-/** A password that is chosen here, with how many characters it lacks. */
+/** A new password, with the number of missing characters. */
 export function NewPasswordField({ label, value, onChange, problem, autoFocus = false }: NewPasswordFieldProps) {
   const lacking = passwordLength - value.length;
   const isTooShort = value.length > 0 && lacking > 0;

@@ -19,7 +19,7 @@ export function Page({ title, intro, actions, back, narrow = false, children }: 
     document.title = `${title} · Reelmend`;
   }, [title]);
   useEffect(() => {
-    // Not at the first load: the browser's own focus order is right then.
+    // Not at the first load, when the browser's own focus order is right.
     if (navigated) heading.current?.focus({ preventScroll: true });
     navigated = true;
     window.scrollTo(0, 0);

@@ -1,4 +1,4 @@
-/** The progress of a job that is enhanced in segments: each has its own part of the bar, as long as it is. */
+/** The progress of a job with segments: each segment has a part of the bar, in proportion to its length. */
 import type { JobSegment } from '../../contract/types.gen.ts';
 import { segmentWords } from '../app/format.ts';
 

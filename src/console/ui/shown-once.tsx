@@ -1,4 +1,4 @@
-/** A new secret, which is shown this once. */
+/** Shows a new secret. It is never shown again. */
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Secret } from './code.tsx';

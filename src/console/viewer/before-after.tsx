@@ -216,7 +216,7 @@ function useKeys({ controls, setLens, setPeek, section }: KeysWiring) {
 }
 
 function toggleFullScreen(element: HTMLElement | null): void {
-  // An embedding page or a policy may forbid full screen. The page needs no message then.
+  // An embedding page or a policy may forbid full screen. No message is needed then.
   if (document.fullscreenElement !== null) void document.exitFullscreen().catch(() => {});
   else void element?.requestFullscreen().catch(() => {});
 }

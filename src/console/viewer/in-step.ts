@@ -2,11 +2,11 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { correct, setTime } from './sync.ts';
 
-/** Clips of a few seconds: a difference of half a frame at 25 frames per second is not seen. */
+/** seconds; half a frame at 25 frames per second, which nobody notices */
 const frame = 0.04;
 
 export interface InStep {
-  /** takes the clips: `ref={clips(index)}` */
+  /** registers a clip: `ref={clips(index)}` */
   clips: (index: number) => (video: HTMLVideoElement | null) => void;
   playing: boolean;
   toggle: () => void;

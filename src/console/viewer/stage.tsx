@@ -6,7 +6,7 @@ import type { Controls } from './sync.ts';
 
 export type Mode = 'slider' | 'side' | 'difference';
 
-/** How many times the difference is shown. At 1, the differences of a good result are too dark to see. */
+/** Amplification of the difference. Without it, the differences of a good result are too dark to see. */
 export const gains = ['1', '4', '16'] as const;
 export type Gain = (typeof gains)[number];
 

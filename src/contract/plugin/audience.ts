@@ -1,4 +1,4 @@
-/** The part of the document that is for customers: without the operations of one tag and what only they speak of. */
+/** The part of the document for customers: without the operations of one tag, and without components that only those use. */
 
 interface Document {
   paths: Record<string, Record<string, unknown>>;
@@ -19,7 +19,7 @@ export function withoutTag(document: unknown, tag: string): unknown {
   const needed = reachable(part, components);
   const pruned = Object.entries(components).map(([kind, named]) => [
     kind,
-    // Schemes are referred to by their names, not by references.
+    // Security schemes are referred to by name, not by `$ref`.
     kind === 'securitySchemes'
       ? named
       : Object.fromEntries(Object.entries(named).filter(([name]) => needed.has(`${kind}/${name}`))),

@@ -1,6 +1,6 @@
 /**
- * Keywords of JSON Schema that the generator's intermediate model drops. They travel through it as extensions, which
- * it keeps, and the zod resolvers (zod.ts) read them back.
+ * Keywords of JSON Schema that the generator's intermediate model drops. They pass through it as extensions, which it keeps,
+ * and the zod resolvers (zod.ts) read them back.
  */
 const carried: Readonly<Record<string, string>> = {
   maxProperties: 'x-keep-max-properties',
@@ -21,15 +21,15 @@ export function carryDroppedKeywords(node: unknown): unknown {
     }
     copy[key] = carryDroppedKeywords(value);
     const extension = carried[key];
-    // Only keyword positions hold plain values; a property that happens to be named like a keyword holds a schema.
+    // Only keyword positions hold plain values: the value of a property that is named like a keyword is a schema.
     if (extension !== undefined && typeof value !== 'object') copy[extension] = value;
   }
   return copy;
 }
 
 /**
- * `oneOf` of nothing but `required` with one name each: exactly one of these properties must be there. The generator would
- * make an intersection of types of it, which cannot be strict.
+ * `oneOf` of `required` lists with one name each: exactly one of these properties is required. The generator would turn it
+ * into an intersection of types, which cannot be strict.
  */
 const exactlyOneExtension = 'x-keep-exactly-one';
 
@@ -51,7 +51,7 @@ export interface KeptKeywords {
   exactlyOne?: string[];
 }
 
-/** What `carryDroppedKeywords` kept of one schema of the intermediate model. */
+/** The keywords that `carryDroppedKeywords` kept of one schema of the intermediate model. */
 export function keptKeywords(schema: object): KeptKeywords {
   const kept: KeptKeywords = {};
   const max: unknown = Reflect.get(schema, 'x-keep-max-properties');

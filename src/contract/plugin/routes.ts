@@ -39,8 +39,8 @@ function coercionOf(plugin: Instance, schema: IR.SchemaObject): string | undefin
 }
 
 /**
- * Query strings are text: numbers and booleans are read by schema before they are validated, and a parameter that
- * the document does not name is refused.
+ * Query strings are text: numbers and booleans are converted by schema before they are validated. A parameter that the
+ * document does not name is refused.
  */
 function queryExpression(plugin: Instance, operation: IR.OperationObject) {
   const symbol = requestSymbol(plugin, operation, 'query');
@@ -76,7 +76,7 @@ function requestExpression(plugin: Instance, operation: IR.OperationObject): Exp
   return request.isEmpty ? undefined : request;
 }
 
-/** A body that is no JSON is a stream, which no schema can look into. */
+/** A body that is not JSON is a stream, which no schema can validate. */
 function bodySchema(plugin: Instance, mediaType: string, symbol: NonNullable<ReturnType<typeof requestSymbol>>) {
   if (jsonType.test(mediaType)) return $(symbol);
   return $(external(plugin, 'z', 'zod'))
@@ -98,7 +98,7 @@ function responseExpression(
     .pretty()
     .prop('description', $.literal(`${operation.id} ${status}`));
   const { mediaType, schema } = response;
-  // Without a content entry the handler's result would not be checked at all.
+  // Without a content entry the handler's result would not be type-checked.
   if (mediaType === undefined) throw new Error(`${operation.id} ${status}: a response needs content with a schema`);
   if (!jsonType.test(mediaType)) {
     return node.prop(
@@ -121,7 +121,7 @@ function responseExpression(
   return node.prop('content', content(mediaType, $(symbol)));
 }
 
-/** The schemes that one call needs all of; the document names them, the model resolves them. */
+/** The security schemes that one call needs together; the document names them, the model resolves them. */
 function securityExpression(operation: IR.OperationObject) {
   const names = (operation.security ?? []).map((scheme) => {
     if (scheme.type === 'http') return 'apiKey';
@@ -132,7 +132,7 @@ function securityExpression(operation: IR.OperationObject) {
   return $.array(names.reduce((needed, name) => needed.prop(name, $.array()), $.object()));
 }
 
-/** Hono's own notation where a parameter may contain slashes, which OpenAPI's templates cannot say. */
+/** Hono's own notation if a parameter may contain slashes, which OpenAPI's templates cannot express. */
 function routePath(operation: IR.OperationObject): string {
   let path = String(operation.path);
   for (const parameter of Object.values(operation.parameters?.path ?? {})) {

@@ -1,6 +1,6 @@
 /**
- * What the zod plugin leaves out of objects and arrays, mended once for every schema: `additionalProperties: false`,
- * `propertyNames`, `minProperties`, `maxProperties`, `uniqueItems`, `oneOf` of required properties; and what it means otherwise: a text's
+ * Adds what the zod plugin omits from objects and arrays: `additionalProperties: false`, `propertyNames`, `minProperties`,
+ * `maxProperties`, `uniqueItems`, `oneOf` of required properties. And corrects what it interprets otherwise: a text's
  * `minLength` and `maxLength`.
  */
 import type { Plugins } from '@hey-api/openapi-ts';
@@ -11,7 +11,7 @@ type ObjectContext = Parameters<NonNullable<Resolvers['object']>>[0];
 type ArrayContext = Parameters<NonNullable<Resolvers['array']>>[0];
 type StringContext = Parameters<NonNullable<Resolvers['string']>>[0];
 
-/** `z.strictObject` where the document says `additionalProperties: false`, and counted and named records. */
+/** `z.strictObject` if the document says `additionalProperties: false`; records with limits on their size and names. */
 function objectResolver(ctx: ObjectContext) {
   const { $, plugin, schema, symbols } = ctx;
   const { maxProperties, minProperties, exactlyOne } = keptKeywords(schema);
@@ -70,7 +70,7 @@ function arrayResolver(ctx: ArrayContext) {
   return chain.attr('refine').call($.func().param('values').do($.return(test)), message);
 }
 
-/** As the plugin's own, but lengths are counted by `characters` (../characters.ts). */
+/** Like the plugin's own, but lengths are counted by `characters` (../characters.ts). */
 function stringResolver(ctx: StringContext) {
   const { $, plugin, schema } = ctx;
   const literal = ctx.nodes.const(ctx);

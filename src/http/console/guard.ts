@@ -41,7 +41,7 @@ export function requireSession({ console: { store }, keyPepper }: WithConsole) {
 }
 
 /** Throws ReelmendError `cross_site_request` if the browser reports that another site sent the request. */
-export function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): void {
+function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): void {
   const site = c.req.header('Sec-Fetch-Site');
   const foreign = site !== undefined && site !== 'same-origin' && site !== 'none';
   if (foreign || !isOwnOrigin(c, origins)) {
@@ -126,13 +126,13 @@ function networkOf(address: string): string {
 const codeQuota = { limit: 10, windowS: 3600 };
 
 /**
- * Throws ReelmendError `wrong_code` unless `verify` says that the code is right. Only failures count, for the user and not
- * for a network address: whoever gets here knows the password, so nobody else can use up the owner's attempts. Throws
- * ReelmendError `rate_limit_exceeded`.
+ * Throws ReelmendError `wrong_code` if `verify` rejects the code. Only failures count, per user and not per network address:
+ * whoever gets here knows the password, so nobody else can use up the owner's attempts. Throws ReelmendError
+ * `rate_limit_exceeded`.
  */
 export async function attemptCode(limits: RateLimitStore, userId: string, verify: () => Promise<boolean>): Promise<void> {
   const key = `code:${userId}`;
-  // Counted before the check, as passwords are.
+  // Counted before the check, like passwords.
   const result = await limits.take(key, 'auth', codeQuota);
   if (!result.allowed) {
     const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));

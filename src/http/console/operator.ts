@@ -22,13 +22,12 @@ type OperatorHandlers = Pick<
 >;
 
 export function operatorHandlers(deps: WithConsole): OperatorHandlers {
-  const { store } = deps.console;
-  /** Throws ReelmendError `not_found`. */
-  const accountAfter = async (changed: Promise<object | null>, accountId: string) => {
-    const account = (await changed) === null ? null : await store.operations.account(accountId);
-    if (account === null) throw new ReelmendError('not_found', 'There is no such account.');
-    return serializeOperatorAccount(deps, account);
-  };
+  return { ...serviceHandlers(deps), ...accountHandlers(deps) };
+}
+
+type ServiceHandlers = Pick<OperatorHandlers, 'operatorGetOverview' | 'operatorGetHistory' | 'operatorListWorkers' | 'operatorListFailures'>;
+
+function serviceHandlers({ console: { store } }: WithConsole): ServiceHandlers {
   return {
     operatorGetOverview: async (c) => {
       const { queue, jobs, webhooks, workersAlive, accountsPending } = await store.operations.overview();
@@ -57,6 +56,39 @@ export function operatorHandlers(deps: WithConsole): OperatorHandlers {
       return c.json(history, 200);
     },
 
+    operatorListWorkers: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const rows = await store.operations.workers({ limit: limit + 1, startingAfter: starting_after });
+      return c.json(pageOf(rows, limit, { serialize: serializeWorker, cursor: ({ id }) => id }), 200);
+    },
+
+    operatorListFailures: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const rows = await store.operations.failures({ limit: limit + 1, startingAfter: starting_after });
+      const page = pageOf(rows, limit, {
+        cursor: ({ jobId }) => jobId,
+        serialize: ({ jobId, accountId, durationSeconds, finishedAt, ...failure }) => ({
+          ...failure,
+          job_id: jobId,
+          account_id: accountId,
+          duration_seconds: durationSeconds,
+          finished_at: finishedAt.toISOString(),
+        }),
+      });
+      return c.json(page, 200);
+    },
+  };
+}
+
+function accountHandlers(deps: WithConsole): Omit<OperatorHandlers, keyof ServiceHandlers> {
+  const { store } = deps.console;
+  /** Throws ReelmendError `not_found`. */
+  const accountAfter = async (changed: Promise<object | null>, accountId: string) => {
+    const account = (await changed) === null ? null : await store.operations.account(accountId);
+    if (account === null) throw new ReelmendError('not_found', 'There is no such account.');
+    return serializeOperatorAccount(deps, account);
+  };
+  return {
     operatorListAccounts: async (c) => {
       const { limit, starting_after, state } = c.req.valid('query');
       const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state });
@@ -106,28 +138,6 @@ export function operatorHandlers(deps: WithConsole): OperatorHandlers {
       // A scheduled task deletes its jobs, uploads and webhook endpoints (src/jobs/scheduled-tasks.ts).
       await store.accounts.close(id, { operator_id: c.get('session').user.id });
       return c.json({ closed: true as const }, 200);
-    },
-
-    operatorListWorkers: async (c) => {
-      const { limit, starting_after } = c.req.valid('query');
-      const rows = await store.operations.workers({ limit: limit + 1, startingAfter: starting_after });
-      return c.json(pageOf(rows, limit, { serialize: serializeWorker, cursor: ({ id }) => id }), 200);
-    },
-
-    operatorListFailures: async (c) => {
-      const { limit, starting_after } = c.req.valid('query');
-      const rows = await store.operations.failures({ limit: limit + 1, startingAfter: starting_after });
-      const page = pageOf(rows, limit, {
-        cursor: ({ jobId }) => jobId,
-        serialize: ({ jobId, accountId, durationSeconds, finishedAt, ...failure }) => ({
-          ...failure,
-          job_id: jobId,
-          account_id: accountId,
-          duration_seconds: durationSeconds,
-          finished_at: finishedAt.toISOString(),
-        }),
-      });
-      return c.json(page, 200);
     },
   };
 }

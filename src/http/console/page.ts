@@ -1,4 +1,4 @@
-/** Serves the built page: its files, and its one document at every address that the page's own router knows. */
+/** Serves the built console: its files, and its one HTML document at every path that its router knows. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'hono';
@@ -33,7 +33,7 @@ export function registerConsolePage(app: App, { pageDir, mediaOrigins, signUp }:
   const page = (c: Context<AppEnv>) =>
     signUp === 'closed' ? documentWithoutSignUp(c, { index: join(pageDir, 'index.html'), policy }) : files.file(c, 'index.html', notBuilt);
 
-  // For people who type the host name of the service and nothing more.
+  // For people who type only the host name of the service.
   app.get('/', (c) => c.redirect('console/', 302));
   app.get('/console', page);
   app.get('/console/*', async (c) => {

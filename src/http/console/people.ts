@@ -78,7 +78,7 @@ function invitationHandlers(deps: WithConsole) {
   } satisfies Partial<PeopleHandlers>;
 }
 
-/** For the holder of a link, who has no session. */
+/** For a person with a link and no session. */
 function joiningHandlers(deps: WithConsole) {
   const { store, passwords, proxyHops } = deps.console;
   return {
@@ -94,7 +94,7 @@ function joiningHandlers(deps: WithConsole) {
       const tokenHash = hashLinkToken('invitation', token, deps.keyPepper);
       if ((await store.people.findInvitation(tokenHash)) === null) throw linkInvalid();
       const hash = await passwords.hash(password, clientAddress(c, proxyHops));
-      // `taken` is not told: like sign-up, this must not reveal who is known here.
+      // `taken` is not reported: like sign-up, this must not reveal which emails are known.
       if ((await store.people.accept(tokenHash, hash)) === 'invalid') throw linkInvalid();
       return c.json({ accepted: true as const }, 202);
     },

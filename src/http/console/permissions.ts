@@ -1,5 +1,5 @@
 /**
- * Who may call which operation of the console. The one place that decides it: pages only hide what is refused here. An
+ * Who may call which operation of the console. Only this file decides it: pages merely hide what is refused here. An
  * operation that is missing is a compile error.
  */
 import type { ConsoleOperationId } from '../register.ts';
@@ -61,7 +61,7 @@ export const permissions: Readonly<Record<ConsoleOperationId, Permission>> = {
   consoleListPeople: 'member',
   consoleListInvitations: 'member',
 
-  // Keys, webhooks, retention and people. Whoever has the secret can forge events, so it is not merely read.
+  // Keys, webhooks, retention and people. The secret is not for members to read: with it one can forge events.
   consoleUpdateAccount: 'admin',
   consoleCreateKey: 'admin',
   consoleRenameKey: 'admin',

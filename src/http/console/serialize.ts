@@ -11,7 +11,7 @@ import type {
 import type { JobRecord } from '../../domain/job.ts';
 import { sourceName } from '../../domain/job-words.ts';
 import { type EffectiveQuotas, quotaNames } from '../../domain/quotas.ts';
-import { sandboxCredits } from '../../domain/test-mode.ts';
+import { testCredits } from '../../domain/test-mode.ts';
 import type {
   DeliveryRecord,
   KeyRecord,
@@ -32,7 +32,7 @@ export function serializeConsoleAccount(account: Account): ConsoleAccount {
     plan: account.plan,
     approval_status: account.approvalStatus,
     credits: account.credits,
-    sandbox_credits: sandboxCredits,
+    test_credits: testCredits,
     retention_days: account.retentionDays,
     created_at: account.createdAt.toISOString(),
   };

@@ -33,6 +33,12 @@ type SessionHandlers = Pick<
 >;
 
 export function sessionHandlers(deps: WithConsole): SessionHandlers {
+  return { ...signInHandlers(deps), ...sessionListHandlers(deps) };
+}
+
+type ListHandlers = Pick<SessionHandlers, 'consoleListSessions' | 'consoleEndOtherSessions' | 'consoleEndSession'>;
+
+function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHandlers> {
   const { store, passwords, secureCookies, signUp } = deps.console;
   const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
   const addressOf = (c: Context<AppEnv>) => clientAddress(c, deps.console.proxyHops);
@@ -86,7 +92,11 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       const hash = await passwords.hash(new_password, addressOf(c));
       return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
     },
+  };
+}
 
+function sessionListHandlers({ console: { store } }: WithConsole): ListHandlers {
+  return {
     consoleListSessions: async (c) => {
       const { sessionId, user } = c.get('session');
       const { limit, starting_after } = c.req.valid('query');
@@ -123,7 +133,10 @@ function signUpClosed(): ReelmendError {
   return new ReelmendError('sign_up_closed', message);
 }
 
-/** Creates a session and returns its token, which only the cookie contains. Throws ReelmendError `invalid_credentials` if the password was changed meanwhile. */
+/**
+ * Creates a session and returns its token, which only the cookie contains. Throws ReelmendError `invalid_credentials` if the
+ * password was changed meanwhile.
+ */
 async function openSession(c: Context<AppEnv>, deps: WithConsole, user: { id: string; password: string }): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tokenHash = hashSessionToken(token, deps.keyPepper);
@@ -153,9 +166,6 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
     limits: serializeLimits(deps, account),
-    capabilities: {
-      upload: true,
-      sample_url: { live: sampleUrl, test: testSampleUrl },
-    },
+    capabilities: { sample_url: { live: sampleUrl, test: testSampleUrl } },
   };
 }

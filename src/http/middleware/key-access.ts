@@ -1,11 +1,11 @@
-/** What restricted API keys may call. The one place that knows. */
+/** The operations that restricted API keys may call. Only this file decides it. */
 import { createMiddleware } from 'hono/factory';
 import type { KeyAccess } from '../../domain/api-key.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { AppEnv } from '../env.ts';
 import type { OperationId } from '../register.ts';
 
-/** All that sending a video and creating its job takes. */
+/** The operations for sending a video and creating its job. */
 const creating: ReadonlySet<OperationId> = new Set([
   'createJob',
   'createQuote',
@@ -15,7 +15,7 @@ const creating: ReadonlySet<OperationId> = new Set([
   'completeUpload',
 ] satisfies OperationId[]);
 
-/** An operation that is new here is safe: reading keys get it if it is a GET, and creating ones do not. */
+/** New operations are safe by default: read-only keys may call them if they are a GET, create-only keys may not. */
 export function allows(access: KeyAccess, { id, method }: { id: OperationId; method: string }): boolean {
   if (access === 'full') return true;
   return access === 'read_only' ? method === 'get' : creating.has(id);

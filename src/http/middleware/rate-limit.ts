@@ -7,16 +7,16 @@ import type { AppEnv } from '../env.ts';
 
 export interface RateLimitOptions {
   limits: RateLimitStore;
-  /** calls per window and key, by class; omitted classes use the default. An account's own quotas stand above them */
+  /** calls per window and key, by class; omitted classes use the default. An account's own quotas take precedence */
   quotas?: Partial<Record<RateClass, number>>;
   /** seconds of the window */
   windowS?: number;
-  /** whose calls are counted; default: those of the API key, and those of its account as well */
+  /** who is counted; default: the API key, and its account */
   keyOf?: (c: Context<AppEnv>) => string;
 }
 
-/** All keys of an account together can make this many times the calls of one key. */
-export const accountQuotaFactor = 5;
+/** All keys of an account together may make this many times the calls of one key. */
+const accountQuotaFactor = 5;
 
 /**
  * Calls per window: one minute, ten minutes for `auth`, one day for `pending`. They allow the 60 submissions and 300 polls
@@ -34,7 +34,7 @@ type KeyClass = 'create' | 'read' | 'other';
 
 const isKeyClass = (rateClass: RateClass): rateClass is KeyClass => rateClass === 'create' || rateClass === 'read' || rateClass === 'other';
 
-/** The key and the account whose quotas a call uses up. */
+/** The key and the account whose quotas a call uses. */
 const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, account: c.get('principal').account });
 
 /**

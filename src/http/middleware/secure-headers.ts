@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory';
 
 export interface SecureHeadersOptions {
-  /** Browsers then use https for the subdomains of the host too, which may be other people's services. Default: false. */
+  /** Makes browsers use https for the host's subdomains, too, which may be other people's services. Default: false. */
   hstsSubdomains?: boolean;
 }
 

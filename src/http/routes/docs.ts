@@ -1,4 +1,4 @@
-/** The documents: pages and files that scripts/build-docs made. */
+/** The documents: pages and files built by scripts/build-docs. */
 import type { Context } from 'hono';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -34,7 +34,7 @@ export function docsHandlers(deps: HttpDeps): Pick<Handlers, 'getDocs'> {
   };
 }
 
-/** Registers GET and HEAD of everything below /docs. Pages have addresses without `.html`. */
+/** Registers GET and HEAD of everything below /docs. URLs of pages have no `.html`. */
 export function registerDocs(app: App, deps: HttpDeps): void {
   const files = filesOf(deps);
   if (files === undefined) return;
@@ -46,7 +46,7 @@ export function registerDocs(app: App, deps: HttpDeps): void {
   });
 }
 
-/** A person who follows an old link gets a page; a program gets the error. */
+/** A page that does not exist: browsers get the 404 page, programs the error. */
 async function pageOf(c: Context<AppEnv>, files: StaticFiles, path: string): Promise<Response> {
   try {
     return await files.file(c, `${path}.html`);

@@ -14,7 +14,7 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
       c.set('jobId', preview.id);
       c.header('Location', `/v1/previews/${preview.id}`);
       if (replayed) c.header('Idempotent-Replayed', 'true');
-      // A key that may only create gets no links by repeating its request.
+      // A create-only key gets no links by repeating its request.
       return c.json(serializePreview(deps, preview, null), 201);
     },
 

@@ -1,4 +1,4 @@
-/** Uploads, and the signed URLs of their parts when the storage is on this machine. */
+/** Uploads, and the signed URLs of their parts if the storage is on this machine. */
 import type { Context } from 'hono';
 import { ReelmendError } from '../../domain/errors.ts';
 import { PartSizeError } from '../../storage/multipart-files.ts';
@@ -86,7 +86,7 @@ function verified(storage: FilesystemStorage, query: PartQuery): PartClaims {
 
 const parallelParts = 8;
 
-/** Limits the parts of one upload that a process receives at a time: each takes disk space until it is whole. */
+/** Limits the parts of one upload that a process receives at a time: an incomplete part takes disk space. */
 function partLimiter() {
   const running = new Map<string, number>();
   return async <T>({ upload }: PartClaims, work: () => Promise<T>): Promise<T> => {
@@ -124,7 +124,7 @@ function wrongSize(received: number, size: number): ReelmendError {
   return new ReelmendError('invalid_request', `The part has ${received} bytes; its URL is for ${size}.`);
 }
 
-/** Codes of a disk without space, or of a quota of the file system. */
+/** Codes of a full disk, or of a quota of the file system. */
 const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
 
 function partError(error: unknown): unknown {

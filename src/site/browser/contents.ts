@@ -1,4 +1,4 @@
-/** Marks the part of the page that is being read in its table of contents. */
+/** Marks the section that is being read in the page's table of contents. */
 export function followContents(): void {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('.contents a')];
   const headings = links.flatMap((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))) ?? []);

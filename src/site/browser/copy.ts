@@ -1,6 +1,6 @@
 /** The buttons that copy a block of code. */
 async function copy(text: string): Promise<void> {
-  // Absent on pages that came over plain http from another machine.
+  // Absent on pages loaded over plain http from another machine.
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
   field.value = text;

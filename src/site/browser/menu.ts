@@ -14,6 +14,6 @@ export function enableMenu(): void {
     set(false);
     button.focus();
   });
-  // In a long list the current page should be in sight.
+  // Scrolls a long list to the current page.
   navigation.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
 }

@@ -1,4 +1,4 @@
-/** What is wider than the page scrolls by itself, and a keyboard must be able to do that. */
+/** Makes elements that are wider than the page and scroll by themselves accessible to the keyboard. */
 export function letScrollersBeFocused(): void {
   const update = (element: HTMLElement) => {
     if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;

@@ -1,4 +1,4 @@
-/** The search: an index made in the browser of what the build collected; nothing leaves the page. */
+/** The search. Its index is built in the browser from data that the build collected; nothing is sent anywhere. */
 import MiniSearch, { type SearchResult } from 'minisearch';
 import type { Section } from '../search-sections.ts';
 
@@ -13,7 +13,7 @@ async function loadIndex(): Promise<Index> {
     idField: 'url',
     fields: ['title', 'page', 'text'],
     storeFields: ['title', 'page', 'text'],
-    // Names such as job_not_done are found whole and by their words.
+    // Names such as job_not_done are found as a whole and by their words.
     tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => (word.includes('_') ? [word, ...word.split('_')] : [word])).filter(Boolean),
     searchOptions: { boost: { title: 4, page: 2 }, prefix: true, fuzzy: (term) => (term.length > 5 ? 0.15 : false), combineWith: 'AND' },
   });
@@ -21,7 +21,7 @@ async function loadIndex(): Promise<Index> {
   return index;
 }
 
-/** The words around the first hit. */
+/** The text around the first hit. */
 function excerptOf({ terms, text }: SearchResult): string {
   const whole = String(text);
   const lower = whole.toLowerCase();

@@ -1,4 +1,4 @@
-/** Groups of samples: one language is shown at a time, in all groups of all pages. */
+/** Groups of samples: all groups of all pages show the same language. */
 const storageKey = 'reelmend.language';
 
 interface Group {
@@ -22,7 +22,7 @@ function remember(label: string): void {
   }
 }
 
-/** A group that lacks the language stays as it is. */
+/** A group without the language does not change. */
 function select({ tabs, panels }: Group, label: string): void {
   if (!tabs.some((tab) => tab.textContent === label)) return;
   for (const [i, tab] of tabs.entries()) {
@@ -55,7 +55,7 @@ function build(element: Element, number: number): Group {
   return { tabs, panels };
 }
 
-/** What was clicked stays under the pointer when groups above it change their height. */
+/** Keeps the clicked tab under the pointer when groups above it change their height. */
 function keepingPlace(element: Element, change: () => void): void {
   const before = element.getBoundingClientRect().top;
   change();

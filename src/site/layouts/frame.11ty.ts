@@ -1,4 +1,4 @@
-/** The frame of every page: head, top bar, navigation, contents of the page, neighbours. */
+/** The frame of every page: head, top bar, navigation, table of contents, links to the next pages. */
 import { escapeHtml, textOf } from '../html.ts';
 import type { NavigationGroup } from '../navigation.ts';
 
@@ -12,7 +12,7 @@ interface PageData {
   /** names of the built script and style sheet */
   assets: { script: string; style: string };
   version: string;
-  /** neither contents nor neighbours */
+  /** shows no table of contents and no links to the next pages */
   isPlain?: boolean;
 }
 
@@ -27,7 +27,7 @@ const icons = {
 };
 
 const href = (url: string) => (url === '/' ? '/docs' : `/docs${url}`);
-/** The address of the page in the navigation: pages have addresses without `.html`. */
+/** The URL of the page in the navigation, without `.html`. */
 const urlOf = ({ page }: PageData) => page.url.replace(/\.html$/, '');
 
 function head({ title, summary, assets }: PageData): string {

@@ -1,4 +1,4 @@
-/** openapi.yaml as the reference shows it: without the console's operations, with references resolved. */
+/** openapi.yaml for the reference: without the console's operations, with references resolved. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -89,7 +89,7 @@ const document = withoutTag(parse(text), 'Console') as Document;
 
 export const { info } = document;
 
-/** The component that a reference names; fields beside the reference come before those of the component. */
+/** The referenced component; fields beside the reference override those of the component. */
 export function resolve<T extends object>(node: T): T {
   const { $ref: reference, ...own } = node as { $ref?: string };
   if (reference === undefined) return node;
@@ -97,13 +97,13 @@ export function resolve<T extends object>(node: T): T {
   return { ...resolve(document.components[kind!]![name!] as T), ...own };
 }
 
-/** Examples of the events of a stream, as they are sent. */
+/** Examples of the events of a stream, in the form in which they are sent. */
 export function streamOf(examples: readonly Example[]): string {
   const events = examples.map(({ value }) => value as { event: string; data: string });
   return events.map(({ event, data }) => `event: ${event}\ndata: ${data}\n\n`).join('');
 }
 
-/** The name of a referred schema: that of its type in the clients. */
+/** The name of a referenced schema, which is also its type in the clients. */
 export const nameOf = (schema: Schema | undefined): string | undefined => schema?.$ref?.split('/').at(-1);
 
 const methods = new Set(['get', 'post', 'put', 'patch', 'delete']);

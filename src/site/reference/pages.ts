@@ -51,7 +51,7 @@ function bodyHtml({ body }: Operation, render: Render): string {
   return `<h3>Body</h3>${render(body?.description ?? '')}<p class="rules"><code>${escapeHtml(type)}</code></p>${fields}${rest}`;
 }
 
-/** Names of error codes in a description lead to their explanations. */
+/** Links the names of error codes in a description to their explanations. */
 function withErrorLinks(html: string, codes: ReadonlySet<string>): string {
   return html.replaceAll(/<code>([a-z_]+)<\/code>/g, (whole, code: string) => (codes.has(code) ? `<a href="/docs/errors#${code}">${whole}</a>` : whole));
 }

@@ -1,4 +1,7 @@
-/** What one writes to call an operation: with curl, with the SDK, with the Python client. test/docs/reference.test.ts runs all of it. */
+/**
+ * Samples for calling an operation: with curl, with the SDK, with the Python client. test/docs/reference.test.ts runs all of
+ * them.
+ */
 import type { Operation } from './contract.ts';
 import { nameOf } from './contract.ts';
 
@@ -8,7 +11,7 @@ export interface Sample {
   text: string;
 }
 
-/** By the second part of the path. */
+/** By the second segment of the path. */
 export const exampleIds: Readonly<Record<string, string>> = {
   jobs: 'job_01jdq4s9xkf5v8t2m6w0c3rhbz',
   previews: 'prv_01jdq4s9xkf5v8t2m6w0c3rhbz',
@@ -16,7 +19,7 @@ export const exampleIds: Readonly<Record<string, string>> = {
   'webhook-endpoints': 'hook_01jdq4s9xkf5v8t2m6w0c3rhbz',
 };
 
-/** The id in the path, which differs by the resource. */
+/** The id in the path, by resource. */
 const idOf = ({ path }: Operation): string | undefined => (path.includes('{id}') ? exampleIds[path.split('/')[2]!] : undefined);
 
 function bodyOf({ body }: Operation): unknown {
@@ -25,7 +28,7 @@ function bodyOf({ body }: Operation): unknown {
 
 const takesIdempotencyKey = ({ parameters }: Operation) => parameters.some(({ name }) => name === 'Idempotency-Key');
 
-/** Signed links: they are used as they are, and the clients do it for their users. */
+/** Signed links: they are used unchanged, and the clients do it for their users. */
 const links: Readonly<Record<string, string>> = {
   uploadPart: 'curl -s -T part "$PART_URL"\n',
   downloadFile: 'curl -s -o holiday-1080p.mp4 "$DOWNLOAD_URL"\n',
@@ -48,7 +51,7 @@ function curlOf(operation: Operation): string {
   return `${lines.join(' \\\n  ')}\n`;
 }
 
-/** Methods of the SDK that are called with the id and the body of the request, as far as it has them. */
+/** Methods of the SDK whose arguments are the id and the body of the request, if it has them. */
 const sdkMethods: Readonly<Record<string, string>> = {
   createJob: 'jobs.create',
   getJob: 'jobs.get',
@@ -82,10 +85,10 @@ const sdkLists: Readonly<Record<string, string>> = {
   listRequestLog: 'requestLog.list',
   listAuditLog: 'auditLog.list',
 };
-/** Operations without a method of their own. */
+/** Samples of operations without a method. */
 const generated: ReadonlySet<string> = new Set(['getHealth', 'getReadiness', 'getOpenApiJson']);
 
-/** JSON as people write it in TypeScript. */
+/** JSON in the style of TypeScript. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
   if (Array.isArray(value)) return `[${value.map((item) => literal(item, indent)).join(', ')}]`;
@@ -120,7 +123,7 @@ function typescriptOf(operation: Operation): string | undefined {
 /** `createJob` → `create_job` */
 const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** JSON as people write it in Python. */
+/** JSON in the style of Python. */
 function pythonLiteral(value: unknown, indent = ''): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -131,7 +134,7 @@ function pythonLiteral(value: unknown, indent = ''): string {
   return `{\n${fields.join('')}${indent}}`;
 }
 
-/** The Python client has no operation for these: see scripts/python-contract.ts. Streams are read with httpx alone. */
+/** Operations that the Python client lacks: see scripts/python-contract.ts. Streams are read with httpx alone. */
 const notInPython = ['Description', 'Downloads'];
 
 function pythonOf(operation: Operation): string | undefined {

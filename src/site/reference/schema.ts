@@ -6,7 +6,7 @@ type Render = (markdown: string) => string;
 
 const code = (value: unknown) => `<code>${escapeHtml(typeof value === 'string' ? value : JSON.stringify(value))}</code>`;
 
-/** The variants of a value: of `anyOf`, or of a list of types. `null` is said apart. */
+/** The variants of a value: of `anyOf`, or of a list of types. `null` is reported separately. */
 function variantsOf(schema: Schema): Schema[] {
   const { anyOf, oneOf, type } = schema;
   const variants = anyOf ?? (oneOf?.every((branch) => Object.keys(branch).join() === 'required') === true ? undefined : oneOf);
@@ -50,7 +50,7 @@ function rulesOf(schema: Schema): string {
   return parts.length === 0 ? '' : `<p class="rules">${parts.join(' ')}</p>`;
 }
 
-/** The part of a value that has fields of its own. */
+/** The part of a value that has fields. */
 function objectOf(schema: Schema): Schema | undefined {
   for (const variant of variantsOf(schema)) {
     if (variant.properties !== undefined) return variant;
@@ -64,14 +64,14 @@ interface Field {
   name: string;
   schema: Schema;
   note?: string;
-  /** where a parameter stands */
+  /** where the parameter is sent */
   place?: string;
 }
 
 function field({ name, schema: given, note, place }: Field, render: Render, depth: number): string {
   const schema = resolve(given);
   const inner = objectOf(schema);
-  // No schema of the contract contains itself; the depth is a guard.
+  // No schema of the contract contains itself; the limit is a safeguard.
   const fields = inner === undefined || depth > 6 ? '' : `<details><summary>Fields of ${code(name)}</summary>${fieldList(inner, render, depth + 1)}</details>`;
   const mark = note === undefined ? '' : ` <span class="note">${note}</span>`;
   const text = schema.description === undefined ? '' : render(schema.description);
@@ -89,7 +89,7 @@ export function fieldList(schema: Schema, render: Render, depth = 0): string {
   return `<dl class="fields">${fields.join('')}</dl>`;
 }
 
-/** Of a body: its fields, or what it is where it has none. */
+/** Describes a body: its fields, or its type if it has none. */
 export function schemaHtml(given: Schema, render: Render): string {
   const schema = resolve(given);
   const inner = objectOf(schema);

@@ -7,4 +7,4 @@ export const data = {
 };
 
 export const render = (): string => `<h1>This page does not exist</h1>
-<p>It may have had another address. Search, or go to the <a href="/docs">overview</a>.</p>`;
+<p>It may have moved. Search, or go to the <a href="/docs">overview</a>.</p>`;

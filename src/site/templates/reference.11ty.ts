@@ -1,4 +1,4 @@
-/** One page for the overview of the API reference and for each of its tags. */
+/** Makes the overview page of the API reference and one page for each tag. */
 import type { ReferencePage } from '../reference/pages.ts';
 
 interface Data {

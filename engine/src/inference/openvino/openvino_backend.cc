@@ -73,7 +73,7 @@ class OpenVinoNetwork : public Network {
     for (ov::InferRequest& request : requests_) {
       try {
         request.wait();
-      } catch (const std::exception&) {  // nobody is left who wants to know
+      } catch (const std::exception&) {  // errors at destruction interest nobody
       }
     }
   }
@@ -133,7 +133,7 @@ class OpenVinoModel : public Model {
       : model_(std::move(model)) {
     const std::size_t in = FindPort(model_->inputs(), input, "input");
     const std::size_t out = FindPort(model_->outputs(), output, "output");
-    if (model_->inputs().size() != 1) Refuse("The model has more inputs than the picture, which none could fill.");
+    if (model_->inputs().size() != 1) Refuse("The model needs more inputs than the picture.");
     CheckRank(model_->input(in).get_partial_shape(), "input");
     CheckRank(model_->output(out).get_partial_shape(), "output");
     ConvertToFloat(in, out);
@@ -152,8 +152,8 @@ class OpenVinoModel : public Model {
   }
 
   std::int64_t WorkingBytes(const Shape& input) override {
-    // Layers run one after the other and share buffers: input and output of the largest one are alive at once, and
-    // blocked layouts or a shortcut add a third of the kind. Held against measured peaks in the tests.
+    // Layers run one after the other and share buffers. The input and output of the largest one exist at once; blocked
+    // layouts or a shortcut add a third. The tests compare this with measured peaks.
     std::int64_t largest = 0;
     const auto model = Bound(input);
     for (const auto& op : model->get_ops()) {
@@ -174,7 +174,7 @@ class OpenVinoModel : public Model {
       ov::AnyMap settings = {
           ov::num_streams(options.requests),
           ov::inference_num_threads(options.threads),
-          // Other stages and other processes share these cores: the scheduler knows best.
+          // No pinning: other stages and processes share these cores, and the scheduler distributes them best.
           ov::hint::enable_cpu_pinning(false),
           ov::hint::inference_precision(precision == "bf16" ? ov::element::bf16 : ov::element::f32),
       };
@@ -196,11 +196,11 @@ class OpenVinoModel : public Model {
     }
     if (shape[0].is_static() && shape[0].get_length() != 1) {
       Refuse(std::string("The model's ") + what + " is a batch of " + std::to_string(shape[0].get_length()) +
-             "; one picture at a time is wanted.");
+             "; the batch size must be 1.");
     }
   }
 
-  /// Half-precision files take and give float32 here.
+  /// Half-precision files get float32 inputs and outputs here.
   void ConvertToFloat(std::size_t in, std::size_t out) {
     try {
       ov::preprocess::PrePostProcessor ends(model_);
@@ -252,7 +252,7 @@ class OpenVinoModel : public Model {
     }
     const ov::PartialShape output = model->output(0).get_partial_shape();
     if (output.is_dynamic() || output.size() != 4 || output[0] != 1) {
-      Refuse("The model does not tell the size of what it makes of a picture of " + size + ".");
+      Refuse("The model does not state the size of its output for a picture of " + size + ".");
     }
     bound_ = model;
     bound_for_ = input;
@@ -326,7 +326,7 @@ class OpenVinoTensorModel : public TensorModel {
       return std::make_unique<OpenVinoTensorNetwork>(Core().compile_model(model, "CPU", settings), outputs_);
     } catch (const std::exception& error) {
       const std::string name = UnsupportedOperator(error.what());
-      Refuse(name.empty() ? "The model cannot take inputs of the size that is wanted here."
+      Refuse(name.empty() ? "The model does not support inputs of the required size."
                           : "The model cannot be compiled for this processor: it uses the operator " + name + ".");
     }
   }
@@ -339,7 +339,7 @@ class OpenVinoTensorModel : public TensorModel {
       TensorEnd end;
       if (!port.get_names().empty()) end.name = port.get_any_name();
       const ov::PartialShape shape = port.get_partial_shape();
-      if (shape.rank().is_dynamic()) Refuse("The model does not tell the shape of its ends.");
+      if (shape.rank().is_dynamic()) Refuse("The model does not state the shapes of its inputs and outputs.");
       for (const ov::Dimension& dim : shape) end.dims.push_back(dim.is_static() ? dim.get_length() : -1);
       ends.push_back(std::move(end));
     }
@@ -366,7 +366,7 @@ class OpenVinoBackend : public Backend {
  private:
   static std::shared_ptr<ov::Model> Read(const std::string& onnx) {
     try {
-      // From memory: a file that refers to others (external weights, libraries) finds none.
+      // From memory, so that a file cannot refer to other files (external weights, libraries).
       return Core().read_model(onnx, ov::Tensor());
     } catch (const std::exception& error) {
       const std::string name = UnsupportedOperator(error.what());

@@ -1,4 +1,4 @@
-// Messages of TensorRT: which of them tell why something failed.
+// Messages of TensorRT, and which of them explain a failure.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ inline bool SpeaksOfMemory(std::string_view message) {
   return has("OUT_OF_MEMORY") || has("OutOfMemory") || (has("emory") && (has("lloc") || has("ut of") || has("nsufficient")));
 }
 
-/// Messages of one operation. The first error tells what is wrong; later ones are consequences.
+/// Messages of one operation. The first error is the cause; later ones are consequences.
 ///
-/// Warnings about memory count for builds only. A builder with too little memory drops one tactic after the other,
-/// each with a warning, and its only error is that no tactic is left. Loading and running end with an error of their
-/// own, and a warning before it may come from another thread.
+/// Warnings about memory are considered for builds only. A builder with too little memory drops one tactic after the other,
+/// each with a warning, and its only error is that no tactic is left. Loading and running end with an error of their own,
+/// and a warning before it may come from another thread.
 class Messages {
  public:
   void Add(bool is_error, std::string_view message) {

@@ -1,10 +1,10 @@
-// TensorRT and TensorRT-RTX: one source for both (what differs: variant.h), a module for each, opened when the first
+// TensorRT and TensorRT-RTX: one source for both (variant.h has the differences), one module for each, opened when the first
 // network runs on a GPU.
 //
 // Note [Libraries]
-// TensorRT's libraries take hundreds of megabytes and a machine may have one kind, both or none. A module links
-// neither: it opens its own by name when a backend is made, beside itself, where TENSORRT_ROOT was when it was built,
-// or among the system's. So all builds are alike, and one without the libraries says so in one sentence.
+// TensorRT's libraries take hundreds of megabytes and a machine may have one kind, both or none. A module is linked with
+// neither. It opens its library by name when a backend is created: beside itself, where TENSORRT_ROOT was when it was built,
+// or among the system's. So all builds are alike, and a machine without the libraries gets one sentence.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct Library {
   void* (*make_runtime)(void* logger, std::int32_t version) = nullptr;
   void* (*make_parser)(void* network, void* logger, int version) = nullptr;
   std::string version;
-  std::int32_t number = 0;  ///< as the library and the headers count it
+  std::int32_t number = 0;  ///< in the library's and the headers' numbering
 
-  /// What the builder will look for by name alone is opened by path: it lies beside the library, which the loader need
-  /// not know as a place. Of several kinds of GPUs, each has a file; opening costs address space, no memory.
+  /// The builder opens these libraries by name alone, and the loader need not search their folder. So they are opened here
+  /// first, by path. There is a file for each kind of GPU; opening costs address space, no memory.
   void OpenBuilderParts() const {
     Dl_info own = {};
     if (variant::kBuilderParts.empty() || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
@@ -85,15 +85,15 @@ struct Library {
     }
     library.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) + "." +
                       std::to_string(part("getInferLibBuildVersion"));
-    // Objects only grow at their ends within a major version: a library older than the headers is asked as one of its
-    // own age, and what it lacks is not called.
+    // Within a major version objects only grow at their ends. So a library older than the headers is called as one of its
+    // own version, without the functions that it lacks.
     library.number = Symbol<std::int32_t()>(core, "getInferLibVersion")();
     return library;
   }
 };
 
-/// One for the process (TheLogger): TensorRT takes the first logger that it is given for all, and builders, runtimes and
-/// what they made may outlive each other.
+/// One logger for the process (TheLogger): TensorRT uses the first one that it gets for all objects, and builders, runtimes
+/// and their results may outlive each other.
 class Logger : public nvinfer1::ILogger {
  public:
   void log(Severity severity, char const* message) noexcept override {
@@ -104,7 +104,7 @@ class Logger : public nvinfer1::ILogger {
     } catch (const std::exception&) {  // no memory for a message
     }
   }
-  /// Those since the last call.
+  /// Returns the messages since the last call.
   Messages Take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(messages_, Messages());
@@ -116,11 +116,11 @@ class Logger : public nvinfer1::ILogger {
 };
 
 Logger& TheLogger() {
-  static Logger* const logger = new Logger;  // never destroyed: the library's own threads may still speak at the end
+  static Logger* const logger = new Logger;  // never destroyed: the library's threads may still log at the end
   return *logger;
 }
 
-/// TensorRT's messages are long and name its sources; what is said to people is a sentence of ours.
+/// Replaces TensorRT's messages, which are long and name its sources, by one sentence.
 [[noreturn]] void RefuseToBuild(const nvonnxparser::IParser& parser) {
   const nvonnxparser::IParserError* error = parser.getNbErrors() > 0 ? parser.getError(0) : nullptr;
   const std::string name = error != nullptr && error->nodeOperator() != nullptr ? error->nodeOperator() : "";
@@ -129,7 +129,7 @@ Logger& TheLogger() {
                                                    error->code() == ErrorCode::kUNSUPPORTED_NODE_ATTR || error->code() == ErrorCode::kUNSUPPORTED_NODE_INPUT ||
                                                    error->code() == ErrorCode::kUNSUPPORTED_NODE_DATATYPE || error->code() == ErrorCode::kUNSUPPORTED_NODE_DYNAMIC);
   if (is_unsupported && !name.empty()) Refuse("The model uses the operator " + name + " in a way that " + variant::kTitle + " cannot run.");
-  if (!name.empty()) Refuse(std::string(variant::kTitle) + " cannot read the model: its operator " + name + " is not as it should be.");
+  if (!name.empty()) Refuse(std::string(variant::kTitle) + " cannot read the model: its operator " + name + " is invalid.");
   Refuse(std::string("The model file is not an ONNX network that ") + variant::kTitle + " can read.");
 }
 
@@ -154,7 +154,7 @@ class TensorRtContext : public GpuContext {
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
 };
 
-/// What a backend and all that it made share; the runtime outlives its engines.
+/// Shared by a backend and everything that it made; the runtime outlives its engines.
 struct Session {
   std::unique_ptr<nvinfer1::IRuntime> runtime;
 };
@@ -177,7 +177,7 @@ class TensorRtNetwork : public GpuNetwork {
       (is_input ? input_ : output_) = name;
       (is_input ? input_shape_ : output_shape_) = ToShape(engine_->getTensorShape(name));
       if (is_input) batch_ = static_cast<int>(engine_->getTensorShape(name).d[0]);
-      if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's ends are not fp16.");
+      if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's inputs and outputs are not fp16.");
     }
     load_ = std::make_unique<variant::LoadMemory>(*engine_, backend_cache);
     workspace_bytes_ = engine_->getDeviceMemorySizeV2();
@@ -187,7 +187,7 @@ class TensorRtNetwork : public GpuNetwork {
     } else if (!(input_shape_ == input)) {
       Refuse("The engine is for pictures of " + std::to_string(input_shape_.width) + "×" + std::to_string(input_shape_.height) + ".");
     }
-    // (What a range leaves open is not known here.)
+    // (Dimensions that a range leaves open are unknown here.)
     if (!is_range_ && engine_->getTensorShape(output_.c_str()).d[0] != batch_) Refuse("The engine does not make as many pictures as it takes.");
   }
 
@@ -207,7 +207,7 @@ class TensorRtNetwork : public GpuNetwork {
   }
 
  private:
-  /// Of an engine for a range: bound to one size, from here on for good.
+  /// An engine for a range, bound to one size for good.
   void FitTo(const Shape& input) {
     const auto end = [&](nvinfer1::OptProfileSelector which) { return ToShape(engine_->getProfileShape(input_.c_str(), 0, which)); };
     const Shape least = end(nvinfer1::OptProfileSelector::kMIN);
@@ -231,7 +231,7 @@ class TensorRtNetwork : public GpuNetwork {
     const nvinfer1::Dims size{4, {batch_, input_shape_.channels, input_shape_.height, input_shape_.width}};
     if (!is_range_) return context;
     if (!context->setInputShape(input_.c_str(), size)) Refuse("The engine does not take pictures of that size.");
-    // In each context: one that was not told lays its workspace out for the largest picture of the range.
+    // In each context: without a size, its workspace is laid out for the largest picture of the range.
     workspace_bytes_ = static_cast<std::int64_t>(context->updateDeviceMemorySizeForShapes());
     return context;
   }
@@ -267,7 +267,7 @@ class TensorRtBackend : public GpuBackend {
     TheLogger().Take();
     const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
     if (!builder) {
-      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a working GPU.");
     }
     const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(variant::kNetworkFlags));
     const std::unique_ptr<nvonnxparser::IParser> parser(
@@ -277,7 +277,7 @@ class TensorRtBackend : public GpuBackend {
     SetShape(*network, options);
     const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
     if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
-    if (!config || !variant::Aim(*config, options)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be aimed at that GPU.");
+    if (!config || !variant::Aim(*config, options)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be set up for that GPU.");
     variant::BuildMemory build(*config, backend_cache);
     std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
     if (!engine && variant::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
@@ -293,7 +293,7 @@ class TensorRtBackend : public GpuBackend {
   std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, BackendCache& backend_cache) override {
     if (!session_->runtime) {
       session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&TheLogger(), library_.number)));
-      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot run on this machine: it needs a GPU that works.");
+      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot run on this machine: it needs a working GPU.");
     }
     return std::make_unique<TensorRtNetwork>(session_, engine, input, backend_cache);
   }
@@ -303,7 +303,7 @@ class TensorRtBackend : public GpuBackend {
 
   static void SetRange(nvinfer1::IBuilder& builder, nvinfer1::IBuilderConfig& config, const char* input, const GpuBuildOptions& options) {
     using Selector = nvinfer1::OptProfileSelector;
-    nvinfer1::IOptimizationProfile* profile = builder.createOptimizationProfile();  // the builder's
+    nvinfer1::IOptimizationProfile* profile = builder.createOptimizationProfile();  // belongs to the builder
     const bool is_set = profile != nullptr && profile->setDimensions(input, Selector::kMIN, ToDims(options.batch, options.least)) &&
                         profile->setDimensions(input, Selector::kOPT, ToDims(options.batch, options.input)) &&
                         profile->setDimensions(input, Selector::kMAX, ToDims(options.batch, options.most)) && config.addOptimizationProfile(profile) >= 0;
@@ -315,7 +315,7 @@ class TensorRtBackend : public GpuBackend {
     if (network.getNbInputs() != 1 || network.getNbOutputs() != 1) Refuse("The model must have one input and one output to run on a GPU.");
     const nvinfer1::Dims given = network.getInput(0)->getDimensions();
     if (given.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
-    if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size alone.");
+    if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size only.");
     nvinfer1::Dims wanted = ToDims(options.batch, shape);
     for (int i = 0; i < 4; ++i) {
       if (given.d[i] >= 0 && given.d[i] != wanted.d[i])
@@ -336,7 +336,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) int reelmend_gpu_interface() { return reelmend::inference::kGpuModuleInterface; }
 
-/// Throws reelmend::Error{kUnavailable} when the libraries are not there.
+/// Throws reelmend::Error{kUnavailable} if the libraries are missing.
 __attribute__((visibility("default"))) reelmend::inference::GpuBackend* reelmend_gpu_create() {
   return new reelmend::inference::TensorRtBackend();
 }

@@ -1,4 +1,4 @@
-// Everything that differs between TensorRT and TensorRT-RTX. REELMEND_TENSORRT_RTX is defined for TensorRT-RTX.
+// The differences between TensorRT and TensorRT-RTX. REELMEND_TENSORRT_RTX is defined for TensorRT-RTX.
 #pragma once
 
 #include <NvInfer.h>
@@ -33,14 +33,14 @@ inline constexpr std::string_view kBuilderParts;  ///< none
 
 inline bool Supports(const GpuTarget& target) { return TensorRtRtxSupports(target); }
 
-/// An engine is for all GPUs of a compute capability; kernels are compiled when it is loaded.
+/// An engine serves all GPUs of a compute capability; kernels are compiled when it is loaded.
 inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
-  config.setFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);  // else a large network may refuse to be captured
+  config.setFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);  // otherwise a large network may refuse to be captured
   return config.setNbComputeCapabilities(1) &&
          config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(options.target.major * 10 + options.target.minor), 0);
 }
 
-/// Relaxes the configuration after a failed build; false: nothing left to try. A network whose operators allocate
+/// Relaxes the configuration after a failed build; false if nothing is left to try. A network whose operators allocate
 /// memory at run time cannot be captured, but can run without a graph.
 inline bool Relax(nvinfer1::IBuilderConfig& config) {
   config.clearFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);
@@ -62,7 +62,7 @@ class LoadMemory {
     config_->setExecutionContextAllocationStrategy(nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED);
     cache_.reset(config_->createRuntimeCache());
     if (!cache_) return;
-    if (!backend_cache.bytes.empty()) cache_->deserialize(backend_cache.bytes.data(), backend_cache.bytes.size());  // one that does not fit is left
+    if (!backend_cache.bytes.empty()) cache_->deserialize(backend_cache.bytes.data(), backend_cache.bytes.size());  // one that does not fit is ignored
     config_->setRuntimeCache(*cache_);
   }
   nvinfer1::IExecutionContext* MakeContext(nvinfer1::ICudaEngine& engine) { return engine.createExecutionContext(config_.get()); }
@@ -113,7 +113,7 @@ inline bool Supports(const GpuTarget& target) { return TensorRtSupports(target);
 /// Tactics are timed on the current device, which is the only target.
 inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
   config.setBuilderOptimizationLevel(options.level);
-  config.setMaxAuxStreams(0);             // other contexts fill the GPU
+  config.setMaxAuxStreams(0);             // other contexts use the rest of the GPU
   return true;
 }
 
@@ -124,7 +124,7 @@ class BuildMemory {
  public:
   BuildMemory(nvinfer1::IBuilderConfig& config, BackendCache& backend_cache)
       : config_(config), cache_(config.createTimingCache(backend_cache.bytes.data(), backend_cache.bytes.size())) {
-    if (!cache_) cache_.reset(config.createTimingCache(nullptr, 0));  // of another version, or damaged
+    if (!cache_) cache_.reset(config.createTimingCache(nullptr, 0));  // from another version, or damaged
     if (cache_) config.setTimingCache(*cache_, false);
   }
   void Keep(BackendCache& backend_cache) {

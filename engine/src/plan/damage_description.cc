@@ -10,7 +10,7 @@
 namespace reelmend::plan {
 namespace {
 
-/// A word for values from `from` on; the last one that fits counts.
+/// A word for values of at least `from`; the last one that fits counts.
 struct Word {
   float from;
   const char* text;
@@ -19,7 +19,7 @@ struct Word {
 constexpr std::array kCompression = {Word{kCompressedFrom, "lightly compressed"}, Word{4.0F, "compressed"}, Word{6.0F, "heavily compressed"}};
 constexpr std::array kNoise = {Word{2.5F, "some noise"}, Word{5.0F, "noisy"}, Word{10.0F, "very noisy"}};
 
-/// Below these the picture speaks clearly for it (engine/training/README.md has the share of false calls).
+/// Below these the picture is clearly damaged (engine/training/README.md has the share of false alarms).
 constexpr float kEnlargedBelow = 0.75F;
 constexpr float kUnsharpBelow = 0.65F;
 constexpr float kSoftBelow = 0.8F;
@@ -28,15 +28,15 @@ constexpr float kFlatBelow = 0.55F;
 constexpr float kFlatFrom = 0.05F;  ///< a blank picture or a title has nothing to lift
 
 template <std::size_t N>
-void Add(const std::array<Word, N>& words, float value, std::vector<std::string>& said) {
+void Add(const std::array<Word, N>& words, float value, std::vector<std::string>& parts) {
   const char* found = nullptr;
   for (const Word& word : words) {
     if (value >= word.from) found = word.text;
   }
-  if (found != nullptr) said.emplace_back(found);
+  if (found != nullptr) parts.emplace_back(found);
 }
 
-/// The usual height that is nearest, by ratio; the number itself, rounded to tens, where none is near.
+/// The nearest usual height, by ratio; the number itself, rounded to tens, if none is near.
 int UsualHeight(double height) {
   constexpr std::array kUsual = {144, 240, 288, 360, 480, 576, 720, 1080, 1440, 2160};
   const auto distance = [&](int usual) { return std::abs(std::log(height / usual)); };
@@ -44,7 +44,7 @@ int UsualHeight(double height) {
   return distance(nearest) < 0.18 ? nearest : static_cast<int>(std::lround(height / 10)) * 10;
 }
 
-/// What has taken away fine detail. Where blur and an enlargement cannot be told apart, only what is left is said.
+/// Why fine detail is missing. Only the remaining sharpness, where blur and an enlargement cannot be told apart.
 std::string Sharpness(const DamageEstimate& damage, Size size) {
   const double height = std::min(size.width, size.height);
   const auto usual = [&](float scale) { return std::to_string(UsualHeight(height * static_cast<double>(scale))) + "p"; };
@@ -57,15 +57,15 @@ std::string Sharpness(const DamageEstimate& damage, Size size) {
 
 std::string DescribeDamage(const DamageEstimate& damage, Size size) {
   if (!damage.known) return "";
-  std::vector<std::string> said;
-  Add(kCompression, damage.compression_error, said);
-  if (const std::string sharpness = Sharpness(damage, size); !sharpness.empty()) said.push_back(sharpness);
-  Add(kNoise, damage.noise_sigma, said);
+  std::vector<std::string> parts;
+  Add(kCompression, damage.compression_error, parts);
+  if (const std::string sharpness = Sharpness(damage, size); !sharpness.empty()) parts.push_back(sharpness);
+  Add(kNoise, damage.noise_sigma, parts);
   const float used = std::max(0.0F, damage.white_level - damage.black_level) / kLegal;
-  if (used < kFlatBelow && used >= kFlatFrom) said.push_back("flat (" + std::to_string(std::lround(100 * used)) + " % of the range)");
-  if (said.empty()) return "clean";
-  std::string text = said.front();
-  for (std::size_t i = 1; i < said.size(); ++i) text += ", " + said[i];
+  if (used < kFlatBelow && used >= kFlatFrom) parts.push_back("flat (" + std::to_string(std::lround(100 * used)) + " % of the range)");
+  if (parts.empty()) return "clean";
+  std::string text = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
   return text;
 }
 
