@@ -14,7 +14,7 @@ const mustBe = {
   credentials: 'it must contain no user name and no password',
   host: 'its host must be a valid name or IP address',
   port: 'its port must be 80, 443, or one from 1024 on that is not that of a database, mail or another such service',
-  private: 'it must be a public http or https address',
+  private: 'it must be a public http or https URL',
 } as const;
 export type UrlProblem = keyof typeof mustBe;
 

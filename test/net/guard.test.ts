@@ -166,7 +166,7 @@ describe('redirects', () => {
     use({ resolver: async () => [v4('10.1.2.3')] });
     await expect(open(`${server.url}/go`)).rejects.toMatchObject({
       code: 'url_not_allowed',
-      message: 'This URL redirects to one that is not allowed: it must be a public http or https address.',
+      message: 'This URL redirects to one that is not allowed: it must be a public http or https URL.',
     });
   });
 

@@ -4,7 +4,7 @@ import { createNetClient } from '../../src/net/index.ts';
 import { createUrlPolicy } from '../../src/net/policy.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 
-const privateMessage = 'This URL is not allowed: it must be a public http or https address.';
+const privateMessage = 'This URL is not allowed: it must be a public http or https URL.';
 const notAllowed = {
   name: 'ReelmendError',
   code: 'url_not_allowed',

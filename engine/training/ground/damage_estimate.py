@@ -24,7 +24,7 @@ HEADER = ENGINE / 'src/plan/damage_weights.inc'
 WITNESS = ENGINE / 'tests/damage_witness.txt'
 # Codes of compression: what is called heavy and light, and where the line between them is drawn.
 HEAVY, LIGHT, BETWEEN = 6.0, 2.5, 3.9
-ENLARGED_BELOW, UNSHARP_BELOW = 0.75, 0.65  # as engine/src/plan/damage_words.cc
+ENLARGED_BELOW, UNSHARP_BELOW = 0.75, 0.65  # as engine/src/plan/damage_description.cc
 # What is judged, and between which values; each as ln(value + offset) on a scale of BINS places.
 TARGETS = {'compression': 0.5, 'scale': 0.0, 'blur': 0.3, 'noise': 0.5, 'error': 0.5, 'effective': 0.0}
 RANGES = {'compression': (0, 20), 'scale': (0.2, 1), 'blur': (0, 4), 'noise': (0, 20), 'error': (0, 40), 'effective': (0.15, 1)}
