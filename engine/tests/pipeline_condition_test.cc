@@ -79,6 +79,11 @@ struct Wording {
 TEST(DescribeDamage, SaysWhatIsWrongInWords) {
   EXPECT_EQ(DescribeDamage({}, {1280, 720}), "");
   EXPECT_EQ(DescribeDamage(Clean(), {1280, 720}), "clean");
+  DamageEstimate mild = Clean();
+  mild.compression_error = 1.6F;
+  EXPECT_EQ(DescribeDamage(mild, {1280, 720}), "clean");
+  EXPECT_EQ(DescribeDamage(mild, {320, 240}), "lightly compressed");
+  EXPECT_EQ(DescribeDamage(Clean(), {320, 240}), "clean");
   const Wording wordings[] = {{&DamageEstimate::compression_error, 3, "lightly compressed"},
                               {&DamageEstimate::compression_error, 5, "compressed"},
                               {&DamageEstimate::compression_error, 9, "heavily compressed"},

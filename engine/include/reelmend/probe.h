@@ -66,9 +66,9 @@ struct ProbeOptions {
   /// true: reads every packet for an exact duration (local files). false: trusts declared durations (remote sources,
   /// few range requests).
   bool walk_packets = false;
-  /// ≥ 1: also decodes all frames of the video, with so many threads, and refuses a video of which one is damaged.
-  int decoding_threads = 0;
   std::function<bool()> is_cancelled;  ///< polled; optional
+  /// ≥ 1: also decodes all frames of the video, with so many threads, and refuses a video with a damaged one.
+  int decoding_threads = 0;
 };
 
 /// Reads the headers and the first decodable frame of a source. Only the duration depends on

@@ -29,6 +29,10 @@ struct DamageEstimate {
 /// Compression error in levels from which a source counts as compressed: below it, it is called clean and not debanded.
 inline constexpr float kCompressedFrom = 2.5F;
 
+/// A small source counts as compressed earlier: most of its damage is not seen (restoration_choice.h, Note [Faithful or detail]).
+inline constexpr int kSmallLines = 400;
+inline constexpr float kSmallCompressedFrom = 1.2F;
+
 /// Note [Damage]
 /// A quantiser only tells about the last encode, and a noise estimate takes a smeared picture for a clean one. So windows of
 /// 96 to 256 pixels are cut out of the pictures. pixel/damage_features.h turns each into numbers, and a small network

@@ -16,7 +16,9 @@ struct Word {
   const char* text;
 };
 
-constexpr std::array kCompression = {Word{kCompressedFrom, "lightly compressed"}, Word{4.0F, "compressed"}, Word{6.0F, "heavily compressed"}};
+constexpr std::array<Word, 3> CompressionWords(float from) {
+  return {Word{from, "lightly compressed"}, Word{4.0F, "compressed"}, Word{6.0F, "heavily compressed"}};
+}
 constexpr std::array kNoise = {Word{2.5F, "some noise"}, Word{5.0F, "noisy"}, Word{10.0F, "very noisy"}};
 
 /// Below these the picture is clearly damaged (engine/training/README.md has the share of false alarms).
@@ -58,7 +60,8 @@ std::string Sharpness(const DamageEstimate& damage, Size size) {
 std::string DescribeDamage(const DamageEstimate& damage, Size size) {
   if (!damage.known) return "";
   std::vector<std::string> parts;
-  Add(kCompression, damage.compression_error, parts);
+  const bool is_small = std::min(size.width, size.height) <= kSmallLines;
+  Add(CompressionWords(is_small ? kSmallCompressedFrom : kCompressedFrom), damage.compression_error, parts);
   if (const std::string sharpness = Sharpness(damage, size); !sharpness.empty()) parts.push_back(sharpness);
   Add(kNoise, damage.noise_sigma, parts);
   const float used = std::max(0.0F, damage.white_level - damage.black_level) / kLegal;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/damage.h"
+
 namespace reelmend::plan {
 namespace {
 
@@ -20,8 +22,7 @@ float CompressedScale(const Damage& damage) {
 
 /// What the stream or the pictures tell of an encode of a small source; 0 for any other.
 float SmallCompression(const Damage& damage) {
-  constexpr int kSmall = 400;  // lines
-  if (damage.lines <= 0 || damage.lines > kSmall) return 0;
+  if (damage.lines <= 0 || damage.lines > kSmallLines) return 0;
   return std::max(damage.compression_error, damage.seen_compression_error);
 }
 
@@ -54,7 +55,7 @@ constexpr DamageRule kRules[] = {
     {DamageKind::kEnlargement, Value<&Damage::true_scale>, 0.8F, 0.5F, 0.55F, 0.9F},
     {DamageKind::kBlur, Value<&Damage::effective_scale>, 0.65F, 0.55F, 0.5F, 0.9F},
     {DamageKind::kBlur, CompressedScale, 0.8F, 0.5F, 0.65F, 0.6F},
-    {DamageKind::kSmall, SmallCompression, 1.2F, 0.6F, 7.0F, 0.6F},
+    {DamageKind::kSmall, SmallCompression, kSmallCompressedFrom, 0.6F, 7.0F, 0.6F},
 };
 
 /// A source that has lost less than this is not reduced: two of three estimates are within a fifth, and too small a size
