@@ -111,10 +111,10 @@ describe('an operator’s folder', () => {
 });
 
 describe('a job', () => {
-  const enhance = async (models: InstalledModel[], model: string, more: { memoryLimitMb?: number; input?: string; target?: '1080p' | '4k' } = {}) => {
-    const { memoryLimitMb, input = clip, target = '1080p' } = more;
+  const enhance = async (models: InstalledModel[], model: string, more: { memoryLimitMb?: number; input?: string; target?: '1080p' | '4k'; denoise?: 'off' } = {}) => {
+    const { memoryLimitMb, input = clip, target = '1080p', ...strengths } = more;
     const media = await createMedia({ models, ...(memoryLimitMb === undefined ? {} : { memoryLimitMb }) });
-    return media.enhance({ input, outputDir, outputName: 'out.mp4', options: { target, model, threads: 2 }, timeoutMs });
+    return media.enhance({ input, outputDir, outputName: 'out.mp4', options: { target, model, threads: 2, ...strengths }, timeoutMs });
   };
 
   it.each(['fast', 'quality'])('runs the network %s in the isolated child and says so', async (name) => {
@@ -126,8 +126,9 @@ describe('a job', () => {
     expect(readdirSync(outputDir)).toEqual(['out.mp4']);
   });
 
-  it('takes fast by itself where the picture is enlarged', async () => {
-    expect((await enhance(shipped, 'auto')).applied.model).toBe('fast');
+  it('takes detail by itself for a small source that was encoded, and fast where nothing is to be restored', async () => {
+    expect((await enhance(shipped, 'auto')).applied.model).toBe('detail');
+    expect((await enhance(shipped, 'auto', { denoise: 'off' })).applied.model).toBe('fast');
   });
 
   it.each([['no network is installed', [], 'auto'], ['none is asked for', shipped, 'none']] as const)('is plain when %s', async (_, models, model) => {

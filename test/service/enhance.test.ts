@@ -67,7 +67,7 @@ describe('a job', () => {
 
   it('runs the network that it names and says what ran', async () => {
     const video_url = `${files.url}/${variants[0]!.file}`;
-    for (const [model, ran] of [['fast', 'fast'], ['none', 'none'], ['auto', 'fast']]) {
+    for (const [model, ran] of [['fast', 'fast'], ['none', 'none'], ['auto', 'detail']]) {
       const created = await submit({ video_url, resolution: '1080p', model });
       expect(created.status, JSON.stringify(created.body)).toBe(201);
       const job = await waitForEnd(api.url, customer.key, created.body.id);
