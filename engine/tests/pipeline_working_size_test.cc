@@ -6,10 +6,13 @@
 #include <cstdint>
 
 #include "cpu/pixel_chain.h"
+#include "helpers/clips.h"
+#include "helpers/networks.h"
 #include "media/av_handles.h"
 #include "media/frame_import.h"
 #include "pixel/stages.h"
 #include "plan/network_choice.h"
+#include "plan/plan.h"
 #include "reelmend/enhance.h"
 
 extern "C" {
@@ -104,6 +107,31 @@ TEST(WorkingSize, IsWhatAPictureIsEnlargedFrom) {
       }
     }
   }
+}
+
+/// A picture of a quarter of the size, enlarged, and times at which `detail` keeps the floor at the working size alone.
+TEST(WorkingSize, IsForFaithfulNetworksWithAFloorOfSpeedToo) {
+  NEEDS_OPENVINO();
+  const testing::TemporaryFolder folder;
+  const std::string source = folder.File("enlarged.mkv");
+  testing::Ffmpeg("-f lavfi -i testsrc2=s=160x90:r=5:d=0.6 -vf scale=640:360:flags=bicubic -c:v libx264 -crf 26 -pix_fmt yuv420p '" + source + "'");
+  EnhanceOptions options;
+  options.models = {testing::Described("fast", 2), testing::Described("detail", 2)};
+  options.models[0].ms_per_megapixel = 20;
+  options.models[1].ms_per_megapixel = 40;
+  options.models[1].is_blind = true;
+  const auto planned = [&](double floor) {
+    options.machine.min_frames_per_second = floor;
+    return plan::MakePlan(source, options, 2, [] { return false; });
+  };
+  const plan::Plan free = planned(0);
+  ASSERT_LT(free.restoration.working_share, 1) << "the source is not taken for one that was enlarged";
+  EXPECT_EQ(free.model, "detail");
+  EXPECT_EQ(free.working_share, 1);
+  const plan::Plan quick = planned(60);  // detail: 37 ms a frame of two passes at the nominal size
+  EXPECT_EQ(quick.model, "fast");
+  EXPECT_LT(quick.working_share, 1);
+  EXPECT_FALSE(quick.is_blind);
 }
 
 }  // namespace

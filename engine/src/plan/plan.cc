@@ -135,6 +135,13 @@ AVRational UsableRate(const Rational& rate) {
   return usable;
 }
 
+/// Whether a network for damaged sources would serve this size, however long it takes.
+bool IsServedBlind(const EnhanceOptions& options, Size in, const Plan& plan) {
+  if (options.model != "auto") return false;
+  const auto best = FitNetwork(options.models, NamesByQuality(options.models, in, plan.output, plan.restoration).front(), in, plan.output);
+  return best && best->file.is_blind;
+}
+
 /// The size that the network gets, Note [Working size]; `size` is that of the upright source.
 Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
   if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
@@ -145,6 +152,8 @@ Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, N
   const auto for_nominal_size = fit(size);
   if (for_nominal_size && for_nominal_size->file.is_blind) return size;
   const Size working = WorkingSize(size, plan.restoration.working_share);
+  // At this size the floor of speed has ruled that one out. It would keep the floor at the smaller size, which it is not made for.
+  if (IsServedBlind(options, size, plan)) plan.restoration.strength = 0;
   if (!fit(working)) return size;
   plan.working_share = plan.restoration.working_share;
   return working;
