@@ -56,6 +56,41 @@ TEST(FitNetwork, OnePassSufficesWhereLittleIsLeft) {
   }
 }
 
+TEST(OwnName, IsThatOfTheFirstEntryOfAFile) {
+  ModelFile alias = Described("fast", 1);
+  alias.name = "quality";
+  const std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("quality", 2), alias};
+  EXPECT_EQ(plan::OwnName(models, models[2]), "quality");
+  EXPECT_EQ(plan::OwnName(models, alias), "fast");
+  ModelFile nowhere = Described("other", 2);
+  EXPECT_EQ(plan::OwnName(models, nowhere), "other");
+}
+
+/// As in the shipped manifest, where `quality` has no x1 file of its own.
+std::vector<ModelFile> WithBorrowedX1(double fast_ms = 0, double quality_ms = 0) {
+  std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("quality", 2), Described("fast", 1)};
+  models[3].name = "quality";
+  for (ModelFile& model : models) model.ms_per_megapixel = model.scale == 2 && model.name == "quality" ? quality_ms : fast_ms;
+  return models;
+}
+
+TEST(ChooseModel, NamesTheNetworkThatRunsAtX1) {
+  NEEDS_OPENVINO();
+  constexpr Size kSame = {1920, 1080};
+  EnhanceOptions options;
+  for (const auto& [device, floor] : {std::pair{NetworkDevice::kGpu, 0.0}, {NetworkDevice::kCpu, 0.0}, {NetworkDevice::kCpu, 5.0}}) {
+    options.models = WithBorrowedX1(20, 120);
+    options.machine.min_frames_per_second = floor;
+    for (const char* asked : {"auto", "quality", "fast"}) {
+      options.model = asked;
+      EXPECT_EQ(plan::ChooseModel(options, kSame, kSame, 0.3F, device, {}, 25), "fast") << asked << ", floor " << floor;
+    }
+    options.model = "quality";
+    EXPECT_EQ(plan::ChooseModel(options, {960, 540}, kSame, 0.3F, device, {}, 25), "quality");
+  }
+  EXPECT_EQ(plan::NamesByQuality(options.models, kSame, kSame, {}), std::vector<std::string>{"fast"});
+}
+
 TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
   ModelFile colour = Described("quality", 2);
   colour.layout = ModelFile::Layout::kYcbcrStrength;

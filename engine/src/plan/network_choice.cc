@@ -78,6 +78,11 @@ bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name) 
   });
 }
 
+std::string OwnName(const std::vector<ModelFile>& models, const ModelFile& file) {
+  const auto first = std::ranges::find(models, file.path, &ModelFile::path);
+  return file.path.empty() || first == models.end() ? file.name : first->name;
+}
+
 std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models) {
   std::optional<ModelFile> found;
   for (const ModelFile& file : models) {

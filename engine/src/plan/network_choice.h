@@ -55,6 +55,9 @@ std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const
 /// The files of the model `name` that FitNetwork chooses among: one for each scale.
 std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice device);
 
+/// The name that a file is installed by: the first one where several entries name it. (`quality` has no ×1 file, and names that of `fast`.)
+std::string OwnName(const std::vector<ModelFile>& models, const ModelFile& file);
+
 /// The network for faces: the file with layout kFace; the last one if there are several.
 std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models);
 

@@ -323,14 +323,15 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
   if (is_automatic && !enlarges && !fit->file.is_blind && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
-  if (device == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
+  const std::string own_name = OwnName(options.models, fit->file);
+  if (device == NetworkDevice::kGpu) return own_name;  // its processor says whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {
     if (is_automatic) return "none";
     throw;
   }
-  return name;
+  return own_name;
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,

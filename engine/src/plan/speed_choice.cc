@@ -55,7 +55,8 @@ std::vector<std::string> NamesByQuality(const std::vector<ModelFile>& models, Si
     if (fit && fit->file.is_blind) names.emplace_back(name);
   }
   // A faithful network keeps the damage, however large it is: behind those for damaged sources only speed counts.
-  if (names.empty()) names.emplace_back("quality");
+  const auto quality = names.empty() ? FitNetwork(models, "quality", in, out) : std::nullopt;
+  if (quality && OwnName(models, quality->file) == "quality") names.emplace_back("quality");
   names.emplace_back("fast");
   return names;
 }
