@@ -135,24 +135,26 @@ AVRational UsableRate(const Rational& rate) {
   return usable;
 }
 
-/// What is asked of a network for damaged sources: nothing without denoising, nor of a source that is reduced, which such a
-/// network does not get (Note [Working size]).
-RestorationChoice WantedRestoration(const EnhanceOptions& options, const Plan& plan) {
-  return Resolve(options.denoise, 1) > 0 && plan.working_share >= 1 ? plan.restoration : RestorationChoice{};
+/// Whether a network for damaged sources would serve this size, however long it takes.
+bool IsServedBlind(const EnhanceOptions& options, Size in, const Plan& plan) {
+  if (options.model != "auto") return false;
+  const auto best = FitNetwork(options.models, NamesByQuality(options.models, in, plan.output, plan.restoration).front(), in, plan.output);
+  return best && best->file.is_blind;
 }
 
 /// The size that the network gets, Note [Working size]; `size` is that of the upright source.
 Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
   if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
-  const auto fit = [&](Size in, const RestorationChoice& restoration) {
-    const std::string model = ChooseModel(options, in, plan.output, strength, device, restoration, av_q2d(plan.frame_rate));
+  const auto fit = [&](Size in) {
+    const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
     return FitNetwork(options.models, model, in, plan.output, device);  // nothing for "none"
   };
-  const auto for_nominal_size = fit(size, plan.restoration);
+  const auto for_nominal_size = fit(size);
   if (for_nominal_size && for_nominal_size->file.is_blind) return size;
   const Size working = WorkingSize(size, plan.restoration.working_share);
-  // A faithful one. One for damaged sources that the floor does not allow at this size could keep it at the smaller one.
-  if (!fit(working, {})) return size;
+  // At this size the floor of speed has ruled that one out. It would keep the floor at the smaller size, which it is not made for.
+  if (IsServedBlind(options, size, plan)) plan.restoration.strength = 0;
+  if (!fit(working)) return size;
   plan.working_share = plan.restoration.working_share;
   return working;
 }
@@ -165,7 +167,8 @@ SpeedChoice ExpectedSpeed(const EnhanceOptions& options, Size in, const Plan& pl
   const auto time_ms = fit ? FrameTime_ms(*fit, in, plan.output, options.machine) : std::nullopt;
   if (time_ms) expected.frames_per_second = 1000 / *time_ms;
   if (options.model != "auto") return expected;
-  const auto names = NamesByQuality(options.models, in, plan.output, WantedRestoration(options, plan));
+  const RestorationChoice wanted = Resolve(options.denoise, 1) > 0 ? plan.restoration : RestorationChoice{};
+  const auto names = NamesByQuality(options.models, in, plan.output, wanted);
   const auto chosen = ChooseBySpeed(options.models, names, in, plan.output, options.machine, rate);
   return chosen && chosen->model == plan.model ? *chosen : expected;
 }
@@ -179,7 +182,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   damage.lines = std::min(stored.width, stored.height);
   plan.restoration = ChooseRestoration(damage);
   stored = PlanWorkingSize(options, stored, strength, device, plan);
-  plan.model = ChooseModel(options, stored, plan.output, strength, device, WantedRestoration(options, plan), av_q2d(plan.frame_rate));
+  plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
   if (plan.model == "none") return;
   plan.models = BestOfEachScale(options.models, plan.model, device);
   if (device == NetworkDevice::kCpu) plan.speed = ExpectedSpeed(options, stored, plan);
