@@ -1,9 +1,8 @@
 /** Reserves disk space before a step downloads or enhances, so that two steps do not count on the same free bytes. */
-import type { JobRecord } from '../domain/job.ts';
-import { expectedResultBytes } from '../domain/output-size.ts';
 import { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
+import { bytesOf, isCut, type SizedJob } from './disk-needs.ts';
 import { scratchRoot } from './scratch.ts';
 
 /** Bytes that a step will write below one folder. */
@@ -41,8 +40,6 @@ interface Shortage extends Pick<DiskUsage, 'freeBytes' | 'sizeBytes'>, Pick<Disk
 
 const megabytes = (bytes: number) => Math.ceil(bytes / 1e6).toLocaleString('en-US');
 
-type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>;
-
 interface Reservation {
   /** null: for the service itself */
   jobId: string | null;
@@ -68,7 +65,7 @@ export class DiskReservations {
 
 /** The parts of a worker that reservations use. */
 export interface DiskContext {
-  config: { dataDir: string; encoder: { crf: number } };
+  config: { dataDir: string; encoder: { crf: number }; segmentsFromSeconds?: number };
   storage: Pick<Storage, 'kind'>;
   store: { leases: Pick<Store['leases'], 'pendingEnhancements'> };
   /** default: asks the file system */
@@ -104,8 +101,8 @@ export async function withDiskReservation<T>(context: DiskContext, request: Rese
 export async function withDownloadReservation<T>(context: DiskContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
   const { config, storage, store, reservations } = context;
   const sizeOf = (each: SizedJob): PendingSize => {
-    const resultBytes = expectedResultBytes(each, config.encoder.crf);
-    return { resultBytes, totalBytes: (each.source?.size_bytes ?? 0) + resultBytes };
+    const { source, results } = bytesOf(each, config.encoder.crf, isCut(config, each));
+    return { resultBytes: results, totalBytes: source + results };
   };
   // Read before the query. A download that ends during the query may be missing from both the query's result and a later
   // list of reservations.

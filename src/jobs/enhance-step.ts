@@ -3,10 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements } from '../domain/job.ts';
-import { expectedResultBytes } from '../domain/output-size.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
+import { bytesOf, isCut } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { deviceOfClass, encoding, engineOptions, mediaOptions } from './media-options.ts';
 import { planSegments } from './plan-segments.ts';
@@ -29,12 +29,14 @@ export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHan
   return media.startWarmPool({ count, folder: warmPoolFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
 }
 
+/** Where segments are planned, the space that joining them will need counts: they are not made where they cannot be joined. */
 function enhance(context: StepContext): Promise<void> {
-  const { worker, job } = context;
-  const resultBytes = expectedResultBytes(job, worker.config.encoder.crf);
+  const { worker, job, inOnePiece } = context;
+  const inSegments = !inOnePiece && job.preview === null && isCut(worker.config, job);
+  const { source, results } = bytesOf(job, worker.config.encoder.crf, inSegments);
   const needs: DiskNeed[] = [
-    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + resultBytes },
-    { folder: 'storage', bytes: resultBytes },
+    { folder: 'scratch', bytes: source + results },
+    { folder: 'storage', bytes: results },
   ];
   return withDiskReservation(worker, { jobId: job.id, needs }, () => enhanceOriginal(context));
 }

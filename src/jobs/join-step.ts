@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements } from '../domain/job.ts';
-import { expectedResultBytes } from '../domain/output-size.ts';
 import { isSegmentMismatch } from '../media/failures.ts';
 import { openToChild } from '../media/users.ts';
 import type { Piece } from '../store/index.ts';
+import { copyTimeoutMs } from './copy-timeout.ts';
+import { bytesOf } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { outputName } from './enhance-step.ts';
 import { encoding, mediaOptions } from './media-options.ts';
@@ -22,13 +23,13 @@ import type { WorkerContext } from './worker-context.ts';
 
 export const joinJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'join', jobId, joinReserved);
 
-/** On the scratch disk: the source, the pieces, and the result. */
+/** On the scratch disk: the source, the pieces, and the result. In the storage the pieces are already. */
 function joinReserved(context: StepContext): Promise<void> {
   const { worker, job } = context;
-  const resultBytes = expectedResultBytes(job, worker.config.encoder.crf);
+  const { source, results } = bytesOf(job, worker.config.encoder.crf, true);
   const needs: DiskNeed[] = [
-    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + 2 * resultBytes },
-    { folder: 'storage', bytes: resultBytes },
+    { folder: 'scratch', bytes: source + results },
+    { folder: 'storage', bytes: results / 2 },
   ];
   return withDiskReservation(worker, { jobId: job.id, needs }, () => joinPieces(context));
 }
@@ -44,8 +45,8 @@ async function joinPieces(context: StepContext): Promise<void> {
   const pieces = await worker.store.segments.pieces(job.id);
   const lost = await fetchPieces(context, pieces);
   if (lost.length > 0) {
-    logger.warn({ segments: lost }, 'pieces are missing in the storage or damaged there, and are made again');
-    return worker.store.segments.remake(fence, lost);
+    logger.warn({ segments: lost }, 'pieces are missing in the storage or damaged there');
+    return makeAgain(context, lost);
   }
   const result = await joinFiles(context, sourcePath, outputDir, pieces);
   if (result === null) return worker.store.segments.giveUpJoin(fence);
@@ -61,6 +62,15 @@ async function joinPieces(context: StepContext): Promise<void> {
     applied: appliedByAll(pieces),
   };
   await persistently(signal, () => worker.store.leases.finish(fence, finished));
+}
+
+/** A storage that loses the same piece again and again would otherwise have it made for ever. */
+async function makeAgain({ worker, fence, signal, logger }: StepContext, lost: number[]): Promise<void> {
+  const attempts = worker.tuning.retryDelaysS.length + 1;
+  if (await persistently(signal, () => worker.store.segments.remake(fence, lost, attempts))) return logger.warn({ segments: lost }, 'they are made again');
+  const code = 'processing_failed';
+  logger.warn({ segments: lost, code }, 'job failed');
+  worker.metrics.jobFailed(code);
 }
 
 const folderOf = (scratch: string) => join(scratch, 'pieces');
@@ -88,6 +98,7 @@ async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
 /** null when the pieces do not fit together. */
 async function joinFiles(context: StepContext, sourcePath: string, outputDir: string, pieces: Piece[]) {
   const { worker, job, segmentPlan, scratch, signal, logger } = context;
+  const { source, results } = bytesOf(job, worker.config.encoder.crf, true);
   const { limits } = mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds);
   try {
     return await worker.media.join({
@@ -98,7 +109,7 @@ async function joinFiles(context: StepContext, sourcePath: string, outputDir: st
       outputDir,
       outputName,
       ...(limits === undefined ? {} : { limits }),
-      timeoutMs: worker.tuning.enhanceTimeoutMs.base,
+      timeoutMs: copyTimeoutMs(context, source + results),
       signal,
     });
   } catch (error) {

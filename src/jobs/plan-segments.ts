@@ -1,6 +1,8 @@
 /** Cuts a long video into segments, each of which is a task of its own. */
 import type { EnhanceRequest } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
+import { copyTimeoutMs } from './copy-timeout.ts';
+import { isCut } from './disk-needs.ts';
 import { persistently } from './persistently.ts';
 import type { StepContext } from './step.ts';
 import type { WorkerConfig } from './worker-context.ts';
@@ -16,14 +18,13 @@ const wantedSeconds = (durationS: number) => Math.min(40, Math.max(20, durationS
  */
 export async function planSegments(context: StepContext, inputPath: string, options: EngineOptions): Promise<boolean> {
   const { worker, job, fence, inOnePiece, signal, logger } = context;
-  const { segmentsFromSeconds = 0 } = worker.config;
+  if (inOnePiece || !isCut(worker.config, job)) return false;
   const durationS = job.source?.duration ?? job.durationSeconds;
-  if (inOnePiece || segmentsFromSeconds <= 0 || durationS <= segmentsFromSeconds) return false;
   const { text, segments, plan, whyWhole } = await worker.media.planSegments({
     inputPath,
     options,
     lengths: { shortestS: 10, wantedS: wantedSeconds(durationS), longestS: 60 },
-    timeoutMs: worker.tuning.enhanceTimeoutMs.base,
+    timeoutMs: copyTimeoutMs(context, job.source?.size_bytes ?? 0),
     signal,
   });
   logger.info({ segments: segments.length, ...(whyWhole === '' ? {} : { whyWhole }) }, 'segments planned');

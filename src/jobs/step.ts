@@ -111,7 +111,8 @@ async function recordFailure({ worker, lease, keeper, logger }: Attempt, error: 
   const { failures, insufficientDiskSince, diskWaitSince, infrastructureFaultSince } = lease;
   const history = {
     failures,
-    diskFullForS: secondsSince(insufficientDiskSince),
+    // All pieces are made. A worker with too little space for the join says nothing about the others.
+    diskFullForS: lease.step === 'join' ? 0 : secondsSince(insufficientDiskSince),
     diskWaitForS: secondsSince(diskWaitSince),
     isInfrastructureFault: await isInfrastructureFault(worker, error),
     infrastructureFaultForS: secondsSince(infrastructureFaultSince),

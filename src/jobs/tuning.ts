@@ -39,6 +39,8 @@ export interface Tuning {
   probeTimeoutMs: number;
   /** wall-clock limit of enhancing, ms: `base` and `perSecond` for each second of video */
   enhanceTimeoutMs: { base: number; perSecond: number };
+  /** wall-clock limit of reading and copying a whole video, ms: `base`, `perSecond` of video, and `perMegabyte` that is read or written */
+  copyTimeoutMs: { base: number; perSecond: number; perMegabyte: number };
   /** how long stop() waits for aborted steps to end, ms */
   stopGraceMs: number;
   /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker */
@@ -69,6 +71,7 @@ export const defaultTuning: Tuning = {
   maxCrashes: 5,
   probeTimeoutMs: 120_000,
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
+  copyTimeoutMs: { base: 15 * 60_000, perSecond: 1000, perMegabyte: 1000 },
   stopGraceMs: 15_000,
   periodicMs: { scratch: 15_000, describe: 5 * 60_000 },
   destroyOverdueS: 600,

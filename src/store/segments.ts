@@ -169,8 +169,11 @@ export function segmentQueries(db: Db) {
         await startOver(tx, fence.jobId, { inOnePiece: true });
       }),
 
-    /** Pieces that are missing in the storage, or damaged there, are made again. Throws LeaseLost. */
-    remake: (fence: Fence, numbers: number[]) => transact(db, (tx) => remake(tx, fence, numbers)),
+    /**
+     * Pieces that are missing in the storage, or damaged there, are made again. Each loss counts as a failure of its segment: where
+     * one has failed `maxFailures` times, the job ends in error with a full refund, and the result is false. Throws LeaseLost.
+     */
+    remake: (fence: Fence, numbers: number[], maxFailures: number) => transact(db, (tx) => remake(tx, fence, numbers, maxFailures)),
 
     /** The pieces of a job, in order. */
     async pieces(jobId: string): Promise<Piece[]> {
@@ -392,18 +395,23 @@ async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { de
   await enqueueDestroy(tx, jobId);
 }
 
-async function remake(tx: Tx, fence: Fence, numbers: number[]): Promise<void> {
-  const [row] = await tx.update(jobs).set({ step: 'segments', ...noWait, ...noLease }).where(heldBy(fence)).returning({ id: jobs.id });
-  if (!row) throw new LeaseLost(fence.jobId);
-  for (const number of numbers) {
-    const [again] = await tx
-      .update(segments)
-      .set({ ...idle, queued: true, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
-      .where(isSegment({ jobId: fence.jobId, number }))
-      .returning(queueRow);
-    if (again) await enqueueSegment(tx, again);
+async function remake(tx: Tx, fence: Fence, numbers: number[], maxFailures: number): Promise<boolean> {
+  const [job] = await tx.select().from(jobs).where(heldBy(fence)).for('no key update');
+  if (!job) throw new LeaseLost(fence.jobId);
+  const lost = and(eq(segments.jobId, fence.jobId), inArray(segments.number, numbers));
+  const again = await tx
+    .update(segments)
+    .set({ ...idle, queued: true, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
+    .where(lost)
+    .returning({ ...queueRow, failures: segments.failures });
+  if (again.some(({ failures }) => failures >= maxFailures)) {
+    await failRow(tx, job, { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
+    return false;
   }
+  await tx.update(jobs).set({ step: 'segments', ...noWait, ...noLease }).where(eq(jobs.id, fence.jobId));
+  for (const row of again) await enqueueSegment(tx, row);
   await enqueueDestroy(tx, fence.jobId);
+  return true;
 }
 
 export interface SweptSegments {
@@ -424,7 +432,12 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSegments> 
         .set({ ...idle, crashes: sql`${segments.crashes} + 1` })
         .where(and(isSegment(which), expired))
         .returning({ ...queueRow, crashes: segments.crashes });
-      if (!row || job.step !== 'segments' || job.status !== 'running' || job.deletedAt !== null) return null;
+      if (!row) return null;
+      if (job.step !== 'segments' || job.status !== 'running' || job.deletedAt !== null) {
+        // With its files, its segments are forgotten: a lease had kept this one.
+        await enqueueDestroy(tx, which.jobId);
+        return null;
+      }
       if (row.crashes < maxCrashes) {
         await enqueueSegment(tx, row);
         return 'requeued';

@@ -1,5 +1,6 @@
 /** Jobs whose worker is short of disk space. */
 import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -172,6 +173,58 @@ describe('a job whose worker has too little disk space', () => {
     await start(async () => diskWith(1e12));
     await ended(job, 'done');
     expect(await failures(job)).toBe(0);
+  });
+
+  describe('in segments', () => {
+    const pieceS = 4.8;
+    const segmented = { segmentsFromSeconds: 5 };
+    let planned = 0;
+    beforeEach(() => {
+      planned = 0;
+      const { width, height, device, condition, source } = enhanceResult;
+      const spans = [0, 1].map((index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 120 }));
+      shop.media.onPlanSegments = async () => {
+        planned += 1;
+        return { plan: { source, width, height, device, model: 'none', stages: [], condition }, segments: spans, text: 'a plan', whyWhole: '' };
+      };
+      shop.media.onEnhance = async () => ({ ...enhanceResult, frames: 120, durationS: pieceS });
+      shop.media.onProbe = async ({ source: measured }) =>
+        'path' in measured && measured.path.endsWith('source') ? probeResult : { ...probeResult, width, height, durationS: pieceS, decodedFrames: 120 };
+      shop.media.onJoin = async ({ outputDir, outputName }) => {
+        await writeFile(join(outputDir, outputName), 'joined');
+        return { width, height, frames: 240, durationS: 9.6, sizeBytes: 6 };
+      };
+    });
+    const startSegmented = (disk: DiskUsageReader, insufficientDisk: { patienceS: number; maxWaitS: number }) => {
+      const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
+      return shop.worker({ config: segmented, deps: { readDiskUsage: disk, logger }, tuning: { insufficientDisk: { retryDelayS: 0.05, ...insufficientDisk } } }).start();
+    };
+
+    it('is not planned where its pieces and its result would not fit beside each other', async () => {
+      const job = await create();
+      const result = expectedResultBytes(job, 18);
+      let free = 0;
+      const disk: DiskUsageReader = async (folder) => ({ ...diskWith(free), device: folder.endsWith('storage') ? 2 : 1 });
+      free = headroomBytes + job.source!.size_bytes + 2 * result - 1;
+      await startSegmented(disk, { patienceS: 60, maxWaitS: 3600 });
+      await eventually(() => warnings().length > 3);
+      expect([planned, shop.media.enhancements.length]).toEqual([0, 0]);
+      free += 1;
+      await ended(job, 'done');
+      expect(planned).toBe(1);
+    });
+
+    it('waits for its join, although the disk of one worker is full for long: others may have the space', async () => {
+      const job = await create();
+      const isMade = () => [...shop.storage.objects.keys()].filter((key) => key.includes('/segments/')).length === 2;
+      await startSegmented(async () => diskWith(isMade() ? 0 : 1e12), { patienceS: 0.01, maxWaitS: 3600 });
+      await eventually(() => warnings().filter(({ step }) => step === 'join').length > 6);
+      expect(await now(job)).toMatchObject({ status: 'running', error: null });
+      expect(await failures(job)).toBe(0);
+      await startSegmented(async () => diskWith(1e12), { patienceS: 0.01, maxWaitS: 3600 });
+      await ended(job, 'done');
+      expect(shop.media.enhancements.length).toBe(2);
+    });
   });
 
   it('fails with a refund when no space comes free for long', async () => {

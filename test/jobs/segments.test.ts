@@ -3,13 +3,14 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { expectedResultBytes } from '../../src/domain/output-size.ts';
 import { crashed, failureFromChild } from '../../src/media/failures.ts';
 import type { EnhanceRequest, EnhanceResult, Media } from '../../src/media/types.ts';
 import { type Fence, LeaseLost } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
 import { createWorkshop, enhanceResult, hang, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
-import { auditEntries, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 const count = 4;
 const pieceS = 2.4;
@@ -142,6 +143,20 @@ describe('a video in segments', () => {
     expect([plans, await outputOf(job)]).toEqual([1, 'enhanced 1080p']);
   });
 
+  it('may be planned and joined for as long as its length and its bytes demand', async () => {
+    const limits: number[] = [];
+    const { onPlanSegments, onJoin } = shop.media;
+    shop.media.onPlanSegments = (request) => (limits.push(request.timeoutMs), onPlanSegments(request));
+    shop.media.onJoin = (request) => (limits.push(request.timeoutMs), onJoin(request));
+    const job = await create();
+    await shop.worker({ ...segmented, tuning: { copyTimeoutMs: { base: 1000, perSecond: 2000, perMegabyte: 1_000_000 } } }).start();
+    await ended(job, 'done');
+    const read = 1000 + 2000 * 9.6 + sampleSource.size_bytes;
+    expect(limits[0]).toBe(Math.ceil(read));
+    // The pieces, and the file that is written.
+    expect(limits[1]).toBe(Math.ceil(read + 2 * expectedResultBytes(job, 18)));
+  });
+
   it('shows the progress of all segments together', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -213,6 +228,32 @@ describe('nothing is done twice', () => {
     expect(await outputOf(job)).toBe(all);
     expect([joins, timesMade(0), timesMade(1), timesMade(2), timesMade(3)]).toEqual([1, 1, 2, 1, 2]);
     await eventually(async () => shop.storage.objects.size === 2);
+  });
+
+  it('but a piece that the storage loses each time ends the job in error, with a refund', async () => {
+    const job = await create();
+    const { getFile } = shop.storage;
+    shop.storage.getFile = async (key, path) => {
+      for (const each of shop.storage.objects.keys()) if (/segments\/1-/.test(each)) shop.storage.objects.delete(each);
+      return getFile.call(shop.storage, key, path);
+    };
+    await shop.worker(segmented).start();
+    await ended(job, 'error');
+    expect((await now(job))!.error).toMatchObject({ code: 'processing_failed', message: expect.stringContaining('a fault of the service') as string });
+    expect([joins, timesMade(0), timesMade(1), timesMade(2), timesMade(3)]).toEqual([0, 1, 5, 1, 1]);
+    expect(await credits()).toBe(60);
+    await eventually(async () => shop.storage.objects.size === 0 && (await rows(job)).length === 0);
+  });
+
+  it('and the row of a segment whose worker died with a deleted job is forgotten', async () => {
+    const job = await create();
+    await plannedBy(job, 'planner');
+    await world.store.segments.acquire(job.id, 1, 'dead', 600);
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await shop.worker(segmented).start();
+    await eventually(async () => shop.storage.objects.size === 0 && (await rows(job)).length === 1);
+    await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id}`;
+    await eventually(async () => (await rows(job)).length === 0);
   });
 
   it('and a queue row that is lost is written again', async () => {
