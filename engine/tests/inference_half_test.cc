@@ -189,7 +189,8 @@ TEST(OnnxHalf, ANetworkForOnePictureTakesSeveral) {
 
 TEST(OnnxHalf, FaultyFilesAreRefusedInOneSentence) {
   for (const std::string& bytes : {std::string(), std::string("\x3A\xFF\xFF", 3), std::string("no network at all"),
-                                   OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes()}) {
+                                   OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes(),
+                                   OnnxFile().Node("QuantizeLinear", {}, "q").Node("DequantizeLinear", {"q"}, "y").Bytes()}) {
     try {
       ToHalf(bytes);
       FAIL();

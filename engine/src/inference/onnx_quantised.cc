@@ -52,10 +52,11 @@ std::map<std::string, std::string> FindUnsignedPairs(std::string_view graph) {
     if (field.number != kNode) continue;
     const std::string_view kind = Find(field.bytes, kOperator);
     const auto inputs = FindAll(field.bytes, kNodeInput);
+    if (inputs.empty()) continue;
     const std::string output(Find(field.bytes, kNodeOutput));
     if (kind == "QuantizeLinear" && (inputs.size() < 3 || !is_signed(inputs[2]))) {
-      stand_ins[output] = made_of(inputs.at(0));
-    } else if (kind == "DequantizeLinear" && stand_ins.count(inputs.at(0)) > 0) {
+      stand_ins[output] = made_of(inputs[0]);
+    } else if (kind == "DequantizeLinear" && stand_ins.count(inputs[0]) > 0) {
       stand_ins[output] = made_of(inputs[0]);
     }
   }
@@ -87,7 +88,7 @@ std::string WithoutUnsignedPairs(std::string_view graph) {
   return out;
 }
 
-/// The dimensions of a tensor; packed ones are no business of files that are written today.
+/// The dimensions of a tensor.
 std::vector<std::size_t> Dimensions(std::string_view tensor) {
   std::vector<std::size_t> dimensions;
   Reader reader(tensor);
@@ -147,7 +148,7 @@ std::string Dequantised(std::string_view node, const std::map<std::string, std::
   for (std::size_t i = axis + 1; i < dimensions.size(); ++i) inner *= dimensions[i];
   const std::size_t channels = axis < dimensions.size() ? dimensions[axis] : 1;
   const auto fits = [&](const std::vector<float>& values) { return values.size() == 1 || values.size() == channels; };
-  if (!fits(scales) || (!zeros.empty() && !fits(zeros)) || inner == 0 || steps.size() % (inner * channels) != 0) return "";
+  if (!fits(scales) || (!zeros.empty() && !fits(zeros)) || inner * channels == 0 || steps.size() % (inner * channels) != 0) return "";
   const auto at = [&](const std::vector<float>& values, std::size_t channel) { return values[values.size() == 1 ? 0 : channel]; };
   std::string floats;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -198,7 +199,8 @@ std::string WithoutUnused(std::string_view graph) {
   std::set<std::string> taken;
   Reader nodes(graph);
   for (Field field; nodes.Next(field);) {
-    if (field.number == kNode) taken.merge([&] { auto all = FindAll(field.bytes, kNodeInput); return std::set<std::string>(all.begin(), all.end()); }());
+    if (field.number != kNode) continue;
+    for (const std::string& input : FindAll(field.bytes, kNodeInput)) taken.insert(input);
   }
   std::string out;
   Reader reader(graph);
