@@ -148,7 +148,7 @@ TEST_F(TensorRtRtx, BuildsTheShippedNetworksForEveryGenerationThatItTargets) {
     for (const GpuTarget& target : {GpuTarget{7, 5}, {8, 0}, {8, 6}, {8, 9}, {12, 0}, {12, 1}}) {
       ASSERT_TRUE(backend_->Supports(target));
       GpuModel model = Open(file, target);
-      EXPECT_EQ(model.precision(), Has(name, "int8") ? "int8" : "fp16");
+      EXPECT_EQ(model.precision(), "fp16");
       engines.push_back(model.Compile(640, 360));
       EXPECT_EQ(model.built(), 1);
       EXPECT_GT(fs::file_size(folder_.path() / "engines" / engines.back()), 20'000U);
@@ -165,7 +165,7 @@ TEST_F(TensorRtRtx, BuildsTheShippedNetworksForEveryGenerationThatItTargets) {
 TEST_F(TensorRtRtx, BuildsTheOtherShippedNetworks) {
   for (const auto& [name, scale] : {std::pair{"fast-x1.onnx", 1}, {"fast-x1-int8.onnx", 1}, {"quality-x2.onnx", 2}, {"quality-x2-int8.onnx", 2}}) {
     GpuModel model = Open(File("shipped", LayoutOf(name), scale, Shipped(name)), {8, 9});
-    EXPECT_EQ(model.precision(), Has(name, "int8") ? "int8" : "fp16") << name;
+    EXPECT_EQ(model.precision(), "fp16") << name;
     EXPECT_FALSE(model.Compile(640, 360).empty()) << name;
   }
   EXPECT_TRUE(said_.empty()) << said_[0];

@@ -95,24 +95,57 @@ TEST(Differences, AFewSamplesDecideTheLargestOneOnly) {
   EXPECT_NEAR(Compare(a, b).percentile, 10, 1e-3) << "twice as many as may";
 }
 
-TEST(OnnxHalf, QuantisedNetworksKeepTheirScales) {
+TEST(OnnxHalf, UnsignedQuantisationIsComputedInFp16) {
   const auto backend = OpenVino();
   ASSERT_TRUE(backend);
-  const std::string onnx = Shipped("fast-x2-int8.onnx");
-  const HalfNetwork half = ToHalf(onnx);
-  EXPECT_EQ(half.precision, "int8");
-  EXPECT_TRUE(Has(onnx, "x_d")) << "its input is quantised around 16";
-  EXPECT_FALSE(Has(half.onnx, "x_d")) << "TensorRT takes no other zero point than 0";
-  EXPECT_TRUE(Has(half.onnx, "relu0_d"));
-  // Its input is no longer rounded: nearer to float32 than the file is, and hardly another picture. Large enough a picture
-  // that the roundings of all the other layers, which are chance, do not decide.
-  const auto exact = RunOnCpu(*backend, Shipped("fast-x2.onnx"), 256, 256);
-  const auto as_written = RunOnCpu(*backend, onnx, 256, 256);
-  const auto changed = RunOnCpu(*backend, half.onnx, 256, 256);
-  EXPECT_LT(Compare(changed, exact).rms, Compare(as_written, exact).rms);
-  const Differences change = Compare(changed, as_written);
-  EXPECT_LT(change.rms, reelmend::testing::kInt8Tolerance.rms);
-  EXPECT_LT(change.percentile, reelmend::testing::kInt8Tolerance.percentile);
+  for (const char* name : {"fast-x2", "fast-x1", "detail-x2"}) {
+    const std::string onnx = Shipped(std::string(name) + "-int8.onnx");
+    const HalfNetwork half = ToHalf(onnx);
+    EXPECT_EQ(half.precision, "fp16") << name;
+    EXPECT_TRUE(Has(onnx, "QuantizeLinear")) << "activations of the file are uint8";
+    for (const char* gone : {"QuantizeLinear", "DequantizeLinear", "zero0", "_wz"}) EXPECT_FALSE(Has(half.onnx, gone)) << name << " " << gone;
+    // What is not rounded is nearer to float32 than the file is, and hardly another picture. Large enough a picture that the
+    // roundings of all layers, which are chance, do not decide.
+    const auto exact = RunOnCpu(*backend, Shipped(std::string(name) + ".onnx"), 256, 256);
+    const auto as_written = RunOnCpu(*backend, onnx, 256, 256);
+    const auto changed = RunOnCpu(*backend, half.onnx, 256, 256);
+    EXPECT_LT(Compare(changed, exact).rms, Compare(as_written, exact).rms) << name;
+    const Differences change = Compare(changed, as_written);
+    EXPECT_LT(change.rms, reelmend::testing::kInt8Tolerance.rms) << name;
+    EXPECT_LT(change.percentile, reelmend::testing::kInt8Tolerance.percentile) << name;
+  }
+}
+
+/// Twice the input, quantised before by that zero point (none: uint8 by default), with weights of 8 bits.
+OnnxFile Quantised(const std::string& zero_point, char zero, OnnxFile::EightBits weights) {
+  OnnxFile file;
+  file.Input("x", {1, 2, kOpen, kOpen}).Tensor("scale", {}, {0.01F}).Tensor("halves", {2}, {0.5F, 0.25F});
+  std::vector<std::string> pair = {"scale"};
+  if (!zero_point.empty()) pair.push_back(zero_point);
+  file.Tensor8("signed", {}, std::string(1, zero), OnnxFile::EightBits::kSigned).Tensor8("unsigned", {}, std::string(1, zero), OnnxFile::EightBits::kUnsigned);
+  const auto of = [&](const std::string& first) { auto all = pair; all.insert(all.begin(), first); return all; };
+  file.Node("QuantizeLinear", of("x"), "x_q").Node("DequantizeLinear", of("x_q"), "x_d");
+  file.Tensor8("w", {2, 2, 1, 1}, {4, 0, 0, 8}, weights).Node("DequantizeLinear", {"w", "halves"}, "w_d", {{"axis", {0}, false, ""}});
+  return file.Node("Conv", {"x_d", "w_d"}, "y").Output("y", {1, 2, kOpen, kOpen});
+}
+
+TEST(OnnxHalf, OnlyInt8AroundZeroStaysQuantised) {
+  using enum OnnxFile::EightBits;
+  const HalfNetwork kept = ToHalf(Quantised("signed", 0, kSigned).Bytes());
+  EXPECT_EQ(kept.precision, "int8");
+  EXPECT_TRUE(Has(kept.onnx, "x_q") && Has(kept.onnx, "QuantizeLinear"));
+  const HalfNetwork with_unsigned_weights = ToHalf(Quantised("signed", 0, kUnsigned).Bytes());
+  EXPECT_TRUE(Has(with_unsigned_weights.onnx, "QuantizeLinear"));
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  const auto expected = RunOnCpu(*backend, Quantised("signed", 0, kSigned).Bytes(), 32, 32);
+  for (const auto& [zero_point, zero, weights] : {std::tuple{"unsigned", 0, kSigned}, {"signed", 5, kSigned}, {"", 0, kSigned}, {"unsigned", 0, kUnsigned}}) {
+    const HalfNetwork half = ToHalf(Quantised(zero_point, static_cast<char>(zero), weights).Bytes());
+    EXPECT_EQ(half.precision, "fp16") << zero_point << zero;
+    EXPECT_FALSE(Has(half.onnx, "QuantizeLinear")) << zero_point << zero;
+    EXPECT_FALSE(Has(half.onnx, "DequantizeLinear")) << zero_point << zero;
+    EXPECT_LT(Compare(RunOnCpu(*backend, half.onnx, 32, 32), expected).rms, 2) << zero_point << zero << ": the weights are other ones";
+  }
 }
 
 OnnxFile Between(const std::string& type, const std::vector<testing::Attribute>& attributes = {}) {
@@ -156,7 +189,8 @@ TEST(OnnxHalf, ANetworkForOnePictureTakesSeveral) {
 
 TEST(OnnxHalf, FaultyFilesAreRefusedInOneSentence) {
   for (const std::string& bytes : {std::string(), std::string("\x3A\xFF\xFF", 3), std::string("no network at all"),
-                                   OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes()}) {
+                                   OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes(),
+                                   OnnxFile().Node("QuantizeLinear", {}, "q").Node("DequantizeLinear", {"q"}, "y").Bytes()}) {
     try {
       ToHalf(bytes);
       FAIL();

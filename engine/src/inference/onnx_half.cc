@@ -10,24 +10,16 @@
 
 #include "reelmend/error.h"
 #include "inference/half.h"
+#include "inference/onnx_fields.h"
+#include "inference/onnx_quantised.h"
 #include "inference/wire.h"
 
 namespace reelmend::inference {
 namespace {
 
+using namespace onnx;
 using wire::Field;
 using wire::Reader;
-
-// Numbers of fields and types in onnx.proto.
-enum Model : int { kModelGraph = 7 };
-enum Graph : int { kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13 };
-enum Node : int { kNodeInput = 1, kNodeOutput = 2, kOperator = 4, kAttribute = 5 };
-enum Attribute : int { kAttributeName = 1, kAttributeInt = 3, kAttributeTensor = 5, kAttributeGraph = 6, kAttributeType = 20 };
-enum Tensor : int { kTensorType = 2, kFloats = 4, kIntegers = 5, kTensorName = 8, kRaw = 9, kExternal = 13 };
-enum ValueInfo : int { kValueName = 1, kValueType = 2, kTensorOfType = 1, kElementType = 1, kShape = 2, kDimension = 1, kDimensionValue = 1 };
-constexpr std::uint64_t kFloat = 1;
-constexpr std::uint64_t kHalf = 10;
-constexpr std::uint64_t kAttributeIsInt = 2;
 
 /// Sums over a whole picture and exponentials.
 constexpr std::string_view kNeedFloat[] = {
@@ -35,32 +27,6 @@ constexpr std::string_view kNeedFloat[] = {
     "Pow", "ReduceL2", "ReduceLogSumExp", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Softmax"};
 
 [[noreturn]] void Refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
-
-/// The first field of that number; empty when there is none.
-std::string_view Find(std::string_view message, int number) {
-  Reader reader(message);
-  for (Field field; reader.Next(field);) {
-    if (field.number == number && field.type == wire::Type::kBytes) return field.bytes;
-  }
-  return {};
-}
-
-std::uint64_t FindInteger(std::string_view message, int number, std::uint64_t otherwise) {
-  Reader reader(message);
-  for (Field field; reader.Next(field);) {
-    if (field.number == number && field.type == wire::Type::kVarint) return field.value;
-  }
-  return otherwise;
-}
-
-std::vector<std::string> FindAll(std::string_view message, int number) {
-  std::vector<std::string> found;
-  Reader reader(message);
-  for (Field field; reader.Next(field);) {
-    if (field.number == number && field.type == wire::Type::kBytes) found.emplace_back(field.bytes);
-  }
-  return found;
-}
 
 std::uint64_t ElementType(std::string_view value_info) {
   return FindInteger(Find(Find(value_info, kValueType), kTensorOfType), kElementType, 0);
@@ -232,69 +198,6 @@ std::string HalfGraph(std::string_view graph, const Survey& survey) {
   return out;
 }
 
-bool IsZero(std::string_view tensor) {
-  bool all = true;
-  Reader reader(tensor);
-  for (Field field; reader.Next(field);) {
-    if (field.number != kRaw && field.number != kIntegers) continue;
-    const bool is_single = field.type == wire::Type::kVarint;
-    all = all && (is_single ? field.value == 0 : std::ranges::all_of(field.bytes, [](char byte) { return byte == 0; }));
-  }
-  return all;
-}
-
-/// What stands for each value between a Q and a DQ of a zero point that is not 0, and for what the DQ gives: the Q's input.
-std::map<std::string, std::string> FindShiftedPairs(std::string_view graph) {
-  std::set<std::string> zeros;
-  Reader weights(graph);
-  for (Field field; weights.Next(field);) {
-    if (field.number == kInitializer && IsZero(field.bytes)) zeros.emplace(Find(field.bytes, kTensorName));
-  }
-  std::map<std::string, std::string> stand_ins;
-  Reader nodes(graph);
-  for (Field field; nodes.Next(field);) {  // sorted: whoever makes a value stands before whoever takes it
-    if (field.number != kNode) continue;
-    const std::string_view kind = Find(field.bytes, kOperator);
-    const auto inputs = FindAll(field.bytes, kNodeInput);
-    if (inputs.size() < 3 || inputs[2].empty() || zeros.count(inputs[2]) > 0) continue;
-    const std::string output(Find(field.bytes, kNodeOutput));
-    const auto quantised = stand_ins.find(inputs[0]);
-    if (kind == "QuantizeLinear") {
-      stand_ins[output] = inputs[0];
-    } else if (kind == "DequantizeLinear" && quantised != stand_ins.end()) {
-      stand_ins[output] = quantised->second;
-    }
-  }
-  return stand_ins;
-}
-
-/// TensorRT's 8 bits are symmetric. What is quantised around another zero point stays float on the way into the layer
-/// that takes it, which loses nothing but that layer's speed.
-std::string WithoutShiftedPairs(std::string_view graph) {
-  const auto stand_ins = FindShiftedPairs(graph);
-  std::string out;
-  Reader reader(graph);
-  for (Field field; reader.Next(field);) {
-    if (field.number != kNode) {
-      out += field.encoded;
-      continue;
-    }
-    if (stand_ins.count(std::string(Find(field.bytes, kNodeOutput))) > 0) continue;
-    std::string node;
-    Reader parts(field.bytes);
-    for (Field part; parts.Next(part);) {
-      const auto stand_in = part.number == kNodeInput ? stand_ins.find(std::string(part.bytes)) : stand_ins.end();
-      if (stand_in == stand_ins.end()) {
-        node += part.encoded;
-      } else {
-        wire::PutBytes(node, kNodeInput, stand_in->second);
-      }
-    }
-    wire::PutBytes(out, kNode, node);
-  }
-  return out;
-}
-
 std::string CastNode(const std::string& from, const std::string& to, std::uint64_t type) {
   std::string attribute;
   wire::PutBytes(attribute, kAttributeName, "to");
@@ -362,7 +265,7 @@ std::string WithGraph(const std::string& onnx, std::string_view graph) {
 HalfNetwork ToHalf(const std::string& onnx) {
   const std::string_view written = Find(onnx, kModelGraph);
   if (written.empty()) Refuse("The model file is not an ONNX network, or it is damaged.");
-  const std::string graph = WithoutShiftedPairs(written);
+  const std::string graph = ForSignedQuantisation(written);
   const Survey survey = LookAt(graph);
   HalfNetwork result;
   result.precision = survey.is_quantised ? "int8" : survey.why_fp32.empty() ? "fp16" : "fp32";

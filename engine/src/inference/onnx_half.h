@@ -16,8 +16,8 @@ struct HalfNetwork {
 /// tensors become fp16 (weights, constants, casts, declared types) where that is safe. Sums over a picture and
 /// exponentials overflow or lose precision in fp16. A network with such operators, with subgraphs, or with weights
 /// beyond fp16's range stays float32; only its inputs and outputs are cast. Networks with Q/DQ stay as they are too:
-/// their floats are scales, and the layers between the quantisers are int8. A Q/DQ pair with a zero point other than
-/// 0, which TensorRT rejects, is removed: the layer after it computes in float. Input and output names do not change.
+/// their floats are scales, and the layers between the quantisers are int8; pairs that are not of int8 around 0 are removed
+/// before (Note [Signed quantisation] in onnx_quantised.h). Input and output names do not change.
 ///
 /// Throws Error{kInvalidArgument} if the bytes are no ONNX network with one float input and one output.
 HalfNetwork ToHalf(const std::string& onnx);

@@ -71,6 +71,14 @@ class OnnxFile {
     graph_.Bytes(5, tensor.bytes());
     return *this;
   }
+  enum class EightBits { kUnsigned = 2, kSigned = 3 };
+  OnnxFile& Tensor8(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& bytes, EightBits type) {
+    Message tensor;
+    for (const std::int64_t side : shape) tensor.Int(1, side);
+    tensor.Int(2, static_cast<int>(type)).Bytes(8, name).Bytes(9, bytes);
+    graph_.Bytes(5, tensor.bytes());
+    return *this;
+  }
   OnnxFile& Node(const std::string& type, const std::vector<std::string>& inputs, const std::string& output,
                  const std::vector<Attribute>& attributes = {}) {
     Message node;
