@@ -110,6 +110,24 @@ TEST(FitNetwork, TakesTheMeasuredFasterPrecision) {
   EXPECT_EQ(is_int8(0, 0, 0.05), inference::HasFastInt8());
 }
 
+TEST(FitNetwork, TakesBfloatWhereInt8LosesMore) {
+  const auto is_int8 = [](double fp32_ms, double int8_ms, double loss, bool allow_bf16, NetworkDevice device = NetworkDevice::kCpu) {
+    ModelFile int8 = Measured("fast", int8_ms, ModelFile::Precision::kInt8);
+    int8.loss_db = loss;
+    ModelFile fp32 = Measured("fast", fp32_ms);
+    fp32.allow_bf16 = allow_bf16;
+    return plan::FitNetwork({fp32, int8}, "fast", kSource, kTwice, device)->file.precision == ModelFile::Precision::kInt8;
+  };
+  const bool has_bf16 = inference::HasFastBf16();
+  EXPECT_EQ(is_int8(50, 20, 0.053, true), !has_bf16);
+  EXPECT_TRUE(is_int8(50, 20, 0.053, false)) << "bfloat16 loses too much";
+  EXPECT_TRUE(is_int8(50, 20, 0.03, true));
+  EXPECT_TRUE(is_int8(70, 20, 0.053, true)) << "it takes more than three times as long";
+  EXPECT_EQ(is_int8(0, 0, 0.053, true), inference::HasFastInt8() && !has_bf16) << "nothing was measured";
+  EXPECT_FALSE(is_int8(50, 20, 0.2, false));
+  EXPECT_FALSE(is_int8(50, 20, 0.053, true, NetworkDevice::kGpu));
+}
+
 std::string WhyModel(const plan::SpeedChoice& speed) {
   EnhanceOptions options;
   options.models = kBoth;

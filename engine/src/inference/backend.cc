@@ -4,6 +4,7 @@
 #include <array>
 
 #include "reelmend/error.h"
+#include "inference/amx.h"
 #include "inference/openvino_module.h"
 
 namespace reelmend::inference {
@@ -45,5 +46,7 @@ bool HasFastInt8() {
   return false;
 #endif
 }
+
+bool HasFastBf16() { return HasFastBf16Instructions(); }
 
 }  // namespace reelmend::inference

@@ -95,6 +95,10 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name);
 /// Whether this machine computes with 8-bit integers faster than with floats (AVX-512 VNNI, AVX-VNNI).
 bool HasFastInt8();
 
+/// Whether this machine computes in bfloat16 much faster than with floats: AMX that the kernel grants, or AVX512_BF16 of AMD's
+/// (Note [bfloat16] in openvino_backend.cc).
+bool HasFastBf16();
+
 // The interface between the engine and the module that holds OpenVINO (openvino_module.cc).
 inline constexpr int kModuleInterface = 3;  ///< counts up with every change of the classes above
 using ModuleInterfaceFunction = int();

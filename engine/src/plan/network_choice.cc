@@ -13,6 +13,8 @@ constexpr double kReducesFrom = 0.95;
 constexpr double kEnough = 0.9;  ///< of the target that the passes must reach
 constexpr double kLittleLeft = 1.6;  ///< that the resize may enlarge by after one pass
 constexpr double kInt8Loss_db = 0.1;
+constexpr double kBf16Above_db = 0.05;  ///< loss of int8 from which bfloat16 is worth its time
+constexpr double kBf16Times = 3;        ///< of int8's time that it may take
 
 bool IsInt8(const ModelFile& file) { return file.precision == ModelFile::Precision::kInt8; }
 bool IsMeasured(const ModelFile& file) { return file.ms_per_megapixel > 0; }
@@ -23,10 +25,18 @@ bool Serves(const ModelFile& file, NetworkDevice device) {
   return device == NetworkDevice::kCpu && file.loss_db <= kInt8Loss_db && (IsMeasured(file) || inference::HasFastInt8());
 }
 
-/// Better files come first: those that serve; of them the faster one where both were measured, else int8 before fp32.
+/// Whether a file in bfloat16 takes the place of an int8 one that loses more than a little.
+bool OutdoesInt8(const ModelFile& file, const ModelFile& int8) {
+  const bool is_slow = IsMeasured(file) && IsMeasured(int8) && file.ms_per_megapixel > kBf16Times * int8.ms_per_megapixel;
+  return file.allow_bf16 && int8.loss_db > kBf16Above_db && !is_slow && inference::HasFastBf16();
+}
+
+/// Better files come first: those that serve; of them bfloat16 where int8 loses too much for it; the faster one where both were
+/// measured; else int8 before fp32.
 bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
   if (Serves(a, device) != Serves(b, device)) return Serves(a, device);
   if (IsInt8(a) == IsInt8(b)) return false;
+  if (device == NetworkDevice::kCpu && OutdoesInt8(IsInt8(a) ? b : a, IsInt8(a) ? a : b)) return !IsInt8(a);
   const bool by_time = device == NetworkDevice::kCpu && IsMeasured(a) && IsMeasured(b);
   if (by_time && a.ms_per_megapixel != b.ms_per_megapixel) return a.ms_per_megapixel < b.ms_per_megapixel;
   return IsInt8(a);

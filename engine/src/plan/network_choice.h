@@ -48,7 +48,9 @@ struct NetworkFit {
 
 /// The file of the model `name` for a picture of size `in` that becomes `out`; nothing if none fits. int8 files with a
 /// stated loss of at most 0.1 dB are preferred on a CPU if they were measured to be at least as fast here as the fp32 file of
-/// that scale; where nothing was measured, if the processor has instructions for them.
+/// that scale; where nothing was measured, if the processor has instructions for them. Where an int8 file loses more than 0.05 dB
+/// and the processor is fast in bfloat16, the fp32 file runs in it instead, if that is allowed (ModelFile::allow_bf16) and was
+/// not measured to take more than three times as long.
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out,
                                      NetworkDevice device = NetworkDevice::kCpu);
 
