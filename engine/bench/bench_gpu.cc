@@ -103,23 +103,11 @@ double CopyBandwidth(const std::shared_ptr<Device>& device, StreamHandle stream)
          Seconds(*device, stream, 10, [&] { device->CopyAsync({to.get(), 0, from.get(), 0, kBytes, 1}, stream); });
 }
 
-StageOptions OptionsOf(int width, int height, int out_width, int out_height) {
-  StageOptions o;
-  o.stored_width = width;
-  o.stored_height = height;
-  o.color = {pixel::Matrix::kBt601, pixel::Range::kFull, pixel::ChromaSite::kCentre};
-  o.denoise_strength = o.temporal_strength = o.contrast_strength = o.sharpen_strength = 0.4F;
-  o.noise_sigma = 3;
-  o.output_width = out_width;
-  o.output_height = out_height;
-  return o;
-}
-
 /// Each kernel of one frame, with all stages on. Repeated calls go through copies of the frame (rotating_kernels.h).
 void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int width, int height, int out_width,
                   int out_height, bool is_hdr, bool is_last) {
   const Stream stream = MakeStream(device);
-  StageOptions options = OptionsOf(width, height, out_width, out_height);
+  StageOptions options = AllStages(width, height, out_width, out_height);
   if (is_hdr) options.tone = pixel::ToneMapOptions{};
   const RotatingFrames frames(device, options, stream.get());
   std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"copies\": %d, \"kernels\": [\n", width, height,

@@ -52,6 +52,21 @@ class Recorder : public Device {
   std::shared_ptr<Device> device_;
 };
 
+/// A frame with every stage on, the network apart: no kernel is left out of what is measured.
+inline StageOptions AllStages(int width, int height, int out_width, int out_height) {
+  StageOptions o;
+  o.stored_width = width;
+  o.stored_height = height;
+  o.color = {pixel::Matrix::kBt601, pixel::Range::kFull, pixel::ChromaSite::kCentre};
+  o.denoise_strength = o.temporal_strength = o.contrast_strength = o.sharpen_strength = 0.4F;
+  o.noise_sigma = 3;
+  o.deband_threshold = 2;
+  o.level_lift = {0.5F, {0.3F, 0.72F}, 0, false};
+  o.output_width = out_width;
+  o.output_height = out_height;
+  return o;
+}
+
 /// One frame's memory, and the calls of its kernels.
 class RecordedFrame {
  public:

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "../bench/rotating_kernels.h"
 #include "cuda_standin.h"
@@ -12,16 +14,7 @@ namespace {
 using testing::StandInDevice;
 using testing::StandInOptions;
 
-StageOptions SmallFrames() {
-  StageOptions o;
-  o.stored_width = 96;
-  o.stored_height = 64;
-  o.denoise_strength = o.temporal_strength = o.contrast_strength = o.sharpen_strength = 0.4F;
-  o.noise_sigma = 3;
-  o.output_width = 160;
-  o.output_height = 96;
-  return o;
-}
+StageOptions SmallFrames() { return AllStages(96, 64, 160, 96); }
 
 template <typename... Kernels>
 std::size_t BytesOf(const KernelCall& call, List<Kernels...>) {
@@ -61,6 +54,24 @@ TEST(CudaBench, AKernelIsRepeatedOnAllCopies) {
   device->LaunchGraph(rotation.graph.get(), stream.get());
   device->WaitForStream(stream.get());
   for (int copy = 0; copy < frames.count(); ++copy) EXPECT_GT(int{frames.out(copy).data[0][0]}, 0) << copy;
+}
+
+TEST(CudaBench, EveryKernelButTheNetworksIsMeasured) {
+  const auto device = std::make_shared<StandInDevice>();
+  const Stream stream = MakeStream(device);
+  std::set<std::string> measured;
+  for (const bool is_hdr : {false, true}) {
+    for (const auto& [width, height] : {std::pair{160, 96}, {48, 32}, {96, 32}}) {
+      StageOptions options = AllStages(96, 64, width, height);
+      if (is_hdr) options.tone = pixel::ToneMapOptions{};
+      const RecordedFrame frame(device, options, stream.get());
+      for (const KernelCall& call : frame.calls()) measured.insert(kKernelNames[call.id]);
+    }
+  }
+  for (const std::string name : kKernelNames) {
+    const bool is_of_networks = name.find("tensor") != std::string::npos;
+    EXPECT_EQ(measured.count(name), is_of_networks ? 0U : 1U) << name;
+  }
 }
 
 TEST(CudaBench, FewerCopiesWhereMemoryIsShort) {
