@@ -1,16 +1,21 @@
 -- How many steps workers on the named hosts are to run: those that wait for any worker, and those that run on these hosts.
 -- An autoscaler such as KEDA divides it by the steps that one worker runs at a time. `step_tasks` are names of
--- src/store/queue.ts; `job_enhance` includes segments and joins. `host_prefix` is how the host names of the autoscaler's workers begin ('' for all workers): steps
+-- src/store/queue.ts; `job_enhance` includes segments and joins, `job_enhance:cpu` and `job_enhance:cuda` those that a worker with
+-- that class of devices alone can run. `host_prefix` is how the host names of the autoscaler's workers begin ('' for all workers): steps
 -- that other workers run must not start more of its own.
 --
 -- Its caller needs no right but EXECUTE, which is granted to nobody (docs/operating.md).
 CREATE OR REPLACE FUNCTION worker_demand(step_tasks text[], host_prefix text DEFAULT '')
 RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  wanted text[] := step_tasks
+    || CASE WHEN 'job_enhance' = ANY (step_tasks) THEN ARRAY['enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'] END
+    || CASE WHEN 'job_enhance:cpu' = ANY (step_tasks) THEN ARRAY['job_enhance', 'enhance_cpu', 'segment_cpu', 'job_join'] END
+    || CASE WHEN 'job_enhance:cuda' = ANY (step_tasks) THEN ARRAY['job_enhance', 'enhance_cuda', 'segment_cuda', 'job_join'] END;
 BEGIN
   RETURN (
     SELECT count(*) FROM graphile_worker.jobs q
-    WHERE (q.task_identifier = ANY (step_tasks)
-        OR 'job_enhance' = ANY (step_tasks) AND q.task_identifier IN ('segment_cpu', 'segment_cuda', 'job_join'))
+    WHERE q.task_identifier = ANY (wanted)
       AND (
         q.locked_at IS NULL AND q.run_at <= now() AND q.attempts < q.max_attempts
         OR q.locked_at IS NOT NULL AND EXISTS (

@@ -43,7 +43,8 @@ class WaitingMedia extends FakeMedia {
   override async probe(request: ProbeRequest) {
     const { source } = request;
     if (!('path' in source) || basename(source.path) === 'source') return this.#real.probe(request);
-    return { ...probeResult, width: 1920, height: 1080, durationS: (JSON.parse((await readFile(source.path, 'utf8')).trim()) as { durationS: number }).durationS };
+    const { durationS, frames } = JSON.parse((await readFile(source.path, 'utf8')).trim()) as { durationS: number; frames: number };
+    return { ...probeResult, width: 1920, height: 1080, durationS, decodedFrames: frames };
   }
 
   override async planSegments(request: PlanSegmentsRequest): Promise<SegmentPlan> {
@@ -65,10 +66,11 @@ class WaitingMedia extends FakeMedia {
     report({ kind: 'begun', ...where });
     await this.#wait((durationS / speed) * 1000, request);
     // Smaller than a real piece in 1080p: the storage is not measured.
-    const text = JSON.stringify({ durationS }).padEnd(50_000);
+    const frames = span?.frames ?? Math.round(durationS);
+    const text = JSON.stringify({ durationS, frames }).padEnd(50_000);
     await writeFile(join(request.outputDir, request.outputName), text);
     report({ kind: 'ended', ...where });
-    return { ...enhanceResult, frames: span?.frames ?? Math.round(durationS), durationS, sizeBytes: text.length };
+    return { ...enhanceResult, frames, durationS, sizeBytes: text.length };
   }
 
   /** Reports progress as the engine does. */

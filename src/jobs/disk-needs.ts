@@ -1,12 +1,11 @@
 /** How much disk space a job needs, as far as that can be told before it is enhanced. */
 import type { JobRecord } from '../domain/job.ts';
 import { expectedResultBytes } from '../domain/output-size.ts';
-import type { WorkerConfig } from './worker-context.ts';
 
 export type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>;
 
 /** Whether a video is so long that it is cut into segments. */
-export function isCut({ segmentsFromSeconds = 0 }: Pick<WorkerConfig, 'segmentsFromSeconds'>, { source, durationSeconds }: SizedJob): boolean {
+export function isCut({ segmentsFromSeconds = 0 }: { segmentsFromSeconds?: number }, { source, durationSeconds }: SizedJob): boolean {
   return segmentsFromSeconds > 0 && (source?.duration ?? durationSeconds) > segmentsFromSeconds;
 }
 

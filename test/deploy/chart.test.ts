@@ -156,12 +156,18 @@ describe.skipIf(!isLongRun)('the rendered chart', () => {
     ]);
   });
 
+  it.each([['cpu', 'job_enhance:cpu'], ['gpu', 'job_enhance:cuda']])('asks for what the devices of its own workers can do: %s', async (name, task) => {
+    const { manifests } = await rendered(name);
+    const job = manifests.find(({ kind }) => kind === 'ScaledJob')!;
+    expect(job.spec!.triggers![0]!.metadata['query']).toContain(`ARRAY['${task}']`);
+  });
+
   it('asks for the demand of its own workers, in a query that the database answers', async () => {
     const { manifests } = await rendered('gpu');
     const job = manifests.find(({ kind }) => kind === 'ScaledJob')!;
     const [trigger] = job.spec!.triggers!;
     // The pods of a ScaledJob are named after it.
-    expect(trigger!.metadata['query']).toBe(`SELECT worker_demand(ARRAY['job_enhance'], '${job.metadata.name}-')`);
+    expect(trigger!.metadata['query']).toBe(`SELECT worker_demand(ARRAY['job_enhance:cuda'], '${job.metadata.name}-')`);
     expect(await sql.unsafe(trigger!.metadata['query']!)).toHaveLength(1);
     expect(manifests.map(({ metadata }) => metadata.name)).toContain(trigger!.authenticationRef.name);
     expect(podOf(job)).toMatchObject({

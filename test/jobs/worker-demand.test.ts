@@ -21,7 +21,8 @@ setUpWorkers({
 });
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;
-const demand = async (tasks: TaskName[], hosts = '', sql = world.sql) =>
+type Asked = TaskName | 'job_enhance:cpu' | 'job_enhance:cuda';
+const demand = async (tasks: Asked[], hosts = '', sql = world.sql) =>
   Number((await sql`SELECT worker_demand(${tasks}, ${hosts}) AS steps`)[0]!['steps']);
 
 describe('the demand for workers', () => {
@@ -40,6 +41,15 @@ describe('the demand for workers', () => {
     expect(await demand(['job_enhance'])).toBe(3);
     finish.resolve();
     await eventually(async () => (await demand(['job_enhance', 'job_ingest'])) === 0);
+  });
+
+  it('is, for a class of devices, what its workers can run', async () => {
+    const tasks: TaskName[] = ['job_enhance', 'job_join', 'enhance_cpu', 'segment_cpu', 'segment_cpu', 'enhance_cuda', 'segment_cuda', 'segment_cuda', 'segment_cuda', 'job_ingest'];
+    for (const task of tasks) await world.sql`SELECT graphile_worker.add_job(${task}, '{}'::json)`;
+    expect(await demand(['job_enhance'])).toBe(9);
+    expect(await demand(['job_enhance:cpu'])).toBe(5);
+    expect(await demand(['job_enhance:cuda'])).toBe(6);
+    expect(await demand(['segment_cpu', 'job_ingest'])).toBe(3);
   });
 
   it('leaves out steps that are due later, and rows that are out of attempts', async () => {
