@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 RATE = 25  # frames per second
 SEED = 19
-# The nine chains of the training ground's validation, and one of small letters.
+# The ten chains of the training ground's validation, and one of small letters.
 CHAINS = {**damage.CHAINS, 'text': {'codings': [('libx264', 28)]}}
 LOSSLESS = {'codec': 'ffv1', 'quality': 0}
 # Validation photographs that hold a whole frame of 1440×1080 (or 1080×1440): people, a shop at night, a book, leaves.
