@@ -105,7 +105,7 @@ TEST(OperatorsFaceNetwork, IsRefusedInOneSentenceWhenItDoesNotFit) {
   OnnxFile wide;
   wide.Input("input", {1, 3, 64, 96}).Node("Relu", {"input"}, "output").Output("output", {1, 3, 64, 96});
   for (const Case& c : {Case{"no network", "not an ONNX network"}, {two.Bytes(), "other inputs"}, {wide.Bytes(), "not one square picture"},
-                        {reelmend::testing::SwappedRgbNetwork(2), "not of the size of its input"}}) {
+                        {reelmend::testing::SwappedRgbNetwork(2), "does not have the size of its input"}}) {
     std::ofstream(folder.File("bad.onnx"), std::ios::binary) << c.bytes;
     try {
       FaceRestorer(*backend, FaceModel(folder.File("bad.onnx")), 1);

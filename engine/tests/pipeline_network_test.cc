@@ -331,8 +331,12 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_FLOAT_EQ(restored.applied.denoise, 0.7F);
   const auto model = std::ranges::find(restored.plan, "model", &PlannedStage::name);
   EXPECT_EQ(model->why, "the source is compressed: detail at 70 %");
-  const std::string fine = Clip("fine.mp4", "320x180", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
+  const std::string fine = Clip("fine.mp4", "640x480", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
   EXPECT_EQ(PlanEnhance(fine, options).model, "fast");
+  const std::string small = Clip("small.mp4", "320x180", "-c:v libx264 -qp 22 -pix_fmt yuv420p", 0.2);
+  const EnhancePlan plan = PlanEnhance(small, options);
+  EXPECT_EQ(plan.model, "detail");
+  EXPECT_EQ(plan.stages[1].why, "the source is small and compressed: detail at 60 %");
   options.models = {fast};
   EXPECT_EQ(PlanEnhance(rough, options).model, "fast");
   options.models = {fast, detail};
