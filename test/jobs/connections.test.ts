@@ -1,5 +1,4 @@
 /** Connections of a worker to PostgreSQL: how many, directly and through a pooler, and which need a session. */
-import { isLongRun } from '../helpers/long-run.ts';
 import { sql as query } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -52,9 +51,7 @@ describe('PostgreSQL through a pooler', () => {
     await work(pooler.url).finally(() => pooler.close());
   });
 
-  // A known fault, not yet understood (fair-share.ts, #areThereQuotas): an answer of PgBouncer 1.18 never comes. It once failed
-  // about every second time and fails nearly always now, so it runs in the long proofs only until the cause is found.
-  it.runIf(isLongRun)('in transaction mode serves everything but LISTEN', async () => {
+  it('in transaction mode serves everything but LISTEN', async () => {
     const pooler = await startPgBouncer(world.url, 'transaction', 2);
     await work(pooler.url, world.url).finally(() => pooler.close());
   });
