@@ -35,14 +35,14 @@ export function accountsToSkip(loads: readonly AccountLoad[], { perAccount, last
 
 /** The share of one worker's runner. */
 export class FairShare {
-  readonly #worker: Pick<WorkerContext, 'store' | 'config' | 'sessionUrl'>;
+  readonly #worker: Pick<WorkerContext, 'store' | 'config'>;
   #lastServed: string | undefined;
   #isIdle = true;
   /** settled when the slot that asked last has taken a row, or found none */
   #turn = Promise.resolve();
   #endTurn = () => {};
 
-  constructor(worker: Pick<WorkerContext, 'store' | 'config' | 'sessionUrl'>) {
+  constructor(worker: Pick<WorkerContext, 'store' | 'config'>) {
     this.#worker = worker;
   }
 
@@ -62,22 +62,10 @@ export class FairShare {
   async skipped(tasks: readonly string[]): Promise<string[]> {
     const { store, config } = this.#worker;
     const perAccount = config.enhancementsPerAccount ?? 0;
-    if (this.#isIdle && perAccount === 0 && !(await this.#areThereQuotas())) return [];
+    if (this.#isIdle && perAccount === 0 && !(await store.workers.anyParallelQuota())) return [];
     await this.#takeTurn();
     const loads = await store.workers.enhancementLoad(tasks);
     return accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
-  }
-
-  /**
-   * Whether any account has a quota of its own. Through a pooler in transaction mode an idle worker does not ask, and quotas hold only
-   * for what it takes while it is busy: with one more query at the start of a worker, postgres.js waited for an answer of PgBouncer 1.18
-   * that never came (test/jobs/connections.test.ts shows it, about every second time). PgBouncer then has the client as active and both
-   * its server connections as idle: for it, the query is answered. Names of applications and the pool's size make no difference. The
-   * cause is not known.
-   */
-  async #areThereQuotas(): Promise<boolean> {
-    const { store, sessionUrl } = this.#worker;
-    return sessionUrl === undefined && (await store.workers.anyParallelQuota());
   }
 
   /** Waits until the slot before has its row, so that its account counts. */

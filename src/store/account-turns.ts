@@ -12,9 +12,6 @@ const writesOfAccount = 2;
 /** Runs a write in one of the account's turns. */
 export type AccountTurns = <T>(accountId: string, write: () => Promise<T>) => Promise<T>;
 
-/** No turns: through a pooler in transaction mode they bring out the fault that fair-share.ts describes nearly every time. */
-export const withoutTurns: AccountTurns = (_, write) => write();
-
 /** For the calls of the API that customers make in bulk. */
 export function createAccountTurns(): AccountTurns {
   const turns = new FairSemaphore({ total: Number.POSITIVE_INFINITY, each: writesOfAccount });

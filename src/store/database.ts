@@ -19,8 +19,12 @@ export interface ConnectOptions {
   url: string;
   /** the largest number of connections; default 10 */
   max?: number;
-  /** whether connections keep prepared statements, default true; a pooler in transaction mode may not allow them */
-  prepare?: boolean;
+  /**
+   * Whether the URL leads to a pooler in transaction mode, default false. Connections then keep no prepared statements, and send one
+   * query at a time: a query with parameters begins with Parse, Describe and Flush, and if these follow another query at once, the
+   * pooler gives the server's connection away between the two answers, and the second never arrives.
+   */
+  isPooled?: boolean;
   /** seconds after which a connection attempt is given up; default 10 */
   connectTimeoutS?: number;
   /** seconds without an answer to a query after which its connection is considered dead and replaced; default 60 */
@@ -42,13 +46,14 @@ interface SilenceOptions {
   onsilence(): boolean;
 }
 
-export function connect({ url, max = 10, prepare = true, connectTimeoutS = 10, silenceTimeoutS = defaultSilenceTimeoutS }: ConnectOptions): Connection {
+export function connect({ url, max = 10, isPooled = false, connectTimeoutS = 10, silenceTimeoutS = defaultSilenceTimeoutS }: ConnectOptions): Connection {
   const slow = { count: 0 };
   const silence: SilenceOptions = { silence_timeout: silenceTimeoutS, onsilence: () => slow.count === 0 };
   const sql = postgres(url, {
     ...silence,
     max,
-    prepare,
+    prepare: !isPooled,
+    ...(isPooled ? { max_pipeline: 0 } : {}),
     onnotice: () => {},
     connect_timeout: connectTimeoutS,
     // seconds between attempts to reconnect; the driver's default grows to 20

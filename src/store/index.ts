@@ -1,7 +1,7 @@
 /** The store: one file of queries per aggregate, behind one object. */
 import { sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
-import { createAccountTurns, withoutTurns } from './account-turns.ts';
+import { createAccountTurns } from './account-turns.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';
 import { certificateQueries } from './certificates.ts';
@@ -112,11 +112,11 @@ export function createStore(options: StoreOptions): Store {
   } = connect({
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
-    prepare: options.sessionUrl === undefined,
+    isPooled: options.sessionUrl !== undefined,
     silenceTimeoutS: options.silenceTimeoutS,
   });
   const feed = new JobFeed({ url: options.sessionUrl ?? options.url, poll: (jobIds) => pollJobs(db, jobIds), silenceTimeoutS: options.silenceTimeoutS, ...options.feed });
-  const inTurn = options.sessionUrl === undefined ? createAccountTurns() : withoutTurns;
+  const inTurn = createAccountTurns();
   return {
     accounts: accountQueries(db, options.cipher),
     keys: keyQueries(db, client),

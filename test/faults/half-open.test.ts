@@ -137,7 +137,7 @@ it('a connection that answers, and one that is idle, stay', async () => {
 it('a forgotten connection to a pooler is replaced, too', async () => {
   const pooler = await startPgBouncer(world.url, 'transaction', 4);
   const toPooler = new Wire(new URL(pooler.url));
-  const connection = connect({ url: await toPooler.listen(), max: 1, prepare: false, silenceTimeoutS });
+  const connection = connect({ url: await toPooler.listen(), max: 1, isPooled: true, silenceTimeoutS });
   try {
     expect(await select(connection)).toBe(true);
     toPooler.forget();

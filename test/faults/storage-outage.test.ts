@@ -87,7 +87,7 @@ function segmentingMedia(): FakeMedia {
   const { width, height, device, condition, source } = enhanceResult;
   media.onPlanSegments = async () => ({ plan: { source, width, height, device, model: 'none', stages: [], condition }, segments: spans, text: 'a plan', whyWhole: '' });
   media.onEnhance = async () => ({ ...enhanceResult, frames: 120, durationS: 4.8 });
-  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? probeResult : { ...probeResult, width, height, durationS: 4.8 });
+  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? probeResult : { ...probeResult, width, height, durationS: 4.8, decodedFrames: 120 });
   media.onJoin = async ({ outputDir, outputName }) => {
     await writeFile(join(outputDir, outputName), 'joined');
     return { width, height, frames: 240, durationS: 9.6, sizeBytes: 6 };

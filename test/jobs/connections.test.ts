@@ -56,6 +56,21 @@ describe('PostgreSQL through a pooler', () => {
     await work(pooler.url, world.url).finally(() => pooler.close());
   });
 
+  it('in transaction mode answers queries with parameters that follow others at once', async () => {
+    const pooler = await startPgBouncer(world.url, 'transaction', 2);
+    const { db, sql, close } = connect({ url: pooler.url, max: 1, isPooled: true, silenceTimeoutS: 5 });
+    try {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => [sql.unsafe<{ n: number }[]>('SELECT 0 AS n'), sql<{ n: number }[]>`SELECT ${n}::int AS n`]).flat());
+      expect(answers.map(([row]) => row!.n)).toEqual(Array.from({ length: 20 }, (_, n) => [0, n]).flat());
+      // A transaction that begins while another query is under way keeps its connection.
+      const [, inside] = await Promise.all([sql.unsafe('SELECT 0'), db.transaction((tx) => Promise.all([1, 2].map((n) => tx.execute<{ n: number }>(query`SELECT ${n}::int AS n`))))]);
+      expect(inside.map(([row]) => row!.n)).toEqual([1, 2]);
+    } finally {
+      await close();
+      await pooler.close();
+    }
+  });
+
   it.each(['session', 'transaction'] as const)('in %s mode is migrated by processes that start together, and by later ones', async (mode) => {
     const database = await createTestDatabase({ migrated: false });
     const pooler = await startPgBouncer(database.url, mode, 12);
