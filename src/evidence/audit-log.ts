@@ -35,7 +35,7 @@ const auditEntry: z.ZodType<AuditEntry> = z.strictObject({
 export const auditExport = z.object({ entries: z.array(z.unknown()), head: z.string() });
 export type AuditExport = z.infer<typeof auditExport>;
 
-export type AuditVerdict =
+export type AuditVerifyResult =
   | { ok: true; size: number; hash: string }
   /** `index` counts from 0; equal to the number of entries when some are missing at the end */
   | { ok: false; index: number; reason: string };
@@ -51,7 +51,7 @@ export async function verifyHead(jws: string, keys: Jwks): Promise<AuditHead> {
 }
 
 /** Returns the first invalid entry, if any. Throws EvidenceError if the head's own signature is not valid. */
-export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<AuditVerdict> {
+export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<AuditVerifyResult> {
   const head = await verifyHead(log.head, keys);
   let previous = genesisHash;
   for (const [index, raw] of log.entries.entries()) {
@@ -74,7 +74,7 @@ function checkEntry(raw: unknown, index: number, previous: string, head: AuditHe
   return null;
 }
 
-function checkEnd(count: number, last: string, head: AuditHead): AuditVerdict {
+function checkEnd(count: number, last: string, head: AuditHead): AuditVerifyResult {
   if (count < head.size) {
     return {
       ok: false,

@@ -21,7 +21,7 @@ export interface LinkQuery {
   signature: string;
 }
 
-export type LinkVerdict =
+export type LinkVerifyResult =
   { ok: true; key: string; fileName: string; contentType: string } | { ok: false; reason: 'expired' | 'invalid' };
 
 export const defaultContentType = 'video/mp4';
@@ -44,7 +44,7 @@ export function makeLink(base: string, secret: string, claims: LinkClaims): stri
  * Whether a link was made here and has not expired. The signature is checked before the clock, in constant time, so that
  * a link with an altered expiry is `invalid` and not `expired`.
  */
-export function verifyLink(secret: string, query: LinkQuery, nowMs: number): LinkVerdict {
+export function verifyLink(secret: string, query: LinkQuery, nowMs: number): LinkVerifyResult {
   const invalid = { ok: false, reason: 'invalid' } as const;
   if (!isStorageKey(query.key) || !/^[1-9][0-9]{0,14}$/.test(String(query.expires))) return invalid;
   if (!/^[0-9a-f]{64}$/.test(query.signature)) return invalid;

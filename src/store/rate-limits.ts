@@ -4,7 +4,7 @@
  */
 import type postgres from 'postgres';
 import { retried } from './database.ts';
-import type { RateClass, RateLimitStore, RatePolicy, RateVerdict } from './types.ts';
+import type { RateClass, RateLimitResult, RateLimitStore, RatePolicy } from './types.ts';
 
 const takeQuery = `SELECT allowed, full_in_s AS "fullInS", account_full_in_s AS "accountFullInS"
   FROM take_rate_limit($1, $2, $3, $4, $5, $6, $7)`;
@@ -19,7 +19,7 @@ interface Taken {
 }
 
 interface Waiting {
-  resolve(verdict: RateVerdict): void;
+  resolve(verdict: RateLimitResult): void;
   reject(error: unknown): void;
 }
 
@@ -52,7 +52,7 @@ export function rateLimitQueries(client: postgres.Sql) {
   return {
     take(keyId, rateClass, policy) {
       const queueKey = `${keyId} ${rateClass} ${policy.limit}/${policy.windowS}`;
-      return new Promise<RateVerdict>((resolve, reject) => {
+      return new Promise<RateLimitResult>((resolve, reject) => {
         const waiting = queues.get(queueKey);
         if (waiting !== undefined) return void waiting.push({ resolve, reject });
         queues.set(queueKey, [{ resolve, reject }]);
@@ -80,7 +80,7 @@ export function rateLimitQueries(client: postgres.Sql) {
 }
 
 /** The result of the `index`th of the calls that were taken together, from the tighter quota. */
-function verdict({ allowed, fullInS, accountFullInS }: Taken, index: number, policy: RatePolicy): RateVerdict {
+function verdict({ allowed, fullInS, accountFullInS }: Taken, index: number, policy: RatePolicy): RateLimitResult {
   const { limit, windowS, account } = policy;
   const ofKey = verdictOf({ allowed, fullInS }, index, windowS / limit, windowS);
   if (account === undefined || accountFullInS === null) return ofKey;
@@ -90,7 +90,7 @@ function verdict({ allowed, fullInS, accountFullInS }: Taken, index: number, pol
 }
 
 /** The calls are taken in order: the `index`th call leaves the quota that the later ones of the same query use. */
-function verdictOf(quota: Omit<Taken, 'accountFullInS'>, index: number, perCallS: number, windowS: number): RateVerdict {
+function verdictOf(quota: Omit<Taken, 'accountFullInS'>, index: number, perCallS: number, windowS: number): RateLimitResult {
   const allowed = index < quota.allowed;
   const later = allowed ? quota.allowed - 1 - index : 0;
   const fullInS = quota.fullInS - later * perCallS;

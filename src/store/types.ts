@@ -175,7 +175,7 @@ export interface AccountStore {
  */
 export type RateClass = 'create' | 'read' | 'other' | 'auth' | 'pending' | 'daily';
 
-export interface RateVerdict {
+export interface RateLimitResult {
   allowed: boolean;
   /** calls left */
   remaining: number;
@@ -195,7 +195,7 @@ export interface RatePolicy {
 
 /** One limiter for all API processes: GCRA in the database, by its clock. */
 export interface RateLimitStore {
-  take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
+  take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateLimitResult>;
   /** Gives back one call that was allowed under the same policy. */
   giveBack(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<void>;
   /** Resets the quota to full. */

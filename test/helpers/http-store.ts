@@ -9,7 +9,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord, Mode, Tier } from '../../src/domain/job.ts';
 import { isFinal } from '../../src/domain/transitions.ts';
 import type { Store } from '../../src/store/index.ts';
-import type { Account, HttpStore, RateClass, RatePolicy, RateVerdict } from '../../src/store/types.ts';
+import type { Account, HttpStore, RateClass, RateLimitResult, RatePolicy } from '../../src/store/types.ts';
 import { createWorld, type World } from './worker-world.ts';
 
 export const pepper = 'a pepper for tests';
@@ -45,9 +45,9 @@ interface TestKey {
 
 export class ApiStore implements HttpStore {
   /** calls that the limiter was asked for, with its verdicts */
-  readonly taken: ({ keyId: string; rateClass: RateClass; verdict: RateVerdict } & RatePolicy)[] = [];
+  readonly taken: ({ keyId: string; rateClass: RateClass; verdict: RateLimitResult } & RatePolicy)[] = [];
   /** what the limiter answers when set */
-  verdict: RateVerdict | undefined;
+  verdict: RateLimitResult | undefined;
   /** how often a key was looked up */
   lookUps = 0;
   /** watches of a job that are open */
