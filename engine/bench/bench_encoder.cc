@@ -1,7 +1,7 @@
-// Encodes the enhanced frames of a clip at several presets and quality factors, as the pipeline would.
+// Encodes the enhanced frames of a clip at several presets and quality factors, as the pipeline does.
 //   bench_encoder CLIP TARGET FRAMES FOLDER PRESET:CRF…
-// Writes FOLDER/reference.yuv (the enhanced frames, 8-bit planar 4:2:0) and FOLDER/PRESET-CRF.mp4, prints one JSON
-// array. scripts/bench-encoder compares them by VMAF. All enhancements are automatic.
+// Writes FOLDER/reference.yuv (the enhanced frames, 8-bit planar 4:2:0) and FOLDER/PRESET-CRF.mp4, and prints one JSON
+// array. scripts/bench-encoder computes their VMAF. All enhancements are automatic.
 #include <time.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ class EncoderBench {
     if (!file.flush()) throw Error(ErrorCode::kIo, "The reference frames cannot be written.");
   }
 
-  /// Encodes all frames; prints one JSON object.
+  /// Encodes all frames and prints one JSON object.
   void Encode(const EncoderOptions& quality, const std::string& path) {
     media::VideoEncoder encoder(Settings(quality));
     media::Muxer muxer(path, {});
@@ -106,8 +106,8 @@ class EncoderBench {
     settings.frame_rate = plan_.frame_rate;
     settings.color = plan_.color;
     settings.quality = quality;
-    settings.threads = threads_ == 1 ? 1 : (threads_ * 3 + 1) / 2;  // as Enhance does
-    settings.knows_cuts = true;  // as the CPU does
+    settings.threads = threads_ == 1 ? 1 : (threads_ * 3 + 1) / 2;  // same as Enhance
+    settings.knows_cuts = true;  // same as the CPU's pipeline
     return settings;
   }
 

@@ -1,7 +1,7 @@
-// Measures the GPU's side of the engine: each kernel against the device's own copy bandwidth, and frames a second of
+// Measures the CUDA part of the engine: each kernel against the device's copy bandwidth, and frames per second of
 // decoding, stages, encoding and the whole pipeline. Prints one JSON object. Fails without a GPU.
-//   bench_gpu CLIP [cuda index]     CLIP: a progressive 8-bit 4:2:0 video that NVDEC decodes, of some seconds
-// Bytes of a kernel are those that it has to move: each input read once, each output written once.
+//   bench_gpu CLIP [cuda index]     CLIP: a few seconds of progressive 8-bit 4:2:0 video that NVDEC decodes
+// A kernel's bytes are the minimum that it moves: each input read once, each output written once.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -78,7 +78,7 @@ std::size_t MovedBy(const KernelCall& call, List<Kernels...>) {
   return bytes;
 }
 
-/// Median seconds of one of `repeats` launches in a row, over nine rounds after a warm-up.
+/// Median seconds of one launch over nine rounds of `repeats` launches in a row, after a warm-up.
 template <typename Work>
 double Seconds(Device& device, StreamHandle stream, int repeats, const Work& work) {
   std::vector<double> rounds;
@@ -93,7 +93,7 @@ double Seconds(Device& device, StreamHandle stream, int repeats, const Work& wor
   return rounds[4];
 }
 
-/// Bytes a second that a large copy within the device reads and writes.
+/// Bytes per second that a large copy within the device reads and writes.
 double CopyBandwidth(const std::shared_ptr<Device>& device, StreamHandle stream) {
   constexpr std::size_t kBytes = std::size_t{512} << 20;
   const DeviceMemory from = MakeDeviceMemory(device, kBytes);
@@ -103,7 +103,7 @@ double CopyBandwidth(const std::shared_ptr<Device>& device, StreamHandle stream)
          Seconds(*device, stream, 10, [&] { device->CopyAsync({to.get(), 0, from.get(), 0, kBytes, 1}, stream); });
 }
 
-/// Each kernel of one frame, with all stages on. Repeated calls go through copies of the frame (rotating_kernels.h).
+/// Times each kernel of one frame with all stages on. Repeated calls rotate through copies of the frame (rotating_kernels.h).
 void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int width, int height, int out_width,
                   int out_height, bool is_hdr, bool is_last) {
   const Stream stream = MakeStream(device);
@@ -138,7 +138,7 @@ struct Gpu {
 };
 
 struct Decoded {
-  std::vector<media::UniqueFrame> first;  ///< a few, to feed the stages with
+  std::vector<media::UniqueFrame> first;  ///< a few frames, the input of the stages
   std::int64_t frames = 0;
   double seconds = 0;
   AVCodecID codec = AV_CODEC_ID_NONE;
@@ -198,7 +198,7 @@ void BenchPipeline(const std::string& clip, int index) {
       last = encoder->TakeFrame();
       chain->Retrieve(last.get());
     }
-    encoder->Encode(*last, 0, 1, [](AVPacket&) {});  // waits until the last one is written
+    encoder->Encode(*last, 0, 1, [](AVPacket&) {});  // waits until the last frame is written
     return frames / Since(start);
   };
   stages();
@@ -241,10 +241,10 @@ int Run(const std::string& clip, int index) {
 }  // namespace reelmend::cuda
 
 int main(int count, char** arguments) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a stopped run has printed its measurements
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // line-buffered: an interrupted run keeps the measurements so far
   try {
     reelmend::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2])
-                                              : 0);  // before all else: without a GPU, one sentence
+                                              : 0);  // first: without a GPU it throws one clear error
     if (count < 2) throw std::runtime_error("A clip is needed: bench_gpu CLIP [index].");
     return reelmend::cuda::Run(arguments[1], count > 2 ? std::atoi(arguments[2]) : 0);
   } catch (const std::exception& error) {

@@ -1,8 +1,8 @@
-// Networks on a GPU: the network alone with one to four contexts (the ceiling), with the kernels that fill and empty its
-// tensors, and whole videos. Prints JSON; fails without a GPU or without a backend for it.
-//   bench_gpu_networks MANIFEST_FOLDER [CLIP [MODEL…]]    files fast-x2.onnx, quality-x2.onnx … of the folder that are there,
-//                                                         or of these models alone
-// Engines go to the folder REELMEND_GPU_ENGINES and stay there; without it they are removed at the end.
+// Networks on a GPU: the network alone with one to four contexts (the upper bound), the network with the kernels that pack
+// its input and unpack its output, and whole videos. Prints JSON. Fails without a GPU or without a backend for it.
+//   bench_gpu_networks MODEL_FOLDER [CLIP [MODEL…]]    measures fast-x2.onnx, detail-x2.onnx and quality-x2.onnx, as far as
+//                                                      the folder has them; MODEL… selects some of them
+// REELMEND_GPU_ENGINES names a folder for the engines, which keeps them. Without it they are removed at the end.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,7 @@ constexpr int kFramesOfRound = 60;
 
 double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Where engines are kept.
+/// The folder for engines: REELMEND_GPU_ENGINES, or a temporary one.
 class EngineFolder {
  public:
   EngineFolder() {
@@ -36,7 +36,7 @@ class EngineFolder {
       return;
     }
     char folder[] = "/tmp/reelmend-engines-XXXXXX";
-    if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kInternal, "No folder for engines can be made in /tmp.");
+    if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kInternal, "Cannot create a folder for engines in /tmp.");
     path_ = folder;
     is_temporary_ = true;
   }
@@ -63,7 +63,7 @@ ModelFile Describe(const std::string& folder, const std::string& name) {
   return file;
 }
 
-/// Frames a second: the median of some rounds of `frame`, called with the number of the slot, after two that warm up.
+/// Frames per second: the median of kRounds rounds, after two warm-up rounds. `frame` receives the number of the slot.
 template <typename Frame>
 double Rate(Device& device, const std::vector<StreamHandle>& streams, const Frame& frame) {
   std::vector<double> rates;
@@ -84,7 +84,7 @@ struct Bound {
   Graph graph;
 };
 
-/// The network alone, `contexts` of it beside each other, each as a graph: launches a second.
+/// Launches per second of the network alone: `contexts` contexts run concurrently, each as a CUDA graph.
 double NetworkAlone(const std::shared_ptr<Device>& device, inference::GpuNetwork& network, int contexts) {
   std::vector<Bound> bound(static_cast<std::size_t>(contexts));
   std::vector<StreamHandle> streams;
@@ -107,7 +107,7 @@ double NetworkAlone(const std::shared_ptr<Device>& device, inference::GpuNetwork
   return Rate(*device, streams, [&](int slot) { device->LaunchGraph(bound[slot].graph.get(), streams[slot]); });
 }
 
-/// One to four contexts with this many pictures in each: as JSON objects.
+/// Prints one JSON object for each number of contexts; `batch` pictures in each context.
 void BenchContexts(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size, int batch) {
   const auto network = model->Load(size.width, size.height, batch);
   NetworkOptions options;
@@ -123,18 +123,18 @@ void BenchContexts(const std::shared_ptr<Device>& device, const std::shared_ptr<
 void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& file,
                 const std::string& engines, bool is_last) {
   const DeviceFacts& facts = device->facts();
-  const inference::TargetGpu place{{facts.compute_major, facts.compute_minor}, facts.name};
+  const inference::TargetGpu target{{facts.compute_major, facts.compute_minor}, facts.name};
   std::printf("    {\"model\": \"%s\", \"sizes\": [\n", file.name.c_str());
   const Size sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
   for (const Size& size : sizes) {
-    const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache(engines));
-    model->KeepEngine();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
+    const auto model = std::make_shared<inference::GpuModel>(backend, file, target, inference::EngineCache(engines));
+    model->KeepEngine();  // full TensorRT builds an engine for minutes, so all contexts of this size share one
     const auto start = Clock::now();
     const auto network = model->Load(size.width, size.height);
     std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", size.width,
                 size.height, model->precision().c_str(), Since(start), static_cast<double>(network->workspace_bytes()) / 1e6);
     BenchContexts(device, model, size, 1);
-    if (size.width == sizes[0].width) BenchContexts(device, model, size, kMostBatch);  // where it can pay most; building takes minutes
+    if (size.width == sizes[0].width) BenchContexts(device, model, size, kMostBatch);  // batches help small pictures most
     std::printf("]}%s\n", size.width == 1920 ? "" : ",");
   }
   std::printf("    ]}%s\n", is_last ? "" : ",");
@@ -151,7 +151,7 @@ void BenchVideo(const std::string& clip, const std::vector<ModelFile>& files, co
     options.target = Target::k4k;
     options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kOff, 0};
     const std::string out = clip + ".out.mp4";
-    Enhance(clip, out, options);  // engines, clocks
+    Enhance(clip, out, options);  // warm-up: builds engines, raises the GPU's clocks
     const EnhanceResult result = Enhance(clip, out, options);
     std::filesystem::remove(out);
     std::printf("    {\"model\": \"%s\", \"device\": \"%s\", \"to\": \"%dx%d\", \"fps\": %.1f}%s\n", files[i].name.c_str(), result.device.c_str(),
@@ -161,7 +161,7 @@ void BenchVideo(const std::string& clip, const std::vector<ModelFile>& files, co
 }
 
 int Run(int count, char** arguments) {
-  if (count < 2) throw Error(ErrorCode::kInvalidArgument, "The folder of the models is needed.");
+  if (count < 2) throw Error(ErrorCode::kInvalidArgument, "Usage: bench_gpu_networks MODEL_FOLDER [CLIP [MODEL…]].");
   const std::shared_ptr<Device> device = OpenCudaDevice(0);
   const DeviceFacts& facts = device->facts();
   const auto backend = inference::OpenGpuBackend({facts.compute_major, facts.compute_minor});
@@ -172,7 +172,7 @@ int Run(int count, char** arguments) {
     const ModelFile file = Describe(arguments[1], name);
     if (std::filesystem::exists(file.path)) files.push_back(file);
   }
-  if (files.empty()) throw Error(ErrorCode::kInvalidArgument, "The folder has none of these models.");
+  if (files.empty()) throw Error(ErrorCode::kInvalidArgument, "The folder has none of the requested models.");
   std::printf("{\n  \"device\": \"%s\", \"compute_capability\": \"%d.%d\", \"backend\": \"%s %s\",\n  \"networks\": [\n", facts.name.c_str(),
               facts.compute_major, facts.compute_minor, backend->name().c_str(), backend->version().c_str());
   const EngineFolder engines;
@@ -188,7 +188,7 @@ int Run(int count, char** arguments) {
 }  // namespace reelmend::cuda
 
 int main(int count, char** arguments) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a stopped run has printed its measurements
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // line-buffered: an interrupted run keeps the measurements so far
   try {
     return reelmend::cuda::Run(count, arguments);
   } catch (const std::exception& error) {

@@ -1,19 +1,19 @@
-// The resize kernels one by one against what the machine gives: prints one JSON object.
-//   bench_kernels [seconds per measurement, default 0.2] [part of the names wanted]
+// Measures each resize kernel against the limits of the machine. Prints one JSON object.
+//   bench_kernels [seconds per measurement, default 0.2] [text that a kernel's name must contain]
 //
 // Note [Share of the binding bound]
-// Roofline (Williams, Waterman, Patterson 2009): a kernel that does F operations (2 a multiply-add; conversions and
-// shuffles count nothing) and moves B bytes can take no less than max(F ÷ peak, B ÷ bandwidth). The share printed is that
-// time over the measured one. Both bounds are measured here, on one core, right beside each kernel: the peak by
-// independent multiply-adds on registers, of floats or, for kernels named "int16" and for whole resizes where they run in
-// int16, of 16-bit numbers (twice as many); the bandwidth by a loop like STREAM's (McCalpin 1995) that reads and writes
-// rows in about the proportion that the kernel does, through as much memory (rows of one band, so a cache: the one row that
-// comes in stays the same, those that go out take turns in a ring; for the whole resize the pictures). CPU time of the
-// thread counts, and the best of many short repetitions on both sides, which leaves out most of what other work on the
-// machine takes.
+// The roofline model (Williams, Waterman, Patterson 2009) bounds a kernel's time from below: max(F ÷ peak, B ÷ bandwidth)
+// for F operations and B bytes moved. A multiply-add is 2 operations; conversions and shuffles count as none. The share is
+// this bound divided by the measured time. Both limits are measured on one core, right before each kernel:
+// - Peak: independent multiply-adds on registers. Kernels named "int16", and whole resizes that run in int16, are compared
+//   with 16-bit multiply-adds (twice as many per second), all others with floats.
+// - Bandwidth: a loop like STREAM's (McCalpin 1995) with about the kernel's ratio of rows read to rows written, through as
+//   much memory. A band's rows fit the cache: the source row stays the same, and the output rows rotate through a ring. A
+//   whole resize goes through the pictures.
+// Times are CPU times of the thread, the best of many short repetitions, so other work on the machine hardly disturbs them.
 #include <time.h>
 #if defined(__x86_64__)
-#pragma GCC diagnostic ignored "-Wuninitialized"  // of GCC 12 in its own header, its bug 105593
+#pragma GCC diagnostic ignored "-Wuninitialized"  // false alarm in a header of GCC 12, GCC bug 105593
 #include <immintrin.h>
 #endif
 
@@ -48,8 +48,8 @@ using Float = hn::CappedTag<float, 16>;
 
 constexpr int kChains = 12;  // independent sums: enough to hide the latency of two units
 
-/// Multiply-adds on registers; answers a number that depends on all of them. Floating point operations done:
-/// rounds × PeakOperations().
+/// Multiply-adds on registers: rounds × PeakOperations() floating-point operations. The returned number depends on all of
+/// them, so the compiler keeps them.
 float PeakLoop(long long rounds) {
   const Float d;
   const auto factor = hn::Set(d, 0.999F);
@@ -77,8 +77,8 @@ float PeakLoop(long long rounds) {
 
 double PeakOperations() { return 2.0 * kChains * static_cast<double>(hn::Lanes(Float())); }
 
-/// Sum of `streams` stretches of `count`, which follow each other from `from` on, to each of `copies` of them from `to` on:
-/// one of either is a copy, two streams STREAM's add.
+/// Adds up `streams` consecutive arrays of `count` floats at `from` and writes the sum to `copies` consecutive arrays at `to`.
+/// One stream and one copy are STREAM's copy; two streams are STREAM's add.
 void StreamLoop(const float* from, int streams, float* to, int copies, std::size_t count) {
   const Float d;
   const std::size_t lanes = hn::Lanes(d);
@@ -102,7 +102,7 @@ HWY_EXPORT(StreamLoop);
 
 namespace {
 
-constexpr int kWordChains = 12;  // see kChains
+constexpr int kInt16Chains = 12;  // see kChains
 double g_seconds = 0.2;
 volatile float g_sink = 0;
 
@@ -112,7 +112,7 @@ double ThreadSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// CPU seconds of one call: the best of repetitions of about 2 ms each.
+/// CPU seconds of one call: the best of many repetitions, each of about 2 ms.
 double Best(const std::function<void()>& call) {
   const auto seconds = [&](int calls) {
     const double start = ThreadSeconds();
@@ -136,35 +136,35 @@ double PeakFlops() {
 }
 
 #if defined(__x86_64__)
-/// Multiply-adds on registers, kWordChains × 32 of them a round.
-__attribute__((target("avx512f,avx512bw,avx512vnni"))) int WordPeakLoop(long long rounds) {
-  __m512i sums[kWordChains];
+/// 16-bit multiply-adds on registers: kInt16Chains × 32 per round.
+__attribute__((target("avx512f,avx512bw,avx512vnni"))) int Int16PeakLoop(long long rounds) {
+  __m512i sums[kInt16Chains];
   const __m512i factor = _mm512_set1_epi16(static_cast<short>(rounds));
 #pragma GCC unroll 12
-  for (int i = 0; i < kWordChains; ++i) sums[i] = _mm512_set1_epi32(i);
+  for (int i = 0; i < kInt16Chains; ++i) sums[i] = _mm512_set1_epi32(i);
   for (long long r = 0; r < rounds; ++r) {
 #pragma GCC unroll 12
-    for (int i = 0; i < kWordChains; ++i) {
+    for (int i = 0; i < kInt16Chains; ++i) {
       sums[i] = _mm512_dpwssd_epi32(sums[i], factor, factor);
       asm("" : "+v"(sums[i]));
     }
   }
   __m512i sum = sums[0];
 #pragma GCC unroll 12
-  for (int i = 1; i < kWordChains; ++i) sum = _mm512_add_epi32(sum, sums[i]);
+  for (int i = 1; i < kInt16Chains; ++i) sum = _mm512_add_epi32(sum, sums[i]);
   return _mm512_reduce_add_epi32(sum);
 }
 #else
-int WordPeakLoop(long long) { return 0; }
+int Int16PeakLoop(long long) { return 0; }
 #endif
 
-/// The same for 16-bit multiply-adds, of which the int16 kernels do two a lane.
-double PeakWords() {
+/// Operations per second of 16-bit multiply-adds; the int16 kernels do two per 32-bit lane.
+double PeakInt16() {
   constexpr long long kRounds = 20'000;
-  return kRounds * 2.0 * kWordChains * 32 * (1.0 / Best([] { g_sink = static_cast<float>(WordPeakLoop(kRounds)); }));
+  return kRounds * 2.0 * kInt16Chains * 32 * (1.0 / Best([] { g_sink = static_cast<float>(Int16PeakLoop(kRounds)); }));
 }
 
-/// Bytes read and written in a second by a loop with the same mix that goes through `bytes` in all.
+/// Bytes per second that a loop reads and writes with this mix; its working set is `bytes`.
 double Bandwidth(std::size_t bytes, Mix mix) {
   const auto parts = static_cast<std::size_t>(mix.reads + mix.writes);
   const std::size_t count = std::max<std::size_t>(bytes / parts / sizeof(float), 256) / 64 * 64;
@@ -183,7 +183,7 @@ std::string g_wanted;
 
 void Print(const Case& c) {
   if (c.name.find(g_wanted) == std::string::npos) return;
-  const double peak = c.in_words ? PeakWords() : PeakFlops();
+  const double peak = c.is_int16 ? PeakInt16() : PeakFlops();
   const double bandwidth = Bandwidth(c.working_set, c.mix);
   const double time = Best(c.call);
   const double by_memory = c.bytes / bandwidth;
@@ -197,7 +197,7 @@ void Print(const Case& c) {
   g_is_first = false;
 }
 
-/// Kernels that take or give rows as wide as the output.
+/// Kernels whose input or output rows are as wide as the output picture.
 void VerticalCases(int width, const ResizeKernels& k) {
   Rows rows(width);
   int turn = 0;
@@ -219,7 +219,7 @@ void VerticalCases(int width, const ResizeKernels& k) {
            ++turn;
          }, {3, 1}});
   const AxisPlan half = PlanOf(2160, 1080);
-  // Eight output rows, two source rows apart, as when halving.
+  // As in halving: eight output rows whose source rows start two rows apart.
   const int walked = half.taps + 2 * (RowSums::kMost - 1);
   std::array<const std::uint16_t*, 32> list{};
   RowSums sums;
@@ -238,7 +238,7 @@ void VerticalCases(int width, const ResizeKernels& k) {
          }, {6, 1}});
 }
 
-/// A ratio of small numbers, split included.
+/// A ratio of small integers; the split of the source row is included.
 void RationalCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   AxisPlan plan = PlanOf(from, to);
   AddShortWays(plan, k);
@@ -247,7 +247,7 @@ void RationalCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   std::vector<AlignedArray<float>> buffers;
   std::array<float*, AxisPlan::kMaxSets> splits{};
   for (int i = 0; i < inputs; ++i) splits[i] = buffers.emplace_back(4096).get();
-  // As a strip has it: no start is negative, and the split begins where rows are aligned.
+  // The margin is that of a strip: no start is negative, and the split begins at an aligned address.
   const int margin = 48;
   const int steps = (from + 2 * plan.taps + inputs - 1) / inputs;
   std::array<int, AxisPlan::kMaxSets> start{};
@@ -263,8 +263,8 @@ void RationalCase(Rows& rows, const ResizeKernels& k, int from, int to) {
          }});
 }
 
-/// Any ratio: four rows at a time, as a band does it. What is not made for this machine's vectors is left out. Weights
-/// and places are read as the samples are, once for all four rows.
+/// Any ratio, four rows at a time as in a band. Skips ratios without a plan for this machine's vector size. The tables of
+/// weights and indices are read once for all four rows.
 void ColumnCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   AxisPlan plan = PlanOf(from, to);
   AddShortWays(plan, k);
@@ -319,7 +319,7 @@ void HorizontalCases(const ResizeKernels& k) {
   ColumnCase(rows, k, 2048, 1920);
 }
 
-/// The whole resize of one picture on one core.
+/// The complete resize of one picture on one core.
 void WholeCase(int from_width, int from_height, int to_width, int to_height) {
   Image in(from_width, from_height, {1, 1}, {});
   Image out(to_width, to_height, {1, 1}, {});
@@ -332,9 +332,9 @@ void WholeCase(int from_width, int from_height, int to_width, int to_height) {
   ThreadPool pool(1);
   const AxisPlan x = PlanOf(from_width, to_width);
   const AxisPlan y = PlanOf(from_height, to_height);
-  const double rows_widened = y.reduces ? to_height : from_height;  // the horizontal pass sees these
-  const double columns_summed = y.reduces ? from_width : to_width;
-  const double flops = 1.5 * 2 * (x.taps * rows_widened * to_width + y.taps * columns_summed * to_height);
+  const double horizontal_rows = y.reduces ? to_height : from_height;  // rows that the horizontal pass processes
+  const double vertical_columns = y.reduces ? from_width : to_width;
+  const double flops = 1.5 * 2 * (x.taps * horizontal_rows * to_width + y.taps * vertical_columns * to_height);
   const double bytes = 1.5 * 2 * (1.0 * from_width * from_height + 1.0 * to_width * to_height);
   const double ratio = (1.0 * from_width * from_height) / (1.0 * to_width * to_height);
   const auto whole = [](double number) { return std::max(1, static_cast<int>(std::lround(number))); };
@@ -353,7 +353,7 @@ int RunBench(int argc, char** argv) {
   std::printf("{\"simd\": \"%s\", \"cores\": 1, \"kernels\": [", SimdTarget());
   VerticalCases(1920, GetResizeKernels());
   HorizontalCases(GetResizeKernels());
-  if (GetInt16Kernels() != nullptr) WordCases(*GetInt16Kernels(), Print);
+  if (GetInt16Kernels() != nullptr) Int16Cases(*GetInt16Kernels(), Print);
   WholeCase(960, 540, 1920, 1080);
   WholeCase(1920, 1080, 3840, 2160);
   WholeCase(1280, 720, 1920, 1080);

@@ -1,28 +1,31 @@
-// Quality and speed of networks beside bicubic and Lanczos-3; scripts/bench-networks gathers its arguments.
-//   bench_networks [options] FILE…          pictures and clips, the originals in high resolution
-//     --model NAME,PATH,LAYOUT,PRECISION,SCALE,MULTIPLE,HALO   a network to try; any number of them
+// Quality and speed of networks compared with bicubic and Lanczos-3. scripts/bench-networks passes the arguments.
+//   bench_networks [options] FILE…          high-resolution pictures and clips
+//     --model NAME,PATH,LAYOUT,PRECISION,SCALE,MULTIPLE,HALO   a network to measure; repeatable
 //     --degrade bicubic | h264:CRF | noise:SIGMA               how the low resolution is made (bicubic)
-//     --scale N            of the enlargement (2); networks of another scale are left out
-//     --strength auto|S    what networks are told to restore: as the pipeline would, or fixed (auto)
-//     --frames N           of each clip (24)
-//     --pan N              makes a clip of N frames of every picture: a window that moves over it
-//     --sweep yes          instead of scores: what each source lost, what the pipeline takes that for, and which
-//                          strength serves it best
-//     --size WxH           of the frame that is timed (960x540); --runs N, best of (5); --peer fsrcnn
-//     --keep FOLDER        raw 4:2:0 frames of every method and clip, for VMAF
-// Prints one JSON object a line: {"method", "precision", "psnr_y", "ssim_y", "psnr_cb", "psnr_cr", "ms_per_frame", …}.
+//     --scale N            scale of the enlargement (2); networks of another scale are skipped
+//     --strength auto|S    strength of the networks: the pipeline's choice, or a fixed one (auto)
+//     --frames N           frames per clip (24)
+//     --pan N              makes a clip of N frames from every picture: a window that moves over it
+//     --sweep yes          instead of scores: the error of each source, the pipeline's estimates of it, and the PSNR of
+//                          each strength
+//     --size WxH           size of the timed frame (960x540); --runs N: best of N (5); --peer fsrcnn: times FSRCNN, too
+//     --keep FOLDER        writes the raw 4:2:0 frames of every method and clip, for VMAF
+// Prints one JSON object per line: {"method", "precision", "psnr_y", "ssim_y", "psnr_cb", "psnr_cr", "ms_per_frame", …}.
 //
 // Note [Conventions]
-// Pictures, as the papers do it: the original is cropped to a multiple of the scale and reduced as R′G′B′ by MATLAB's
-// antialiased bicubic, rounded to 8 bits; Y of BT.601 in [16, 235] of that is enlarged, rounded, and held against the
-// original's Y without a border of `scale` pixels. Clips: luma as the stream has it, the same otherwise, PSNR as the
-// mean over frames. h264: it goes through x264 (medium, the given CRF) in between, as 4:2:0; noise: Gaussian on luma,
-// seeded, and ffmpeg's nlmeans (p = 7, r = 9 and its own 15, the best of three strengths) with Lanczos-3 stands beside.
-// Chroma: Cb and Cr of BT.601 in [16, 240] as 4:2:0, left-sited, made of a picture's R′G′B′ before and after it was reduced,
-// or a clip's own reduced by Lanczos-3; PSNR is that of the 4:2:0 samples without a border of half the luma's. Networks that
-// make colour get it as in a job and go back to 4:2:0 by the engine's resizer; for all else it is Lanczos-3's.
+// Pictures follow the super-resolution papers. The original is cropped to a multiple of the scale, reduced as R′G′B′ by
+// MATLAB's antialiased bicubic, and rounded to 8 bits. Its BT.601 Y in [16, 235] is enlarged, rounded, and compared with the
+// original's Y, without a border of `scale` pixels. Clips are treated the same, with the stream's own luma; their PSNR is the
+// mean over frames.
+// h264: the reduced frames pass through x264 (medium, the given CRF) as 4:2:0.
+// noise: seeded Gaussian noise on luma. ffmpeg's nlmeans (p = 7, r = 9 and its default 15, the best of three strengths)
+// followed by Lanczos-3 is measured as well.
+// Chroma is left-sited 4:2:0: Cb and Cr of BT.601 in [16, 240]. A picture's chroma is computed from its R′G′B′ before and
+// after the reduction; a clip's chroma is reduced by Lanczos-3. PSNR compares the 4:2:0 samples, without a border of half the
+// luma's. Networks that output chroma receive it as in a job, and the engine's resizer converts their output back to 4:2:0.
+// For all other methods chroma is enlarged by Lanczos-3.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12
-#pragma GCC diagnostic ignored "-Wrestrict"  // false alarm about joining strings, GCC bug 105651
+#pragma GCC diagnostic ignored "-Wrestrict"  // false alarm on string concatenation, GCC bug 105651
 #endif
 #include <algorithm>
 #include <cstdlib>
@@ -72,7 +75,7 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 
 ModelFile ParseModel(const std::string& text) {
   const auto parts = Split(text, ',');
-  if (parts.size() != 7) Refuse("--model wants NAME,PATH,LAYOUT,PRECISION,SCALE,MULTIPLE,HALO.");
+  if (parts.size() != 7) Refuse("--model needs NAME,PATH,LAYOUT,PRECISION,SCALE,MULTIPLE,HALO.");
   ModelFile file;
   file.name = parts[0];
   file.path = parts[1];
@@ -92,7 +95,7 @@ Options Parse(int argc, char** argv) {
       o.files.push_back(name);
       continue;
     }
-    if (++i == argc) Refuse("The option " + name + " wants a value.");
+    if (++i == argc) Refuse("The option " + name + " needs a value.");
     const std::string value = argv[i];
     if (name == "--model") o.models.push_back(ParseModel(value));
     else if (name == "--degrade") {
@@ -108,18 +111,18 @@ Options Parse(int argc, char** argv) {
     else if (name == "--keep") o.keep = value;
     else if (name == "--peer") o.has_peer = value == "fsrcnn";
     else if (name == "--size") {
-      if (std::sscanf(value.c_str(), "%dx%d", &o.width, &o.height) != 2) Refuse("--size wants WIDTHxHEIGHT.");
-    } else Refuse("There is no option " + name + ".");
+      if (std::sscanf(value.c_str(), "%dx%d", &o.width, &o.height) != 2) Refuse("--size needs WIDTHxHEIGHT.");
+    } else Refuse("Unknown option " + name + ".");
   }
   const bool has_number = !o.parameter.empty() && o.parameter.find_first_not_of("0123456789.") == std::string::npos;
   if (o.degrade != "bicubic" && !((o.degrade == "h264" || o.degrade == "noise") && has_number)) {
-    Refuse("--degrade is bicubic, h264:CRF or noise:SIGMA.");
+    Refuse("--degrade needs bicubic, h264:CRF or noise:SIGMA.");
   }
-  if (o.scale < 1 || o.scale > 8) Refuse("--scale lies between 1 and 8.");
+  if (o.scale < 1 || o.scale > 8) Refuse("--scale needs a number from 1 to 8.");
   return o;
 }
 
-/// Noise as the pipeline measures it.
+/// The pipeline's estimate of a plane's noise, in 8-bit levels.
 float NoiseOf(const Plane& plane) {
   static pixel::ThreadPool pool(1);
   pixel::Image image(plane.width, plane.height, {1, 1}, {});
@@ -149,12 +152,12 @@ struct Score {
   double psnr = 0;
   double ssim = 0;
   double psnr_chroma[2] = {};
-  double flicker = 0;  ///< mean difference between frames
+  double flicker = 0;  ///< mean absolute difference of consecutive frames, 8-bit levels
   int samples = 0;
   std::map<std::string, double> psnr_of;
 };
 
-/// Mean absolute difference between neighbouring frames.
+/// Mean absolute difference of consecutive frames.
 double Flicker(const std::vector<Plane>& frames) {
   double sum = 0;
   std::int64_t count = 0;
@@ -220,7 +223,7 @@ double MeanPsnr(Method& method, const Sample& sample, float strength, const Opti
   return sum / static_cast<double>(sample.low.size());
 }
 
-/// One line a network and source: the error that was made, the pipeline's estimates, and PSNR over the strengths.
+/// Prints one line for a network and a source: the source's error, the pipeline's estimates, and PSNR by strength.
 void Sweep(Method& method, const Sample& sample, float automatic, const Options& o) {
   std::printf("{\"method\": \"%s\", \"precision\": \"%s\", \"sample\": \"%s\", \"degrade\": \"%s:%s\", \"quantiser\": %.2f, "
               "\"error\": %.3f, \"estimate\": %.3f, \"noise_estimate\": %.3f, \"clean_noise_estimate\": %.3f, "

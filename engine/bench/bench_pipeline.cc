@@ -1,11 +1,13 @@
-// Runs one part of the pipeline, or all of it, over a clip and prints one JSON object. One part a process, so
-// that CPU time and peak memory are the part's own. scripts/bench-engine puts the parts together.
+// Runs one part of the pipeline, or all of it, over a clip and prints one JSON object. Each part runs in its own process, so
+// CPU time and peak memory belong to that part. scripts/bench-engine combines the results.
 //   bench_pipeline decode CLIP TARGET          demux, decode, deinterlace; frames are dropped
-//   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages over frames decoded before
-//   bench_pipeline encode CLIP TARGET FRAMES   x264 over frames rendered before
+//   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages, on frames decoded beforehand
+//   bench_pipeline encode CLIP TARGET FRAMES   x264, on frames rendered beforehand
 //   bench_pipeline enhance CLIP TARGET OUT     reelmend::Enhance
-// Options behind these: --network FILE, a ×2 network that enlarges, with --layout NAME as its manifest has it
-// (luma+strength); --faces FILE, one that restores faces. TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
+// TARGET: 1080p, 4k, source. Options, after these arguments:
+//   --network FILE    a ×2 super-resolution network; --layout NAME: its layout as in the manifest (luma+strength)
+//   --faces FILE      a face restoration network
+// All enhancements run at fixed strengths.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -32,7 +34,7 @@ namespace {
 
 using namespace reelmend;
 
-/// Wall and CPU time of this process's threads from construction on.
+/// Wall time and the process's CPU time since construction.
 class Watch {
  public:
   Watch() : wall_(Seconds(CLOCK_MONOTONIC)), cpu_(Seconds(CLOCK_PROCESS_CPUTIME_ID)) {}
@@ -68,7 +70,7 @@ Target ParseTarget(const std::string& name) {
               "Expected 1080p, 4k or source as the target but received '" + name + "'.");
 }
 
-/// Files of networks; empty where none is wanted.
+/// Files of networks; empty: no such network.
 struct Networks {
   std::string enlarging;
   std::string layout = "luma+strength";
@@ -107,7 +109,7 @@ EnhanceOptions Options(const std::string& target, const Networks& networks) {
   return options;
 }
 
-/// One clip, opened as Enhance opens it.
+/// One clip, opened like in Enhance.
 struct Bench {
   Bench(const std::string& path_in, const std::string& target, const Networks& networks)
       : path(path_in),
@@ -126,8 +128,8 @@ struct Bench {
     settings.frame_rate = plan.frame_rate;
     settings.color = plan.color;
     settings.quality = options.encoder;
-    settings.threads = threads == 1 ? 1 : (threads * 3 + 1) / 2;  // as Enhance does
-    settings.knows_cuts = true;  // as the CPU does
+    settings.threads = threads == 1 ? 1 : (threads * 3 + 1) / 2;  // same as Enhance
+    settings.knows_cuts = true;  // same as the CPU's pipeline
     return settings;
   }
 
@@ -166,7 +168,7 @@ void Decode(Bench& bench) {
 void Pixels(Bench& bench, int count) {
   constexpr std::size_t kDistinct = 48;
   const std::vector<run::TimedFrame> frames = bench.Frames(std::min<std::size_t>(kDistinct, count));
-  media::VideoEncoder encoder(bench.EncoderSettings());  // for its pool of frames only
+  media::VideoEncoder encoder(bench.EncoderSettings());  // only its frame pool is used
   cpu::PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
   const Watch watch;
   for (int i = 0; i < count; ++i) {
@@ -176,7 +178,7 @@ void Pixels(Bench& bench, int count) {
   chain.AddNetworkTime();
   std::string stages = ", \"stages_cpu_s\": {";
   for (const StageTime& stage : bench.clocks.Report()) {
-    if (stage.name == "decode" || stage.name == "deinterlace") continue;  // of the preparation
+    if (stage.name == "decode" || stage.name == "deinterlace") continue;  // spent before the measurement
     stages +=
         (stages.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);
   }
@@ -215,8 +217,8 @@ void RunEnhance(const std::string& clip, const std::string& out, const EnhanceOp
   Print(watch, result.frames, extra + "}");
 }
 
-/// Takes the options out of the arguments.
-Networks TakeNetworks(std::vector<std::string>& arguments) {
+/// Parses the options and removes them from the arguments.
+Networks ParseNetworks(std::vector<std::string>& arguments) {
   Networks networks;
   for (const auto& [option, file] : {std::pair{"--network", &networks.enlarging}, {"--layout", &networks.layout}, {"--faces", &networks.faces}}) {
     const auto at = std::ranges::find(arguments, option);
@@ -228,7 +230,7 @@ Networks TakeNetworks(std::vector<std::string>& arguments) {
 }
 
 int Run(std::vector<std::string> arguments) {
-  const Networks networks = TakeNetworks(arguments);
+  const Networks networks = ParseNetworks(arguments);
   if (arguments.size() < 3) {
     std::fprintf(stderr, "usage: bench_pipeline decode|pixels|encode|enhance CLIP TARGET [FRAMES|OUT] [--network FILE [--layout NAME]] [--faces FILE]\n");
     return 2;

@@ -1,5 +1,5 @@
-// Times every pixel stage alone, beside the memory's own speed and libswscale's Lanczos resize, and prints
-// one JSON object. Usage: bench_stages [seconds per measurement, default 0.6]
+// Times every pixel stage alone, and memcpy and libswscale's Lanczos resize for comparison. Prints one JSON object.
+// Usage: bench_stages [seconds per measurement, default 0.6]
 extern "C" {
 #include <libavutil/frame.h>
 #include <libavutil/opt.h>
@@ -42,10 +42,10 @@ double ThreadCpuSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Medians over repeated calls. CPU time is what counts on a machine that does other work as well.
+/// Medians over repeated calls. Compare CPU times on a machine that also does other work.
 struct Timing {
   double wall_ms = 0;
-  double cpu_ms = 0;  ///< caller and the pool's threads
+  double cpu_ms = 0;  ///< of the caller and the pool's threads
 };
 
 double Median(std::vector<double>& values) {
@@ -75,7 +75,7 @@ struct Size {
   double samples() const { return width * height * 1.5; }
 };
 
-/// memcpy of far more than the caches hold, by `threads` threads: bytes read and written in a second.
+/// Gigabytes per second that memcpy reads and writes with `threads` threads, on far more memory than the caches hold.
 double MemcpyGigabytes(int threads) {
   constexpr std::size_t kBytes = std::size_t{512} << 20;
   static std::vector<char> from(kBytes, 1);
@@ -92,7 +92,7 @@ double MemcpyGigabytes(int threads) {
   return 2.0 * kBytes / timing.wall_ms / 1e6;
 }
 
-/// Shading, edges, texture and a little noise in 8 bits.
+/// An 8-bit 4:2:0 picture with shading, edges, texture and a little noise.
 std::vector<std::uint8_t> Source(Size size) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size.samples()));
   std::uint32_t random = 1;
@@ -124,7 +124,7 @@ UniqueFrame MakeFrame(Size size) {
   return frame;
 }
 
-/// The same job by libswscale: 8-bit 4:2:0 to 8-bit 4:2:0.
+/// The same resize by libswscale: 8-bit 4:2:0 to 8-bit 4:2:0.
 Timing MeasureSwscale(Size from, Size to, int threads) {
   const std::unique_ptr<SwsContext, SwsFree> context(sws_alloc_context());
   SwsContext* sws = context.get();
@@ -154,7 +154,7 @@ Timing MeasureSwscale(Size from, Size to, int threads) {
 struct Result {
   std::string name;
   Timing timing;
-  double bytes;  ///< read and written
+  double bytes;  ///< read and written; 0: not counted
 };
 
 /// Pictures, stages and raw planes of one job.
@@ -252,7 +252,7 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("changes_none", 2 * in / 1.5, [&] { job.changes.Compare(picture, same, Planes::kLuma, job.changes.blocks()); });
   add("changes_all_over", 0, [&] { job.changes.Compare(picture, other, Planes::kLuma, job.changes.blocks() * 7 / 10); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
-  // Reads the picture and three older ones, writes the result and the three in their places.
+  // Reads the picture and three older ones; writes the result and the three older ones.
   add("temporal_denoise", 16 * in, [&] { job.temporal.Run(job.in, job.clean, 1, 3, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });

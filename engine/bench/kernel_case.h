@@ -1,4 +1,4 @@
-// What bench_kernels measures: one call of a kernel, and rows for it as a band has them.
+// One measurement of bench_kernels: a call of a kernel, and the rows of a band for it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace reelmend::pixel {
 
-/// Rows read for rows written.
+/// Ratio of rows read to rows written.
 struct Mix {
   int reads = 1;
   int writes = 1;
@@ -18,18 +18,18 @@ struct Mix {
 
 struct Case {
   std::string name;
-  double flops;             ///< of one call
+  double flops;             ///< floating-point or int16 operations of one call
   double bytes;             ///< read and written by one call, each once
-  std::size_t working_set;  ///< bytes that repeated calls go through
+  std::size_t working_set;  ///< bytes that repeated calls touch
   std::function<void()> call;
   Mix mix = {};
-  bool in_words = false;  ///< 16-bit multiply-adds
+  bool is_int16 = false;  ///< its operations are 16-bit multiply-adds
 };
 
-inline constexpr int kRows = 16;  // as the ring of a band
+inline constexpr int kRows = 16;  // of a band's ring
 inline constexpr int kPad = 64;
 
-/// Rows as a band has them.
+/// The rows of a band, with padding on both sides.
 struct Rows {
   Rows(int width_in)
       : width(width_in),

@@ -12,9 +12,9 @@ namespace reelmend::pixel {
 
 inline constexpr int kWidth = 1920;
 
-/// Int16 rows as a band has them.
-struct WordRows {
-  explicit WordRows(int width)
+/// The int16 rows of a band, and rows of interleaved pairs.
+struct Int16Rows {
+  explicit Int16Rows(int width)
       : stride(width + 4 * kPad), int16(kRows * static_cast<std::size_t>(stride)), pairs(2 * kRows * static_cast<std::size_t>(stride)) {
     for (int i = 0; i < kRows * stride; ++i) int16.get()[i] = static_cast<std::int16_t>(i * 7919);
     for (int i = 0; i < 2 * kRows * stride; ++i) pairs.get()[i] = static_cast<std::int16_t>(i * 7919);
@@ -26,13 +26,13 @@ struct WordRows {
   AlignedArray<std::int16_t> pairs;
 };
 
-/// Any ratio: four rows at a time. Weights and places are read as the samples are, once for all four rows.
+/// Any ratio, four rows at a time. The tables of weights and indices are read once for all four rows.
 template <typename Print>
-void WordColumnCase(const Int16Kernels& k, int from, int to, const Print& print) {
+void Int16ColumnCase(const Int16Kernels& k, int from, int to, const Print& print) {
   const AxisPlan plan = PlanOf(from, to);
   const Int16Plan int16 = MakeInt16Plan(plan, plan);
   if (!int16.fits || int16.x.block_sets == 0) return;
-  WordRows rows(std::max(from, to));
+  Int16Rows rows(std::max(from, to));
   Rows samples(to);
   const Int16Blocks blocks = BlocksOf(int16.x, 0, to, 0);
   const double tables = 4.0 * (blocks.count + 16.0 * blocks.sets * (1 + blocks.pairs));
@@ -58,9 +58,9 @@ void WordColumnCase(const Int16Kernels& k, int from, int to, const Print& print)
 }
 
 template <typename Print>
-void EnlargingWordCases(const Int16Kernels& k, const Print& print) {
+void EnlargingInt16Cases(const Int16Kernels& k, const Print& print) {
   Rows samples(kWidth);
-  WordRows rows(2 * kWidth);
+  Int16Rows rows(2 * kWidth);
   int turn = 0;
   const double w = kWidth;
   print(Case{"int16, load", 0, 4 * w, static_cast<std::size_t>(4 * kRows * w), [&] {
@@ -90,9 +90,9 @@ void EnlargingWordCases(const Int16Kernels& k, const Print& print) {
 }
 
 template <typename Print>
-void ReducingWordCases(const Int16Kernels& k, const Print& print) {
+void ReducingInt16Cases(const Int16Kernels& k, const Print& print) {
   Rows samples(kWidth);
-  WordRows rows(2 * kWidth);
+  Int16Rows rows(2 * kWidth);
   int turn = 0;
   const double w = kWidth;
   const AxisPlan half = PlanOf(2 * kWidth, kWidth);
@@ -120,12 +120,12 @@ void ReducingWordCases(const Int16Kernels& k, const Print& print) {
          }, {3, 1}, true});
 }
 
-/// All kernels of resize_int16.h. Calls print(Case) for each.
+/// Calls print(Case) for each kernel of resize_int16.h.
 template <typename Print>
-void WordCases(const Int16Kernels& k, const Print& print) {
-  EnlargingWordCases(k, print);
-  ReducingWordCases(k, print);
-  for (const int from : {854, 1280, 1440, 1600, 2048, 2560, 2880}) WordColumnCase(k, from, kWidth, print);
+void Int16Cases(const Int16Kernels& k, const Print& print) {
+  EnlargingInt16Cases(k, print);
+  ReducingInt16Cases(k, print);
+  for (const int from : {854, 1280, 1440, 1600, 2048, 2560, 2880}) Int16ColumnCase(k, from, kWidth, print);
 }
 
 }  // namespace reelmend::pixel

@@ -1,4 +1,4 @@
-// Layouts of networks by the names that manifests give them.
+// Layouts of networks by their names in manifests.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace reelmend::bench {
 
-/// Of a network for whole pictures. Throws Error{kInvalidArgument} for any other name.
+/// The layout of a network for whole pictures. Throws Error{kInvalidArgument} for an unknown name.
 inline ModelFile::Layout LayoutOf(const std::string& name) {
   using Layout = ModelFile::Layout;
   for (const auto& [known, layout] : {std::pair{"luma+strength", Layout::kLumaStrength},
                                       {"ycbcr+strength", Layout::kYcbcrStrength}, {"rgb", Layout::kRgb}}) {
     if (name == known) return layout;
   }
-  throw Error(ErrorCode::kInvalidArgument, "There is no layout " + name + " of networks for whole pictures.");
+  throw Error(ErrorCode::kInvalidArgument, "Unknown layout " + name + "; expected luma+strength, ycbcr+strength or rgb.");
 }
 
 }  // namespace reelmend::bench

@@ -1,5 +1,5 @@
-// What enlarges pictures in bench_networks, and how each is timed: kernels, the engine's networks, ffmpeg's non-local
-// means, and the peer whose speed alone is compared.
+// The methods that bench_networks compares: resize kernels, the engine's networks, and ffmpeg's non-local means. FSRCNN is
+// compared in speed only.
 #pragma once
 
 #include <algorithm>
@@ -34,16 +34,16 @@
 
 namespace reelmend::bench {
 
-/// Milliseconds a frame: by the clock on the wall, and of processors, which other work on the machine disturbs less.
+/// Milliseconds per frame. Other work on the machine disturbs the CPU time less than the wall time.
 struct Times {
   double wall = 1e30;
   double cpu = 1e30;
 };
 
-/// A frame that was enlarged, 8-bit levels.
+/// An enlarged frame, in 8-bit levels.
 struct Enlarged {
   Plane luma;
-  std::optional<Chroma> chroma;  ///< as 4:2:0; none: the engine scales it past the method, by Lanczos-3
+  std::optional<Chroma> chroma;  ///< 4:2:0; none: the method leaves chroma to Lanczos-3
 };
 
 class Method {
@@ -51,9 +51,9 @@ class Method {
   virtual ~Method() = default;
   virtual std::string name() const = 0;
   virtual std::string precision() const { return "float"; }
-  /// One frame; nullopt when the method does not do this sample.
+  /// Enlarges one frame; nullopt if the method does not support the sample.
   virtual std::optional<Enlarged> Enlarge(const Sample& sample, std::size_t frame, float strength) = 0;
-  /// For a frame of that size, the best of `runs`.
+  /// Time of a frame of this size, the best of `runs`.
   virtual Times Time(int width, int height, int runs) = 0;
 };
 
@@ -63,7 +63,7 @@ inline double ProcessCpuMs() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
-/// Best of `runs` of the mean over a few frames.
+/// The best of `runs` means over `frames` calls.
 template <typename Work>
 Times BestMs(int runs, int frames, const Work& work) {
   Times best;
@@ -77,8 +77,8 @@ Times BestMs(int runs, int frames, const Work& work) {
   return best;
 }
 
-/// Resizing by a kernel. Quality is MATLAB's; the time of Lanczos-3 is that of the engine's own resizer, the time of
-/// bicubic that of swscale.
+/// Resizing by a kernel. Quality is measured with MATLAB's resize. Time is measured with the engine's resizer for Lanczos-3
+/// and with swscale for bicubic.
 class KernelMethod : public Method {
  public:
   KernelMethod(std::string name, Kernel kernel, int scale) : name_(std::move(name)), kernel_(kernel), scale_(scale) {}
@@ -115,8 +115,8 @@ class KernelMethod : public Method {
   int scale_;
 };
 
-/// Frames of one shape through all requests at once, as the pipeline runs them. A network whose last shuffle is left to
-/// whoever takes the samples (CompileOptions::shuffle_multiple) is charged with all of that taking.
+/// Time of frames of one shape with all requests in flight, as in the pipeline. If the network leaves its last shuffle to the
+/// reader of the samples (CompileOptions::shuffle_multiple), the time includes all of that reading.
 inline Times TimeNetwork(inference::Model& model, const inference::Shape& shape, int runs, ModelFile::Layout layout = ModelFile::Layout::kLumaStrength,
                          int shuffle_multiple = 1) {
   const int threads = device::AvailableCores();
@@ -180,7 +180,7 @@ class NetworkMethod : public Method {
  private:
   using Values = std::function<float(int plane, int x, int y)>;
 
-  /// What the network makes of a picture whose planes have these values.
+  /// The network's output for a picture whose planes have these values.
   std::vector<Plane> Run(int planes, const Values& value) {
     network_->Submit([&](const inference::InputArea& area) {
       for (int p = 0; p < planes; ++p) {
@@ -217,7 +217,7 @@ class NetworkMethod : public Method {
     return {LumaOf(rgb), To420(full, full.width(), full.height())};
   }
 
-  /// As in a job: by the engine's converter, and back to 4:2:0 by its resizer.
+  /// As in a job: the engine's converter packs the input, and the engine's resizer converts the output to 4:2:0.
   Enlarged EnlargeAll(const Plane& low, const Chroma& chroma, float strength) {
     const pixel::Image in = ToImage(&low, chroma, low.width, low.height, {1, 1});
     const auto converter = cpu::MakeTensorConverter(file_.layout, low.width, low.height, in.subsampling(), in.color(), strength);
@@ -236,8 +236,8 @@ class NetworkMethod : public Method {
   int height_ = 0;
 };
 
-/// Non-local means by ffmpeg, then Lanczos-3: what noise is removed with today. Its best strength is taken. `window`: the
-/// research window, ffmpeg's own is 15; a smaller one is quicker and removes less.
+/// ffmpeg's non-local means, then Lanczos-3: a common way to remove noise. Uses the best of three strengths. `window` is the
+/// research window; ffmpeg's default is 15. A smaller window is faster and removes less noise.
 class NlmeansMethod : public Method {
  public:
   NlmeansMethod(double sigma, int scale, int window) : sigma_(sigma), scale_(scale), window_(window) {}
@@ -280,10 +280,10 @@ class NlmeansMethod : public Method {
            static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-3;
   }
 
-  /// Through files: a pipe into the program and one out of it would wait for each other.
+  /// Uses files, because two pipes to the same program can deadlock.
   std::vector<Plane> Filter(const std::vector<Plane>& frames, double strength) const {
     char folder[] = "/tmp/bench-networks-XXXXXX";
-    if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "There is no room for temporary files.");
+    if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "Cannot create a temporary folder.");
     const std::string base = folder;
     const std::size_t count = frames[0].data.size();
     std::ofstream in(base + "/in.raw", std::ios::binary);
@@ -317,7 +317,7 @@ class NlmeansMethod : public Method {
   std::vector<Plane> made_;
 };
 
-/// C. Dong et al. 2016, FSRCNN(d = 56, s = 12, m = 4) ×2, random weights: only its speed is compared.
+/// FSRCNN(d = 56, s = 12, m = 4) ×2 (C. Dong et al. 2016) with random weights: only its speed is compared.
 inline std::string Fsrcnn() {
   using testing::OnnxFile;
   std::mt19937 random(1);

@@ -1,4 +1,4 @@
-// What networks are tried on: pictures and clips, reduced, compressed or made noisy (Note [Conventions]).
+// The samples of bench_networks: pictures and clips, reduced and then compressed or made noisy (Note [Conventions]).
 #pragma once
 
 #include <algorithm>
@@ -27,20 +27,20 @@ struct SampleOptions {
   int pan = 0;
 };
 
-/// One original with what was made of it.
+/// One original and its degraded version.
 struct Sample {
   std::string name;
   bool is_still = true;
   std::vector<Plane> high;             ///< luma, 8-bit levels
   std::vector<Plane> low;
-  std::vector<Chroma> high_chroma;     ///< as 4:2:0, rounded to levels
+  std::vector<Chroma> high_chroma;     ///< 4:2:0, rounded to levels
   std::vector<Chroma> low_chroma;
-  std::vector<Chroma> plain_chroma;    ///< the low pictures' at the size of the high ones, by Lanczos-3
-  std::vector<std::vector<Plane>> low_rgb;  ///< of pictures only
-  float compression_error = 0;    ///< as the pipeline estimates it from the stream, in 8-bit levels
-  float quantiser = 0;       ///< mean of the stream's, where it tells
-  float error = 0;           ///< root mean square of what was added to the luma, in 8-bit levels
-  Plane clean;               ///< the first low frame before anything was added
+  std::vector<Chroma> plain_chroma;    ///< low_chroma enlarged by Lanczos-3 to the size of high_chroma
+  std::vector<std::vector<Plane>> low_rgb;  ///< pictures only
+  float compression_error = 0;    ///< the pipeline's estimate from the stream, in 8-bit levels
+  float quantiser = 0;       ///< median over the stream's frames; 0: unknown
+  float error = 0;           ///< error that was added to the luma: RMS, in 8-bit levels
+  Plane clean;               ///< the first low frame before the error was added
 };
 
 inline Plane LumaOf(const std::vector<Plane>& rgb) {
@@ -66,7 +66,7 @@ inline float Median(std::vector<float> values) {
   return *middle;
 }
 
-/// A picture's planes with its chroma as 4:2:0, behind each other.
+/// The bytes of a 4:2:0 picture: Y, Cb, Cr.
 inline std::string Bytes420(const Plane& luma, const Chroma& chroma) {
   std::string bytes;
   for (const Plane* plane : {&luma, &chroma[0], &chroma[1]}) {
@@ -75,7 +75,7 @@ inline std::string Bytes420(const Plane& luma, const Chroma& chroma) {
   return bytes;
 }
 
-/// Chroma of a clip's picture that was cropped to `high` and reduced to `low`.
+/// Adds the chroma of a clip's picture, cropped to the size of `high` and reduced to the size of `low`.
 inline void AddChroma(Sample& sample, const pixel::Image& picture, const Plane& high, const Plane& low) {
   const Chroma whole = To420(picture, picture.width(), picture.height());
   Chroma cropped = {Plane((high.width + 1) / 2, (high.height + 1) / 2), Plane((high.width + 1) / 2, (high.height + 1) / 2)};
@@ -89,7 +89,7 @@ inline void AddChroma(Sample& sample, const pixel::Image& picture, const Plane& 
   sample.high_chroma.push_back(std::move(cropped));
 }
 
-/// Chroma of a still's window, both on luma's grid.
+/// Adds the chroma of a still or of a window of it. Both arguments lie on luma's grid.
 inline void AddChroma(Sample& sample, const Chroma& high, const Chroma& low) {
   const auto reduced = [](const Chroma& full) {
     const int width = full[0].width;
@@ -100,17 +100,17 @@ inline void AddChroma(Sample& sample, const Chroma& high, const Chroma& low) {
   sample.low_chroma.push_back(reduced(low));
 }
 
-/// Through x264 and back.
+/// Encodes the low frames with x264 and decodes them again.
 inline void Compress(Sample& sample, const std::string& crf, double rate) {
   char folder[] = "/tmp/bench-networks-XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "There is no room for temporary files.");
+  if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "Cannot create a temporary folder.");
   const std::string path = std::string(folder) + "/low.mp4";
   const Plane& first = sample.low[0];
   const std::string command = "ffmpeg -v error -y -f rawvideo -pix_fmt yuv420p -s " + std::to_string(first.width) + "x" +
                               std::to_string(first.height) + " -r " + std::to_string(rate) +
                               " -i - -c:v libx264 -preset medium -crf " + crf + " '" + path + "'";
   FILE* pipe = popen(("sh -c \"" + command + "\"").c_str(), "w");
-  if (pipe == nullptr) throw Error(ErrorCode::kIo, "ffmpeg cannot be started.");
+  if (pipe == nullptr) throw Error(ErrorCode::kIo, "Cannot start ffmpeg.");
   for (std::size_t f = 0; f < sample.low.size(); ++f) {
     const std::string bytes = Bytes420(sample.low[f], sample.low_chroma[f]);
     if (std::fwrite(bytes.data(), 1, bytes.size(), pipe) != bytes.size()) break;
@@ -130,7 +130,7 @@ inline void Compress(Sample& sample, const std::string& crf, double rate) {
   if (!ok) throw Error(ErrorCode::kInternal, "ffmpeg could not compress the frames.");
 }
 
-/// To luma alone.
+/// Adds Gaussian noise to luma only.
 inline void AddNoise(Sample& sample, double sigma) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0.0F, static_cast<float>(sigma));
@@ -141,7 +141,7 @@ inline void AddNoise(Sample& sample, double sigma) {
   sample.low_rgb.clear();
 }
 
-/// A window of a still moves over it by whole pixels of the original, some of them half ones of the reduced picture.
+/// Makes a clip of a still: a window moves over it by whole pixels of the original, so by fractions of the reduced pixels.
 inline void Pan(Sample& sample, const Chroma& chroma, const SampleOptions& o) {
   constexpr int kRight = 3;
   constexpr int kDown = 1;
@@ -193,9 +193,9 @@ inline Sample Load(const std::string& path, const SampleOptions& o) {
   sample.name = std::filesystem::path(path).stem();
   const ReadFrames read = Decode(path, IsPicture(path) ? 1 : o.frames);
   sample.is_still = read.is_still;
-  // x264 wants even sides.
+  // x264 needs even sides.
   const int multiple = o.degrade == "h264" ? 2 * o.scale : o.scale;
-  Chroma full;  // of a still, on luma's grid
+  Chroma full;  // a still's chroma, on luma's grid
   for (const AVFrame* frame : read.frames) {
     if (!read.is_still) {
       const pixel::Image picture = StreamPicture(*frame);

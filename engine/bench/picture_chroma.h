@@ -1,4 +1,4 @@
-// Chroma of pictures in the benches: 4:2:0 as streams have it, brought from grid to grid by the engine's resizer.
+// Chroma of pictures in the benchmarks: 4:2:0 as in streams. The engine's resizer moves it between grids.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace reelmend::bench {
 
-/// Cb and Cr, 8-bit levels of the limited range. As 4:2:0 sides are rounded up and samples lie left, as MPEG-2 has them.
+/// Cb and Cr in 8-bit levels of the limited range. In 4:2:0, sides are rounded up and samples are left-sited as in MPEG-2.
 using Chroma = std::array<Plane, 2>;
 
 inline constexpr pixel::Subsampling kFullChroma = {0, 0};
@@ -26,7 +26,7 @@ inline void CopyLevels(const Plane& from, pixel::Plane to) {
   }
 }
 
-/// Working samples of levels, of the limited range of BT.601. Luma is left out where there is none.
+/// Converts 8-bit levels to a working picture, BT.601 in limited range. `luma` may be null: then the luma plane is not set.
 inline pixel::Image ToImage(const Plane* luma, const Chroma& chroma, int width, int height, pixel::Subsampling subsampling) {
   pixel::Image image(width, height, subsampling, {pixel::Matrix::kBt601, pixel::Range::kLimited, pixel::ChromaSite::kLeft});
   if (luma != nullptr) CopyLevels(*luma, image.plane(0));
@@ -44,7 +44,7 @@ inline Plane LevelsOf(pixel::ConstPlane from) {
 
 inline Chroma ChromaOf(const pixel::Image& image) { return {LevelsOf(image.plane(1)), LevelsOf(image.plane(2))}; }
 
-/// Chroma as 4:2:0 of a picture of width × height, by Lanczos-3.
+/// The picture's chroma as that of a 4:2:0 picture of width × height, resized by Lanczos-3.
 inline Chroma To420(const pixel::Image& image, int width, int height) {
   static pixel::ThreadPool pool(1);
   pixel::Image out(width, height, {1, 1}, image.color());
@@ -53,7 +53,7 @@ inline Chroma To420(const pixel::Image& image, int width, int height) {
   return ChromaOf(out);
 }
 
-/// Of R′G′B′ in 8-bit levels, by BT.601, on luma's grid.
+/// BT.601 chroma of R′G′B′ in 8-bit levels, on luma's grid.
 inline Chroma ChromaOfRgb(const std::vector<Plane>& rgb) {
   Chroma chroma = {Plane(rgb[0].width, rgb[0].height), Plane(rgb[0].width, rgb[0].height)};
   for (std::size_t i = 0; i < rgb[0].data.size(); ++i) {
@@ -66,7 +66,7 @@ inline Chroma ChromaOfRgb(const std::vector<Plane>& rgb) {
   return chroma;
 }
 
-/// As a stream of 8 bits holds it.
+/// Rounds to the levels of an 8-bit stream.
 inline Chroma Rounded(Chroma chroma) {
   for (Plane& plane : chroma) RoundToLevels(plane, 16, 240);
   return chroma;

@@ -1,4 +1,4 @@
-// How the papers on enlarging measure: MATLAB's resize, Y of BT.601, PSNR and SSIM without the border.
+// Measurements as in the super-resolution papers: MATLAB's resize, BT.601 luma, PSNR and SSIM without the border.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace reelmend::bench {
 
-/// One plane of values on the scale of 8-bit levels, not rounded unless said so.
+/// One plane of 8-bit levels, not rounded unless stated.
 struct Plane {
   int width = 0;
   int height = 0;
@@ -36,12 +36,12 @@ inline double Lanczos3(double x) {
 
 struct Kernel {
   double (*weight)(double);
-  double width;  ///< of its support
+  double width;  ///< of its support, in samples
 };
 inline constexpr Kernel kCubicKernel = {Cubic, 4};
 inline constexpr Kernel kLanczosKernel = {Lanczos3, 6};
 
-/// Along the rows; MATLAB's imresize: kernel widened when reducing, weights normalised, edges mirrored.
+/// Resizes along the rows like MATLAB's imresize: reducing widens the kernel, weights are normalised, edges are mirrored.
 inline Plane ResizeRows(const Plane& in, int out_width, const Kernel& kernel) {
   const double scale = static_cast<double>(out_width) / in.width;
   const double shrink = std::min(1.0, scale);
@@ -86,7 +86,7 @@ inline void RoundToLevels(Plane& plane, float low, float high) {
   for (float& value : plane.data) value = std::clamp(std::round(value), low, high);
 }
 
-/// Of 8-bit levels, without a border.
+/// PSNR of 8-bit levels in dB, without a border.
 inline double Psnr(const Plane& a, const Plane& b, int border) {
   double squares = 0;
   std::int64_t count = 0;
@@ -100,7 +100,7 @@ inline double Psnr(const Plane& a, const Plane& b, int border) {
   return squares == 0 ? 100 : 10 * std::log10(255.0 * 255.0 * static_cast<double>(count) / squares);
 }
 
-/// Gaussian window of 11 with sigma 1.5, only where it fits.
+/// Gaussian filter of 11 × 11 with sigma 1.5, only where the window fits.
 inline Plane Blurred(const Plane& in) {
   double weights[11];
   double sum = 0;
@@ -119,7 +119,7 @@ inline Plane Blurred(const Plane& in) {
   return Transposed(rows(Transposed(rows(in))));
 }
 
-/// Z. Wang et al. 2004, K1 = 0.01, K2 = 0.03, L = 255.
+/// SSIM (Z. Wang et al. 2004) with K1 = 0.01, K2 = 0.03, L = 255.
 inline double SsimY(const Plane& a, const Plane& b, int border) {
   const auto inner = [&](const std::function<float(int, int)>& value) {
     Plane plane(a.width - 2 * border, a.height - 2 * border);
@@ -129,7 +129,7 @@ inline double SsimY(const Plane& a, const Plane& b, int border) {
     return plane;
   };
   if (a.width - 2 * border < 11 || a.height - 2 * border < 11) return 1;
-  // Moments around 128, so that floats hold the small differences of large squares.
+  // Moments around 128: floats then keep the small differences of large squares.
   const Plane mean_a = Blurred(inner([&](int x, int y) { return a.at(x, y) - 128; }));
   const Plane mean_b = Blurred(inner([&](int x, int y) { return b.at(x, y) - 128; }));
   const Plane aa = Blurred(inner([&](int x, int y) { return (a.at(x, y) - 128) * (a.at(x, y) - 128); }));

@@ -1,4 +1,4 @@
-// Pictures and clips through libav, as planes.
+// Reads pictures and clips through libav, as planes.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace reelmend::bench {
 
 struct ReadFrames {
   std::vector<AVFrame*> frames;
-  std::vector<float> compression_errors;  ///< of the frames that tell it
-  std::vector<float> quantisers;     ///< of the same
+  std::vector<float> compression_errors;  ///< of the frames that have an estimate
+  std::vector<float> quantisers;     ///< of the same frames
   bool is_still = false;
   double frames_per_second = 25;
 
@@ -57,24 +57,24 @@ inline bool IsClip(const std::string& path) {
   return e == ".mp4" || e == ".mkv" || e == ".mov" || e == ".webm" || e == ".y4m" || e == ".avi";
 }
 
-/// At most `most` frames of the video, decoded.
+/// Decodes at most `most` frames of the video.
 inline ReadFrames Decode(const std::string& path, int most) {
   ReadFrames result;
   AVFormatContext* format = nullptr;
-  media::CheckAv(avformat_open_input(&format, path.c_str(), nullptr, nullptr), ErrorCode::kIo, "A file cannot be opened");
+  media::CheckAv(avformat_open_input(&format, path.c_str(), nullptr, nullptr), ErrorCode::kIo, "Cannot open a file");
   struct Closer {
     AVFormatContext*& f;
     ~Closer() { avformat_close_input(&f); }
   } closer{format};
-  media::CheckAv(avformat_find_stream_info(format, nullptr), ErrorCode::kUnreadableVideo, "A file cannot be read");
+  media::CheckAv(avformat_find_stream_info(format, nullptr), ErrorCode::kUnreadableVideo, "Cannot read a file");
   const AVCodec* codec = nullptr;
   const int index = av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0);
-  media::CheckAv(index, ErrorCode::kUnreadableVideo, "A file has no picture");
+  media::CheckAv(index, ErrorCode::kUnreadableVideo, "A file has no video");
   const AVStream& stream = *format->streams[index];
   const media::UniqueCodecContext context(media::CheckAlloc(avcodec_alloc_context3(codec)));
   media::CheckAv(avcodec_parameters_to_context(context.get(), stream.codecpar), ErrorCode::kUnreadableVideo, "Damaged");
   context->export_side_data |= AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS;
-  media::CheckAv(avcodec_open2(context.get(), codec, nullptr), ErrorCode::kUnreadableVideo, "No decoder starts");
+  media::CheckAv(avcodec_open2(context.get(), codec, nullptr), ErrorCode::kUnreadableVideo, "Cannot open a decoder");
   result.is_still = IsPicture(path);
   if (stream.avg_frame_rate.num > 0) result.frames_per_second = av_q2d(stream.avg_frame_rate);
   const media::UniquePacket packet = media::MakePacket();
@@ -98,7 +98,7 @@ inline ReadFrames Decode(const std::string& path, int most) {
   }
   avcodec_send_packet(context.get(), nullptr);
   receive();
-  if (result.frames.empty()) throw Error(ErrorCode::kUnreadableVideo, "No frame of a file can be decoded.");
+  if (result.frames.empty()) throw Error(ErrorCode::kUnreadableVideo, "Cannot decode any frame of a file.");
   return result;
 }
 
@@ -112,7 +112,7 @@ inline AVFrame* Converted(const AVFrame& in, AVPixelFormat format) {
   SwsContext* scaler = sws_getContext(in.width, in.height, static_cast<AVPixelFormat>(in.format), out->width, out->height,
                                       format, SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP,
                                       nullptr, nullptr, nullptr);
-  if (scaler == nullptr) throw Error(ErrorCode::kUnreadableVideo, "A picture's format cannot be converted.");
+  if (scaler == nullptr) throw Error(ErrorCode::kUnreadableVideo, "Cannot convert a picture's format.");
   sws_scale(scaler, in.data, in.linesize, 0, in.height, out->data, out->linesize);
   sws_freeContext(scaler);
   return out;
@@ -132,7 +132,7 @@ inline std::vector<Plane> RgbPlanes(const AVFrame& in) {
   return planes;
 }
 
-/// The picture as the stream has it, in working samples: its subsampling, and its levels taken for the limited range's.
+/// The stream's picture as a working picture with the same subsampling. Levels are treated as limited range.
 inline pixel::Image StreamPicture(const AVFrame& in) {
   const bool is_plain = in.format == AV_PIX_FMT_YUV420P || in.format == AV_PIX_FMT_YUV422P || in.format == AV_PIX_FMT_YUV444P;
   AVFrame* converted = is_plain ? nullptr : Converted(in, AV_PIX_FMT_YUV444P);

@@ -1,6 +1,6 @@
-// What bench_gpu measures: the kernels of a frame, repeated over copies of the frame's memory. A kernel that is repeated on
-// the same memory finds it in the GPU's L2 cache (50 MiB on an H100, 126 on a B200) and looks faster than memory is. The
-// repetitions are one CUDA graph, so that short kernels do not wait for their launches.
+// The kernels that bench_gpu measures, repeated over copies of a frame's memory. On the same memory a repeated kernel would
+// hit the GPU's L2 cache (50 MiB on an H100, 126 MiB on a B200) and appear faster than memory. The repetitions form one CUDA
+// graph, so short kernels do not wait for their launches.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace reelmend::cuda {
 
-/// Remembers the calls that a plan makes, so that each can be timed by itself.
+/// Records the kernel calls of a plan, so that each can be timed alone.
 class Recorder : public Device {
  public:
   explicit Recorder(std::shared_ptr<Device> device) : device_(std::move(device)) {}
@@ -52,7 +52,7 @@ class Recorder : public Device {
   std::shared_ptr<Device> device_;
 };
 
-/// A frame with every stage on, the network apart: no kernel is left out of what is measured.
+/// Options with every stage on except the network, so that every other kernel is measured.
 inline StageOptions AllStages(int width, int height, int out_width, int out_height) {
   StageOptions o;
   o.stored_width = width;
@@ -67,7 +67,7 @@ inline StageOptions AllStages(int width, int height, int out_width, int out_heig
   return o;
 }
 
-/// One frame's memory, and the calls of its kernels.
+/// One frame's memory and its kernel calls.
 class RecordedFrame {
  public:
   RecordedFrame(const std::shared_ptr<Device>& device, const StageOptions& o, StreamHandle stream)
@@ -101,13 +101,13 @@ class RecordedFrame {
   DeviceMemory source_;
 };
 
-/// Copies of a frame, together larger than a GPU's cache: as many as that takes, or as half of the free memory holds.
+/// Copies of a frame that together exceed the GPU's cache; fewer if they would take more than half of the free memory.
 class RotatingFrames {
  public:
   static constexpr std::size_t kBeyondCaches = std::size_t{192} << 20;
   static constexpr int kMostCopies = 64;
 
-  /// Wanted for frames of that size, by their 16-bit pictures.
+  /// Number of copies for frames of this size, computed from their 16-bit pictures.
   static int CopiesOf(int width, int height) {
     const std::size_t picture = static_cast<std::size_t>(width) * height * 3;
     return static_cast<int>(std::clamp<std::size_t>((kBeyondCaches + picture - 1) / picture, 2, kMostCopies));
@@ -128,9 +128,9 @@ class RotatingFrames {
 
   struct Rotation {
     Graph graph;
-    int launches = 0;  ///< of the kernel, in one launch of the graph
+    int launches = 0;  ///< of the kernel, per launch of the graph
   };
-  /// Call number `index` of each copy in turn, some sixty times in all.
+  /// A graph that launches call number `index` of each copy in turn, at least kLeastLaunches times in total.
   Rotation Capture(std::size_t index, StreamHandle stream) const {
     constexpr int kLeastLaunches = 60;
     Rotation rotation;

@@ -1,9 +1,9 @@
-"""The same ONNX networks under torch.compile, fp16, channels_last: the peer of bench_gpu_networks.
+"""Runs the same ONNX networks under torch.compile (fp16, channels_last), for comparison with bench_gpu_networks.
 
-python3 engine/bench/torch_peer.py engine/models/fast-x2.onnx …   prints one JSON object a line: frames a second of a model
-at one size, as soon as it is measured. Compiling takes most of the time.
-Reads the operators that the shipped networks use (Conv, Relu, Add, DepthToSpace, Slice of planes); anything else ends in one sentence.
-Needs torch with CUDA and onnx.
+python3 engine/bench/torch_peer.py engine/models/fast-x2.onnx …   prints one JSON object per line as soon as it is measured:
+the frames per second of a model at one size. Compiling takes most of the time.
+Supports the operators of the shipped networks (Conv, Relu, Add, DepthToSpace, Slice of planes); any other operator is an
+error. Needs torch with CUDA, and onnx.
 """
 
 import json
@@ -33,9 +33,9 @@ class Network(torch.nn.Module):
         self.nodes = []
         for node in graph.node:
             if node.op_type not in ("Conv", "Relu", "Add", "DepthToSpace", "Slice"):
-                sys.exit(f"torch_peer: {path} uses the operator {node.op_type}, which is not written here.")
+                sys.exit(f"torch_peer: {path} uses the operator {node.op_type}, which is not supported.")
             attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-            if node.op_type == "Slice":  # of planes: [data, from, to, axis 1]
+            if node.op_type == "Slice":  # slices planes: [data, from, to, axis 1]
                 attributes["planes"] = slice(*(int(getattr(self, "w_" + name)) for name in node.input[1:3]))
             self.nodes.append((node.op_type, list(node.input), node.output[0], attributes))
 
@@ -60,7 +60,7 @@ class Network(torch.nn.Module):
 
 
 def rate(network: torch.nn.Module, planes: int, width: int, height: int) -> float:
-    """Frames a second, median of the rounds."""
+    """Frames per second: the median of the rounds."""
     x = torch.rand(1, planes, height, width, device="cuda", dtype=torch.float16).to(memory_format=torch.channels_last)
     rates = []
     with torch.inference_mode():
@@ -77,7 +77,7 @@ def rate(network: torch.nn.Module, planes: int, width: int, height: int) -> floa
 
 def main() -> None:
     if not torch.cuda.is_available():
-        sys.exit("torch_peer: torch sees no GPU.")
+        sys.exit("torch_peer: torch finds no GPU.")
     torch.backends.cudnn.benchmark = True
     for path in sys.argv[1:]:
         network = Network(path).half().cuda().to(memory_format=torch.channels_last).eval()

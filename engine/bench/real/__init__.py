@@ -1,1 +1,1 @@
-"""npm run bench:real: how damaged videos look after enhancement, beside the networks that people use today (README.md)."""
+"""npm run bench:real: quality of damaged videos after enhancement, compared with networks that are in common use (README.md)."""

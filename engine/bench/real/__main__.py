@@ -1,4 +1,4 @@
-"""The command; scripts/bench-real gives it the product's command line and the folder of open networks."""
+"""The command line. scripts/bench-real passes the product's command line and the folder of open networks."""
 import argparse
 import json
 import signal
@@ -14,48 +14,48 @@ from ground.photos import GroundError
 from . import clips, goals, methods, sheets
 from .pictures import luma, to_rgb
 
-# Of the folder that most checkouts have beside them: old cameras and phones, the web of 2005, twice compressed.
+# Files of the media folder beside the checkout: old cameras and phones, the web of 2005, videos compressed twice.
 REAL = ('camera-mjpeg.avi', 'nasa-2v-2a-2s.mp4', 'wmv2.wmv', 'pancake-opus.mkv', 'file+with+data&streams.mp4', 'msmpeg4v2.avi',
         'weird-aspect-mpeg1.mpg', 'iphone-gps-mebx.mov')
 VIDEOS = {'.mp4', '.mov', '.mkv', '.webm', '.avi', '.mpg', '.wmv', '.flv', '.3gp', '.ts', '.ogv', '.m4v'}
 REAL_FRAMES, START_S = 3, 1.0
-# A quick run: the damage that differs most, and the methods that the goals ask for.
+# A quick run: the most different kinds of damage, and the methods that the goals need.
 QUICK_CHAINS = ('clean', 'phone', 'theora', 'enlarged', 'blurred', 'text')
 QUICK_METHODS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'clearreality')
-AGAINST = ('fast', 'realesr-animevideov3')  # what a judge compares with
+AGAINST = ('fast', 'realesr-animevideov3')  # the methods that a judge compares the candidate with
 
 
 def parser():
-    p = argparse.ArgumentParser(prog='npm run bench:real --', description='Damaged videos after enhancement, beside the networks that people use today.')
+    p = argparse.ArgumentParser(prog='npm run bench:real --', description='Measures damaged videos after enhancement, compared with networks that are in common use.')
     p.add_argument('--quick', action='store_true', help='six chains, one picture, three frames, one real clip')
-    p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of detail or detail-large that is not shipped')
-    p.add_argument('--clips', action='append', metavar='PATH', help='a real clip, or a folder of them (default: some of shared/media beside the repository)')
-    p.add_argument('--limit', type=int, default=12, help='real clips a folder')
-    p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs a chain (2); 0: real clips alone')
-    p.add_argument('--frames', type=int, help='of each clip (6)')
-    p.add_argument('--chains', nargs='+', choices=clips.CHAINS, help='only these')
-    p.add_argument('--methods', nargs='+', help='only these')
-    p.add_argument('--x4plus', type=int, default=0, metavar='N', help='N frames of each clip through realesrgan-x4plus, too: half a minute each')
-    p.add_argument('--candidate', default='auto', help='the method that the goals and the judge ask for (auto)')
-    p.add_argument('--no-jod', action='store_true', help='leaves ColorVideoVDP out')
+    p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of a detail or detail-large network that is not shipped yet')
+    p.add_argument('--clips', action='append', metavar='PATH', help='a real clip, or a folder of real clips (default: some of shared/media beside the repository)')
+    p.add_argument('--limit', type=int, default=12, help='real clips per folder (12)')
+    p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs per chain (2); 0: real clips only')
+    p.add_argument('--frames', type=int, help='frames of each clip (6)')
+    p.add_argument('--chains', nargs='+', choices=clips.CHAINS, help='only these chains')
+    p.add_argument('--methods', nargs='+', help='only these methods')
+    p.add_argument('--x4plus', type=int, default=0, metavar='N', help='also runs realesrgan-x4plus on N frames of each clip: half a minute per frame')
+    p.add_argument('--candidate', default='auto', help='the method that the goals check and the judge compares (auto)')
+    p.add_argument('--no-jod', action='store_true', help='skips ColorVideoVDP')
     p.add_argument('--no-times', action='store_true', help='does not time the product’s networks')
     p.add_argument('--sheets', metavar='DIR', help='writes sheets of crops side by side')
-    p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and beside the folder DIR.key.json')
-    p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder, by the key beside it')
-    p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP and real.md; engine/models/real is where `ground.sh tables` looks')
-    p.add_argument('--threads', type=int, default=2, help='of peers')
+    p.add_argument('--blind', metavar='DIR', help='writes pairs of crops for a judge to DIR, and their key to DIR.key.json')
+    p.add_argument('--judged', metavar='DIR', help='only counts the answers in DIR/answers.json, using DIR.key.json')
+    p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP and real.md; `ground.sh tables` reads engine/models/real')
+    p.add_argument('--threads', type=int, default=2, help='threads of the peers (2)')
     p.add_argument('--product', nargs='+', default=['scripts/reelmend'], help=argparse.SUPPRESS)
     p.add_argument('--peers', default='build/bench-real/models', help=argparse.SUPPRESS)
     p.add_argument('--media', help=argparse.SUPPRESS)
     return p
 
 
-def say(words):
-    print(f'bench:real: {words}', file=sys.stderr, flush=True)
+def say(text):
+    print(f'bench:real: {text}', file=sys.stderr, flush=True)
 
 
 class Run:
-    """One run: the methods, the scorer, and what they found."""
+    """One run: the methods, the scorer, and the results."""
 
     def __init__(self, args, work):
         self.args, self.work = args, work
@@ -72,7 +72,7 @@ class Run:
         self.rows, self.pairs = {}, []
 
     def made(self, clip, span=None):
-        """{method: Made} of a clip."""
+        """Runs every method on a clip: {method: Made}."""
         found, sources = {}, []
         for method in self.methods:
             if not method.peer:
@@ -86,7 +86,7 @@ class Run:
         return found
 
     def measure(self, clip):
-        """Scores a clip whose truth is known."""
+        """Scores a clip with a known original."""
         begun = time.perf_counter()
         found = self.made(clip)
         with_jod = (goals.BASE, self.args.candidate, *(() if self.args.quick else AGAINST))
@@ -102,7 +102,7 @@ class Run:
         say(f'{clip.name}: {time.perf_counter() - begun:.0f} s')
 
     def watch(self, file):
-        """A real clip: what was decided, and pictures."""
+        """Records the plan and the crops of a real clip."""
         clip, span = real_clip(file, min(REAL_FRAMES, self.args.frames or REAL_FRAMES))
         found = self.made(clip, span)
         self.real.append({'name': file.name, 'span_s': span, 'plan': self.product.plan(file),
@@ -111,7 +111,7 @@ class Run:
         say(f'{file.name}: done')
 
     def keep(self, clip, found, group, label):
-        """Crops of a frame for sheets and for the judge."""
+        """Keeps crops of one frame for the sheets and the judge."""
         first, at = next(iter(found.values())), shown_frame(found)
         truth = None if clip.truth is None else clip.truth[at]
         reference = first.luma[at] if truth is None else luma(truth)
@@ -119,7 +119,7 @@ class Run:
             part = sheets.most_textured(reference, size)
             crops = {name: made.rgb(at, part) for name, made in found.items()}
             if size == sheets.PAIR:
-                if clip.chain != goals.CLEAN:  # nothing was damaged there
+                if clip.chain != goals.CLEAN:  # clean clips have no damage to judge
                     self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
             else:
                 self.rows.setdefault(group, []).append((label, {**crops, **({} if truth is None else {'truth': truth[part]})}))
@@ -132,13 +132,13 @@ class Run:
 
 
 def shown_frame(found):
-    """The number of the frame that sheets show: the middle one, or the last that every method made (slow ones make few)."""
+    """The index of the frame on the sheets: the middle one, or the last that every method made (slow methods make few)."""
     counts = [len(made.luma) for made in found.values()]
     return min(max(counts) // 2, min(counts) - 1)
 
 
 def real_clip(file, frames):
-    """(a Clip without truth, (start, end) of so many frames of it in seconds)."""
+    """(a Clip without truth, (start, end) in seconds of `frames` of its frames)."""
     with av.open(str(file)) as opened:
         rate = float(opened.streams.video[0].average_rate or clips.RATE)
         duration = (opened.duration or 0) / av.time_base
@@ -147,7 +147,7 @@ def real_clip(file, frames):
 
 
 def real_files(args):
-    """The real clips that are named, those of the folders that are named, or a choice of the usual folder's."""
+    """The real clips to run: those of --clips, files or folders, or REAL from the media folder."""
     if args.clips is None:
         found = [Path(args.media) / name for name in REAL] if args.media else []
         found = [file for file in found if file.is_file()][:args.limit]
@@ -157,7 +157,7 @@ def real_files(args):
 
 
 def clips_at(path, limit):
-    """A clip, or those of a folder. Throws GroundError."""
+    """The path itself, or the videos of a folder. Raises GroundError if the path does not exist."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -178,7 +178,7 @@ def write_pictures(run):
 
 
 def tables(run):
-    """The scores and the goals, where a truth was known."""
+    """The tables of scores and goals; empty without clips that have a known original."""
     if not run.clips:
         return ''
     found = goals.goals(run.clips, run.args.candidate)
@@ -186,7 +186,7 @@ def tables(run):
 
 
 def write_documents(run, folder):
-    """Pictures small enough for a repository, and the tables."""
+    """Writes the sheets as small WebP files, and the tables as real.md."""
     folder.mkdir(parents=True, exist_ok=True)
     for group, rows in run.rows.items():
         sheets.sheet(rows).save(folder / f'{group}.webp', quality=82, method=6)
@@ -194,12 +194,12 @@ def write_documents(run, folder):
 
 
 def stopped(*_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: what was measured is still to be written
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ignores further signals while the results are written
     raise KeyboardInterrupt
 
 
 def measured(args, work):
-    from .scores import Scorer  # loads networks; real clips alone need none
+    from .scores import Scorer  # imported late: it loads networks, which real clips do not need
 
     torch.set_num_threads(args.threads)
     run = Run(args, work)
@@ -207,7 +207,7 @@ def measured(args, work):
     pictures, frames = (1, 3) if args.quick else (2, 6)
     pictures, frames = pictures if args.pictures is None else args.pictures, args.frames or frames
     run.scorer = Scorer(not args.no_jod) if pictures else None
-    files = real_files(args)  # before the work: a wrong name ends the run at once
+    files = real_files(args)  # before the measurements, so that a wrong path fails at once
     signal.signal(signal.SIGTERM, stopped)
     try:
         for clip in clips.clips_of(pictures, frames, work, args.chains or (QUICK_CHAINS if args.quick else None)):
@@ -215,7 +215,7 @@ def measured(args, work):
         for file in files:
             run.watch(file)
     except KeyboardInterrupt:
-        say('stopped; this is what was measured until then')
+        say('stopped; the results so far follow')
     write_pictures(run)
     print(tables(run), file=sys.stderr)
     return run.result()

@@ -1,7 +1,7 @@
-"""Test clips: validation photographs as moving pictures at 1080p, damaged into small video files, chain by chain.
+"""Test clips: moving windows over validation photographs at 1080p, damaged by each chain into small video files.
 
-The product reads files, so the last encode of a chain is kept as it is: the enhancement sees the codec and its quantisers.
-Every clip follows from the seed, the chain and the picture alone.
+The product reads files, so the last encode of a chain is kept as the file: the enhancement sees its codec and quantisers.
+A clip depends only on the seed, the chain and the picture.
 """
 import string
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from PIL import Image, ImageDraw, ImageFont
 
 RATE = 25  # frames per second
 SEED = 19
-# The ten chains of the training ground's validation, and one of small letters.
+# The ten chains of the training ground's validation, and a chain with small text.
 CHAINS = {**damage.CHAINS, 'text': {'codings': [('libx264', 28)]}}
 LOSSLESS = {'codec': 'ffv1', 'quality': 0}
-# Validation photographs that hold a whole frame of 1440×1080 (or 1080×1440): people, a shop at night, a book, leaves.
+# Validation photographs of at least 1440×1080 (or 1080×1440): people, a shop at night, a book, leaves.
 PICTURES = ('mdx-panasonic-dmc-fz18.jpg', 'immich-japanese-shop.jpg', 'immich-book-beside-flowers.webp', 'mdx-apple-iphone-6.webp')
-# Width and height of the damaged video and of the truth (the product's 1080p), landscape; portrait pictures exchange them.
+# (width, height) of the damaged video and of the truth (the product's 1080p) in landscape; portrait pictures swap them.
 SOURCES = ((480, 360), (352, 264))
 TRUTH = (1440, 1080)
-LETTERS = (12, 44)  # pixels of the truth: heights of small text, 3 to 11 in the source
+LETTERS = (12, 44)  # heights of small text in pixels of the truth; 3 to 11 pixels in the source
 
 
 @dataclass
@@ -30,13 +30,13 @@ class Clip:
     name: str
     chain: str
     file: Path        # the damaged video
-    truth: object     # uint8 [frames, height, width, 3] RGB, or None where nobody knows it
+    truth: object     # uint8 [frames, height, width, 3] RGB, or None where it is unknown
     motion: object    # [down, right] of the window from frame to frame, in pixels of the truth; None without truth
     start_s: float = 0.0
 
 
 def shapes_of(picture, number):
-    """((height, width) of the source, of the truth) for the picture number `number` of PICTURES."""
+    """((height, width) of the source, (height, width) of the truth) for PICTURES[number]."""
     source, truth = SOURCES[number % len(SOURCES)], TRUTH
     portrait = picture.shape[0] > picture.shape[1]
     return tuple(size if portrait else size[::-1] for size in (source, truth))
@@ -48,7 +48,7 @@ def _words(rng, count):
 
 
 def with_text(picture, rng):
-    """A copy of an RGB picture whose middle is a printed page: lines of small letters, each smaller than the one before."""
+    """A copy of an RGB picture with a printed page in the middle: each line of text is smaller than the one before."""
     page = Image.fromarray(picture)
     width, height = page.size
     left, top, right, bottom = width // 8, height // 8, width * 7 // 8, height * 7 // 8
@@ -65,14 +65,14 @@ def with_text(picture, rng):
 
 
 def _fitting(line, font, width):
-    """The beginning of a line that fits."""
+    """The beginning of a line, cut to `width` pixels."""
     while font.getlength(line) > width:
         line = line[:-1]
     return line
 
 
 def windows(picture, shape, motion, frames, rng):
-    """(uint8 [frames, *shape, 3], motion): a window that moves over a picture by whole pixels, as far as there is room."""
+    """(uint8 [frames, *shape, 3], motion): a window that moves over a picture by whole pixels, within its borders."""
     room = [picture.shape[i] - shape[i] for i in (0, 1)]
     if min(room) < 0:
         raise GroundError(f'small_picture: {picture.shape[:2]} does not hold {shape}.')
@@ -85,16 +85,16 @@ def windows(picture, shape, motion, frames, rng):
 
 
 def damaged_file(truth, plan, shape, rng):
-    """(bytes, extension) of the video that a plan makes of RGB frames. `shape`: height and width of the video."""
+    """(bytes, extension) of the video that a damage plan makes from RGB frames. `shape`: (height, width) of the video."""
     before, last = plan['codings'][:-1], (plan['codings'] or [LOSSLESS])[-1]
     clip, _ = damage.damaged(rng, truth.astype(np.float32), None, {**plan, 'codings': before}, shape)
-    # The product does not read NUT, which the training ground takes for these codecs.
+    # The training ground uses NUT for these codecs, which the product does not read.
     container = {'h263p': 'avi', 'flv': 'flv'}.get(last['codec'], 'matroska')
     return degrade.encoded(clip, last, RATE, container), '.mkv' if container == 'matroska' else f'.{container}'
 
 
 def make_clip(chain, picture, number, frames, folder, name, seed=SEED):
-    """The clip of a chain and an RGB picture, number `number` of all; its file is written to `folder`."""
+    """Makes the clip of a chain and an RGB picture, PICTURES[number], and writes its file to `folder`."""
     rng = np.random.default_rng([seed, list(CHAINS).index(chain), number])
     plan = {**damage.chain_plan(chain, rng, CHAINS), 'shown': list(range(frames))}
     if chain == 'text':
@@ -108,7 +108,7 @@ def make_clip(chain, picture, number, frames, folder, name, seed=SEED):
 
 
 def clips_of(count, frames, folder, chains=None):
-    """Every chain (or those named) with so many pictures, one clip after the other; a file lives until the next clip."""
+    """Yields a clip for each of `count` pictures and each chain (all by default). A file exists until the next clip."""
     paths = {path.name: path for path in photos('validation')}
     for number, file in enumerate(PICTURES[:count]):
         picture = read_rgb(paths[file])

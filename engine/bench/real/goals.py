@@ -1,4 +1,4 @@
-"""The table by chain and method, and which goals a run reaches."""
+"""The results by chain and method, and the goals that a run reaches."""
 import numpy as np
 
 METRICS = ('vmaf', 'neg', 'psnr_y', 'jod', 'features', 'flicker', 'invented')
@@ -8,7 +8,7 @@ PEERS = ('realesr-animevideov3', 'clearreality')
 
 
 def table(clips):
-    """{chain: {method: {metric: mean}}} of [{'chain', 'methods': {method: {metric: value}}}]."""
+    """Averages [{'chain', 'methods': {method: {metric: value}}}] to {chain: {method: {metric: mean}}}."""
     chains = {}
     for clip in clips:
         for method, row in clip['methods'].items():
@@ -17,20 +17,20 @@ def table(clips):
 
 
 def means(rows):
-    """{metric: mean} of rows that have it."""
+    """{metric: mean} over the rows that have the metric."""
     kept = {metric: [row[metric] for row in rows if row.get(metric) is not None] for metric in (*METRICS, 'ms')}
     return {metric: float(np.mean(values)) for metric, values in kept.items() if values}
 
 
 def damaged_means(clips):
-    """{method: {metric: mean}} over all chains but the clean one, each chain counting alike."""
+    """{method: {metric: mean}} over all chains except the clean one; every chain has the same weight."""
     chains = [methods for chain, methods in table(clips).items() if chain != CLEAN]
     names = {name for methods in chains for name in methods}
     return {name: means([methods[name] for methods in chains if name in methods]) for name in names}
 
 
 def goal(name, wanted, got, passed):
-    """One goal; `passed` None: this run does not tell."""
+    """One goal. `passed` is None if the run did not measure it."""
     return {'goal': name, 'wanted': wanted, 'got': got, 'passed': passed}
 
 
@@ -43,7 +43,7 @@ def _most(name, wanted, got):
 
 
 def _gain(rows, metric, other=BASE, method='auto'):
-    """Of a method over another, in one table; None where either was not measured."""
+    """The gain of `method` over `other` in one table; None if either was not measured."""
     a, b = (rows.get(name, {}).get(metric) for name in (method, other))
     return None if a is None or b is None else a - b
 
@@ -54,7 +54,7 @@ def _worst(gains):
 
 
 def _over_peers(rows, method):
-    """The method above each peer in VMAF-NEG and PSNR-Y, at a tenth of the peer's time."""
+    """Goals against each peer: at least its VMAF-NEG and PSNR-Y in a tenth of its time."""
     found = []
     for peer in PEERS:
         for metric, unit in (('neg', 'VMAF-NEG'), ('psnr_y', 'PSNR-Y')):
@@ -69,20 +69,20 @@ def _clip_gains(clips, metric, method):
 
 
 def _flicker(clips, method):
-    """Mean ratio to Lanczos' own; of one code where that is less (an encoder that copies leaves none)."""
+    """Mean ratio to the flicker of Lanczos, which counts as at least one 8-bit level (an encoder that copies frames has none)."""
     ratios = [c['methods'][method]['flicker'] / max(1.0, c['methods'][BASE]['flicker']) for c in clips
               if all('flicker' in c['methods'].get(name, {}) for name in (method, BASE))]
     return float(np.mean(ratios)) if ratios else None
 
 
 def _invented(chain):
-    """The least that a network of others invents in text; None where none ran."""
+    """The least invented detail of any peer in text; None if no peer ran."""
     found = [chain[p]['invented'] for p in PEERS if 'invented' in chain.get(p, {})]
     return min(found) if found else None
 
 
 def goals(clips, method='auto'):
-    """[{'goal', 'wanted', 'got', 'passed'}] of the measured clips: what `method` must reach."""
+    """[{'goal', 'wanted', 'got', 'passed'}] of the measured clips: the goals of `method`."""
     rows, chains = damaged_means(clips), table(clips)
     damaged = {name: methods for name, methods in chains.items() if name != CLEAN}
     text = chains.get(TEXT, {})
@@ -103,7 +103,7 @@ def goals(clips, method='auto'):
     ]
 
 
-# How often a judge must take the candidate before another method.
+# How often a judge must prefer the candidate to another method.
 TAKEN = {FAITHFUL: 0.9, PEERS[0]: 0.5}
 
 
@@ -113,14 +113,14 @@ def judged_goals(shares):
     for other, least in TAKEN.items():
         share = shares.get(other, {}).get('share')
         passed = None if share is None else bool(share > least if least == 0.5 else share >= least)
-        found.append(goal(f'taken before {other}', f'{">" if least == 0.5 else "≥"} {least:g}', share, passed))
+        found.append(goal(f'preferred to {other}', f'{">" if least == 0.5 else "≥"} {least:g}', share, passed))
     return found
 
 
 def _less_invented(text, method):
     own, others = text.get(method, {}).get('invented'), _invented(text)
     passed = None if own is None or others is None else own < others
-    wanted = 'less than networks of others' if others is None else f'< {others:.3f}'
+    wanted = 'less than the peers' if others is None else f'< {others:.3f}'
     return goal('invented detail, small text', wanted, None if own is None else round(own, 3), passed)
 
 
@@ -139,9 +139,9 @@ def as_markdown(clips, order):
 
 
 def goals_as_markdown(found):
-    """A table of goals: what is wanted, what was got."""
-    words = {True: 'yes', False: 'no', None: 'not measured'}
-    lines = [f'| {g["goal"]} | {g["wanted"]} | {"" if g["got"] is None else g["got"]} | {words[g["passed"]]} |' for g in found]
+    """A table of goals: the wanted and the measured value."""
+    labels = {True: 'yes', False: 'no', None: 'not measured'}
+    lines = [f'| {g["goal"]} | {g["wanted"]} | {"" if g["got"] is None else g["got"]} | {labels[g["passed"]]} |' for g in found]
     return '\n'.join(['| goal | wanted | got | reached |', '| --- | --- | --- | --- |', *lines]) + '\n'
 
 

@@ -1,7 +1,7 @@
-"""What is compared. The product's methods run its own command line on the damaged file, so that its plan is measured as it
-is; peers are ONNX files that `models add` installed, run by OpenVINO on the frames that the product decodes.
+"""The methods to compare. The product's methods run its command line on the damaged file, so that its own plan is measured.
+Peers are ONNX files that `models add` installed; OpenVINO runs them on the frames that the product decodes.
 
-The product's output is H.264 at CRF 1, the highest quality that the High profile has (CRF 0 is lossless, which it has not).
+The product's output is H.264 at CRF 1, the highest quality of the High profile (CRF 0 is lossless and needs another profile).
 """
 import json
 import os
@@ -23,22 +23,22 @@ from ground.resize import resize, to_bytes
 from .pictures import cut, decode, luma, to_rgb
 
 OFF = ('--denoise', 'off', '--sharpen', 'off', '--face-restoration', 'off', '--adaptive-contrast', 'off')
-# Where the truth is known, its levels are those of the source: adaptive contrast would only be a difference.
+# A known truth has the levels of the source, so adaptive contrast would count as an error.
 LEVELS_KEPT = ('--adaptive-contrast', 'off')
 QUALITY = ('--crf', '1', '--preset', 'superfast')
-PASSES = 2  # of a ×2 network, from 264 or 360 lines to 1080
+PASSES = 2  # passes of a ×2 network from 264 or 360 lines to 1080
 
 
 @dataclass(frozen=True)
 class Method:
     name: str
-    arguments: tuple = ()    # of the product's command line
-    network: str = ''        # the product's network whose time is quoted; '': the plan's choice
-    peer: str = ''           # name of an installed ×4 network that runs without the product
-    frames: int = 0          # of each clip; 0: all
+    arguments: tuple = ()    # options of the product's command line
+    network: str = ''        # the product's network whose time is reported; '': the plan's choice
+    peer: str = ''           # name of an installed ×4 network, which runs without the product
+    frames: int = 0          # frames of each clip; 0: all
 
 
-# Every method of the product by its name. Those whose network is not installed are left out (`chosen`).
+# Every method of the product. `chosen` skips those whose network is not installed.
 PRODUCT = (
     Method('lanczos', ('--model', 'none', *OFF), 'none'),
     Method('fast', ('--model', 'fast'), 'fast'),
@@ -48,12 +48,12 @@ PRODUCT = (
     Method('auto'),
 )
 PEERS = ('realesr-animevideov3', 'clearreality', 'realesrgan-x4plus')
-SLOW_PEERS = {'realesrgan-x4plus'}  # half a minute a frame of 352×264 on two cores: asked for by a number of frames
+SLOW_PEERS = {'realesrgan-x4plus'}  # half a minute per 352×264 frame on two cores, so they only run if a number of frames is given
 
 
 def chosen(installed, peers, slow_frames=0):
-    """The methods of a run, in the order of the tables. `installed`: names of the product's networks; `peers`: of installed
-    open ones; `slow_frames`: how many frames of each clip go through slow ones (0: none)."""
+    """The methods of a run, in the order of the tables. `installed`: names of the product's networks; `peers`: names of the
+    installed open networks; `slow_frames`: frames of each clip for slow peers (0: skips them)."""
     own = [m for m in PRODUCT if m.network in ('', 'none', *installed)]
     others = [Method(name, peer=name, frames=slow_frames if name in SLOW_PEERS else 0)
               for name in PEERS if name in peers and (slow_frames or name not in SLOW_PEERS)]
@@ -61,7 +61,7 @@ def chosen(installed, peers, slow_frames=0):
 
 
 def detail_entry(name, path):
-    """The manifest's entry of a `detail` network that is not installed yet; its planes tell the layout."""
+    """The manifest entry of a `detail` network that is not installed yet. Its input planes determine the layout."""
     planes = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1].dim_value
     layouts = {2: 'luma+strength', 4: 'ycbcr+strength'}
     if planes not in layouts:
@@ -71,7 +71,7 @@ def detail_entry(name, path):
 
 
 def parse_detail(text):
-    """(name, path) of NAME=FILE or FILE."""
+    """Parses NAME=FILE or FILE to (name, path)."""
     name, equals, file = text.rpartition('=')
     path = Path(file)
     if name not in ('', 'detail', 'detail-large') or not path.is_file():
@@ -80,7 +80,7 @@ def parse_detail(text):
 
 
 def write_manifest(folder, details):
-    """A folder of networks for the product, with the given [(name, path)]."""
+    """Fills a model folder for the product with the networks [(name, path)]."""
     entries = []
     for name, path in details:
         copy = folder / f'{name}.onnx'
@@ -90,7 +90,7 @@ def write_manifest(folder, details):
 
 
 class Product:
-    """The product's command line. `command`: how it is called; `models`: a folder of networks beside the shipped ones."""
+    """The product's command line. `command`: the program and its first arguments; `models`: a folder of additional networks."""
 
     def __init__(self, command, models=None):
         self.command = list(command)
@@ -105,28 +105,29 @@ class Product:
 
     @cache
     def installed(self):
-        """The files of networks for whole frames that jobs may use."""
+        """The installed networks for whole frames: one row per file."""
         return [row for row in json.loads(self.run('models', 'list', '--json')) if row['layout'] != 'face']
 
     def networks(self):
-        """Their names."""
+        """The names of the installed networks."""
         return {row['name'] for row in self.installed()}
 
     def enhance(self, file, out, arguments, resolution='1080p', span=None):
-        """(frames as planes, the network that ran). `span`: (start, end) in seconds."""
+        """Enhances a file: (frames as planes, name of the network that ran). `span`: (start, end) in seconds."""
         part = () if span is None else ('--from', f'{span[0]:.4f}', '--to', f'{span[1]:.4f}')
-        said = self.run('enhance', str(file), str(out), '--resolution', resolution, *QUALITY, *part, *arguments)
+        report = self.run('enhance', str(file), str(out), '--resolution', resolution, *QUALITY, *part, *arguments)
         frames = decode(out)
         Path(out).unlink()
-        return frames, re.search(r'model (\S+)', said).group(1)
+        return frames, re.search(r'model (\S+)', report).group(1)
 
     def plan(self, file, arguments=()):
-        """What `auto` decides about a file, and why."""
+        """The plan of `auto` for a file, with its reasons."""
         plan = json.loads(self.run('plan', str(file), '--resolution', '1080p', '--json', *arguments))
         return {'model': plan['model'], 'stages': [[s['name'], round(s['strength'], 3), s['why']] for s in plan['stages']]}
 
     def milliseconds(self, network, width, height):
-        """Of one frame through a ×2 network twice, timed by the engine in the product's process; 0 without a network."""
+        """Milliseconds of one frame through both passes of a ×2 network, timed by the engine in the product's process; 0 without
+        a network."""
         if network == 'none':
             return 0.0
         width, height = max(width, height), min(width, height)
@@ -137,14 +138,14 @@ class Product:
             rows = [row for row in self.installed() if row['name'] == network]
             with tempfile.TemporaryDirectory() as folder:
                 write_timed(Path(folder), rows)
-                said = Product(self.command, folder).run('models', 'bench', network, '--size', size, '--json')
-            self.times[network, size] = min(json.loads(line)['msPerFrame'] for line in said.splitlines())
+                report = Product(self.command, folder).run('models', 'bench', network, '--size', size, '--json')
+            self.times[network, size] = min(json.loads(line)['msPerFrame'] for line in report.splitlines())
         return self.times[network, size]
 
 
 def write_timed(folder, rows):
-    """A folder of networks that holds only the file that enlarges by 2 and is the fastest: int8 where there is one. Timing all
-    files of a network takes minutes."""
+    """Fills a model folder with one ×2 file only, the fastest: int8 if there is one. Timing all files of a network takes
+    minutes."""
     enlarging = [row for row in rows if row['scale'] == 2]
     row = next((r for r in enlarging if r['precision'] == 'int8'), enlarging[0])
     shutil.copyfile(row['path'], folder / Path(row['path']).name)
@@ -153,7 +154,7 @@ def write_timed(folder, rows):
 
 
 class Peer:
-    """A ×4 network of others, as its users run it: the whole enlargement, then reduced to the size that is wanted."""
+    """A third-party ×4 network in its usual way: it enlarges by 4, then the result is reduced to the wanted size."""
 
     def __init__(self, folder, name, threads):
         rows = json.loads((Path(folder) / 'manifest.json').read_text())['models']
@@ -162,7 +163,7 @@ class Peer:
         self.ms = []
 
     def __call__(self, rgb, shape):
-        """R'G'B' bytes [h, w, 3] → [*shape, 3]."""
+        """Enlarges R'G'B' bytes [h, w, 3] to [*shape, 3]."""
         h, w = rgb.shape[:2]
         x = np.ascontiguousarray(rgb.transpose(2, 0, 1)[None].astype(np.float32) / 255)
         begun = time.perf_counter()
@@ -171,17 +172,17 @@ class Peer:
         return to_bytes(resize(255 * np.clip(large, 0, 1).transpose(1, 2, 0), *shape, 'lanczos3'))
 
     def milliseconds(self):
-        """Of one frame: the median, so that the first, which compiles, does not count."""
+        """Milliseconds per frame: the median, so that the first frame, which compiles the network, does not count."""
         return float(np.median(self.ms))
 
 
 @dataclass
 class Made:
-    """What a method made of a clip."""
+    """The result of a method for a clip."""
     luma: list         # [H, W] bytes each, BT.709
-    rgb: object        # function: number of the frame, (rows, columns) from and to even ones → R'G'B' bytes
+    rgb: object        # function: frame index, (rows, columns) as slices with even bounds → R'G'B' bytes
     network: str = ''
-    ms: float = 0.0    # of one frame, in networks
+    ms: float = 0.0    # milliseconds of one frame in networks
 
 
 def made_by_product(product, method, clip, work, span=None):

@@ -12,7 +12,7 @@ def luma(rgb):
 
 
 def decode(path, frames=None):
-    """[[Y', Cb, Cr], …] of bytes: the frames of a video as 4:2:0, at most so many."""
+    """[[Y', Cb, Cr], …] of bytes: the frames of a video as 4:2:0, at most `frames` of them."""
     found = []
     with av.open(str(path)) as source:
         for frame in source.decode(video=0):
@@ -27,13 +27,13 @@ def _plane(plane):
 
 
 def cut(planes, part):
-    """A part (rows, columns; from and to even ones) of 4:2:0 planes."""
+    """Cuts a part out of 4:2:0 planes: (rows, columns), slices with even bounds."""
     half = tuple(slice(side.start // 2, side.stop // 2) for side in part)
     return [planes[0][part], *(c[half] for c in planes[1:])]
 
 
 def to_rgb(planes):
-    """R'G'B' bytes [H, W, 3] of 4:2:0 planes in BT.709, chroma sited left."""
+    """Converts 4:2:0 planes (BT.709, chroma sited left) to R'G'B' bytes [H, W, 3]."""
     y = (planes[0].astype(np.float32) - 16) * (255 / 219)
     blue, red = ((resize(c, *planes[0].shape, 'bicubic', (0, 0.25)) - 128) * (255 / 224) for c in planes[1:])
     parts = (y + 2 * (1 - RED) * red,

@@ -1,4 +1,4 @@
-"""Scores of what a method made of a clip whose truth is known, on the middle of the frame (two thirds of each side)."""
+"""Scores of a method's result against the known truth, on the middle of the frame (two thirds of each side)."""
 import numpy as np
 import torch
 from ground.damage import gaussian
@@ -10,14 +10,14 @@ from ground.resize import to_bytes
 from .pictures import luma
 
 SHARE = 2 / 3
-JOD_SIDE = 256     # ColorVideoVDP takes a second a frame of this size on a processor: it sees the middle
+JOD_SIDE = 256     # ColorVideoVDP takes a second per frame of this size on a CPU, so it scores only the middle
 FEATURE_SIDE = 512
-WINDOW = 48        # pixels: windows in which a picture's detail is explained by the truth's
-DETAIL = 8.0       # pixels of the truth: detail is what a Gaussian of this width takes away, letters and their strokes
+WINDOW = 48        # pixels: side of the windows in which the truth's detail is fitted to a picture's
+DETAIL = 8.0       # pixels of the truth: sigma of the Gaussian that removes detail, such as letters and their strokes
 
 
 def middle(shape, share=SHARE):
-    """The slices of the scored part; its sides are whole fours."""
+    """The slices of the scored part; its sides are multiples of four."""
     parts = []
     for side in shape[:2]:
         kept = int(side * share) // 4 * 4
@@ -27,7 +27,7 @@ def middle(shape, share=SHARE):
 
 
 def square(shape, side=JOD_SIDE):
-    """The slices of the square in the middle, or of what there is of it; from and to even places."""
+    """The slices of the square in the middle, cut to the picture; their bounds are even."""
     firsts = [(n - min(n, side)) // 4 * 2 for n in shape[:2]]
     return tuple(slice(first, first + min(n, side)) for first, n in zip(firsts, shape))
 
@@ -38,8 +38,8 @@ def _detail(picture):
 
 
 def invented(made, truth):
-    """How much of a picture's detail the truth does not have, as a share of the truth's: in every window, what is left when
-    the truth's detail, as strong as it fits best, is taken away. Letters that are soft leave little, false ones much."""
+    """The detail of a picture that the truth does not have, as a share of the truth's detail. In every window the truth's detail
+    is scaled to fit best and subtracted; the rest is invented. Soft letters leave little, false letters leave much."""
     found, wanted = (_windows(_detail(p)) for p in (made, truth))
     gain = np.clip((found * wanted).sum(-1) / np.maximum((wanted * wanted).sum(-1), 1e-6), 0, None)
     rest = found - gain[..., None] * wanted
@@ -47,36 +47,36 @@ def invented(made, truth):
 
 
 def _windows(picture):
-    """[windows, pixels] of the windows that fit."""
+    """Splits a picture into whole windows: [windows, pixels]."""
     h, w = (n // WINDOW for n in picture.shape)
     cut = picture[:h * WINDOW, :w * WINDOW].reshape(h, WINDOW, w, WINDOW)
     return cut.swapaxes(1, 2).reshape(h * w, -1)
 
 
 class Scorer:
-    """Keeps the models of the metrics."""
+    """Holds the models of the metrics."""
 
     def __init__(self, has_jod=True):
         self.features, self.vdp = Features(), None
         if has_jod:
-            import pycvvdp  # here: the rest works without it
+            import pycvvdp  # imported late: everything else works without it
 
             self.vdp = pycvvdp.cvvdp(display_name='standard_fhd', heatmap=None, device=torch.device('cpu'), quiet=True)
 
     def jod(self, made, truth, rate):
-        """Just-objectionable differences of RGB frames [n, h, w, 3]: 10 is no difference."""
+        """Quality of RGB frames [n, h, w, 3] in just-objectionable differences; 10 is no difference."""
         with torch.no_grad():
             return float(self.vdp.predict(made, truth, dim_order='FHWC', frames_per_second=rate)[0])
 
     def distance(self, made, truth):
-        """Of the features of two luma pictures."""
+        """Distance between the features of two luma pictures."""
         def tensor(p):
             return torch.from_numpy((p.astype(np.float32) - 16) / 219)[None, None]
         with torch.no_grad():
             return float(self.features.distance(tensor(made), tensor(truth))[0])
 
     def scores(self, made, clip, rate, has_jod=True):
-        """{metric: value} of a `methods.Made`; a method that made fewer frames is scored on those."""
+        """{metric: value} of a `methods.Made`. A method with fewer frames is scored on those frames."""
         count = len(made.luma)
         part = middle(made.luma[0].shape)
         pictures = [p[part] for p in made.luma]

@@ -1,4 +1,4 @@
-"""Pictures for people: sheets of crops side by side, and pairs in a blind order."""
+"""Pictures for visual comparison: sheets of crops side by side, and pairs for a blind test."""
 import json
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from ground.photos import GroundError
 from PIL import Image, ImageDraw, ImageFont
 
 CROP = (180, 240)        # height and width of a cell, pixels of the result
-PAIR = (400, 480)        # of a picture to judge
+PAIR = (400, 480)        # height and width of a picture to judge
 COLUMNS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'realesrgan-x4plus', 'truth')
 LABELS = {'lanczos': 'Lanczos', 'truth': 'truth'}
 GAP, HEADER = 4, 22
@@ -15,7 +15,7 @@ PAPER, INK = (250, 250, 250), (20, 20, 20)
 
 
 def most_textured(picture, size):
-    """The slices of the part of a luma picture whose gradients are largest."""
+    """The slices of the part of a luma picture with the largest gradients."""
     p = np.asarray(picture, np.float32)
     energy = np.hypot(*np.gradient(p))
     total = np.pad(energy.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
@@ -25,23 +25,23 @@ def most_textured(picture, size):
     return slice(y * step, y * step + h), slice(x * step, x * step + w)
 
 
-def text(draw, at, words, fill=INK):
-    draw.text(at, words, fill, ImageFont.load_default(14.0))
+def text(draw, at, line, fill=INK):
+    draw.text(at, line, fill, ImageFont.load_default(14.0))
 
 
 def shown(rows, columns=COLUMNS):
-    """The columns that any row has."""
+    """The columns that at least one row has."""
     return [c for c in columns if any(c in crops for _, crops in rows)]
 
 
 def described(group, rows):
-    """A sheet in words, for those who do not see it."""
+    """The alternative text of a sheet."""
     columns = ', '.join(LABELS.get(name, name) for name in shown(rows))
     return f'{group}: crops side by side, columns {columns}; rows {", ".join(label for label, _ in rows)}'
 
 
 def sheet(rows, columns=COLUMNS):
-    """A picture of labelled columns. rows: [(label, {column: RGB crop})]; columns that no row has are left out."""
+    """A picture of labelled columns. rows: [(label, {column: RGB crop})]; columns that no row has are omitted."""
     names = shown(rows, columns)
     height, width = rows[0][1][names[0]].shape[:2]
     whole = Image.new('RGB', (len(names) * (width + GAP) - GAP, HEADER + len(rows) * (height + GAP) - GAP), PAPER)
@@ -61,13 +61,13 @@ def sheet(rows, columns=COLUMNS):
 
 
 def pairs_of(name, crops, candidate, others):
-    """[(clip, candidate, other, {method: crop})] that a judge is shown."""
+    """The pairs for the judge: [(clip, candidate, other, {method: crop})]."""
     return [(name, candidate, other, {m: crops[m] for m in (candidate, other)}) for other in others
             if candidate in crops and other in crops]
 
 
 def blind_order(pairs, seed):
-    """[(name of the file, A, B, pair)]: the pairs in an order, with names and on sides, that chance decides."""
+    """[(file name, A, B, pair)]: the pairs with random order, file names and sides."""
     rng = np.random.default_rng(seed)
     order = []
     for at in rng.permutation(len(pairs)):
@@ -78,14 +78,14 @@ def blind_order(pairs, seed):
 
 
 def key_of(folder):
-    """Where the key of a folder of pairs lies: beside it, so that whoever judges is given the folder alone."""
+    """The path of a folder's key. It lies beside the folder, so that the judge can receive the folder without it."""
     folder = Path(folder).resolve()
     return folder.with_name(f'{folder.name}.key.json')
 
 
 def write_blind(folder, pairs, seed=None):
     """Writes a PNG of every pair, A left and B right, and answers.json, which the judge fills in with A, B or = (`judged`).
-    The key lies beside the folder (`key_of`). Without a seed every call has another order."""
+    Writes the key beside the folder (`key_of`). Without a seed every call has a different order."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob('*.png'):
@@ -95,12 +95,12 @@ def write_blind(folder, pairs, seed=None):
         sheet([('', {'A': crops[a], 'B': crops[b]})], ('A', 'B')).save(folder / f'{file}.png')
         key[file] = {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': other}
     key_of(folder).write_text(json.dumps(key, indent=1) + '\n')
-    # By name: the order in which they were made says nothing either.
+    # Sorted by name, so that the order of creation reveals nothing.
     (folder / 'answers.json').write_text(json.dumps(dict.fromkeys(sorted(key), ''), indent=1) + '\n')
 
 
 def _answers(folder):
-    """(key, answers) of a folder of pairs. Throws GroundError."""
+    """Reads (key, answers) of a folder of pairs. Raises GroundError."""
     try:
         key, answers = (json.loads(path.read_text()) for path in (key_of(folder), Path(folder) / 'answers.json'))
     except (OSError, ValueError) as error:
@@ -112,8 +112,8 @@ def _answers(folder):
 
 
 def judged(folder):
-    """{other: {'pairs', 'open', 'taken', 'share'}}: how often the candidate was taken before each other method, of the pairs that
-    have an answer; ties count half. `open` pairs have none."""
+    """{other: {'pairs', 'open', 'taken', 'share'}}: how often the judge preferred the candidate to each other method. Ties count
+    half; `open` pairs have no answer yet and do not count."""
     key, answers = _answers(folder)
     found = {}
     for file, pair in key.items():
