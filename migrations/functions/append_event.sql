@@ -1,7 +1,7 @@
--- Appends an entry to an account's audit log and returns it. Locks the log's head until the commit: transactions call it
--- last, after their locks on the job and the account. `event_data` is JSON in its canonical form (RFC 8785). The text
--- below is then the canonical form of the whole entry, with the same hash that src/domain/audit.ts computes. The clock is
--- read after the lock, so that times follow the sequence.
+-- Appends an entry to an account's audit log and returns it. Locks the log's head until the commit, so transactions call
+-- it last, after they have locked the job and the account. `event_data` must be canonical JSON (RFC 8785). Then the text
+-- that is hashed below is the canonical form of the whole entry, and src/domain/audit.ts computes the same hash. The
+-- function reads the clock after it has the lock, so timestamps follow the sequence.
 CREATE OR REPLACE FUNCTION append_event(event_account text, event_id text, event_kind text, event_job text, event_data text)
 RETURNS job_events LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,8 +1,8 @@
 -- Creates a job with everything that belongs to it, in one round trip. `wanted` holds columns of `jobs` and
 -- `retention_days`; `idempotency` is null or {key, fingerprint, days}; `queued` is {task, key, max_attempts} of Graphile
--- Worker. Raises RM402 when the balance does not cover the charge, and RM404 when the upload was deleted meanwhile.
--- Returns no row when the Idempotency-Key belongs to another job: the insert waits for the commit of a request
--- with the same key, so that the loser sees the winner's job. An expired key counts as new.
+-- Worker. Raises SQLSTATE RM402 if the balance does not cover the charge, and RM404 if the upload has been deleted.
+-- Returns no row if another job has the same Idempotency-Key. The insert waits until a concurrent request with that key
+-- has committed, so the caller can then read that request's job. An expired key counts as new.
 CREATE OR REPLACE FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text)
 RETURNS SETOF jobs LANGUAGE plpgsql AS $$
 DECLARE
@@ -17,11 +17,11 @@ BEGIN
       WHERE k.expires_at <= now();
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  -- The upload stays as it is until the commit: whoever deletes it then sees the job that needs its file.
+  -- FOR SHARE: a concurrent deletion of the upload waits for the commit, and then sees the job that needs its file.
   IF job.upload_id IS NOT NULL THEN
     PERFORM 1 FROM uploads u WHERE u.id = job.upload_id AND u.account_id = job.account_id AND u.mode = job.mode
       AND u.status = 'ready' AND u.deleted_at IS NULL FOR SHARE;
-    IF NOT FOUND THEN RAISE EXCEPTION 'upload % is gone', job.upload_id USING ERRCODE = 'RM404'; END IF;
+    IF NOT FOUND THEN RAISE EXCEPTION 'upload % does not exist or is not ready', job.upload_id USING ERRCODE = 'RM404'; END IF;
   END IF;
   INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, upload_id, file_name, webhook_url, model, enhancements,
       output_settings, metadata,
@@ -34,9 +34,9 @@ BEGIN
   IF job.credits_charged > 0 THEN
     PERFORM post_transfer('charge', job.account_id, job.id, job.credits_charged, '');
   END IF;
-  -- A new job's key cannot be in the queue yet. The default mode would search all waiting rows for it, which is most of
-  -- the cost of a creation and grows with the queue. `unsafe_dedupe` does not, and is safe for a new key. The flag names
-  -- the account, so that workers can limit how many rows of one account run at a time (src/jobs/account-limiter.ts).
+  -- The default job_key_mode would search all waiting rows for the key. That search is most of the cost of creating a job
+  -- and grows with the queue. `unsafe_dedupe` skips it, which is safe because a new job's key cannot be in the queue yet.
+  -- The flag is the account's id: workers limit how many rows of one account run at a time (src/jobs/account-limiter.ts).
   PERFORM graphile_worker.add_job(queued ->> 'task', payload := json_build_object('jobId', job.id),
     job_key := queued ->> 'key', run_at := clock_timestamp(), max_attempts := (queued ->> 'max_attempts')::int,
     flags := ARRAY[job.account_id], job_key_mode := 'unsafe_dedupe');

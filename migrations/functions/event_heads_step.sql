@@ -1,4 +1,5 @@
--- A head moves by one, and only together with the entry that is being linked to it (job_events_link.sql).
+-- Rejects an update of a head unless it advances the sequence by one and comes from the trigger that links a new entry
+-- (job_events_link.sql).
 CREATE OR REPLACE FUNCTION event_heads_step() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.account_id = OLD.account_id AND NEW.seq = OLD.seq + 1 AND pg_trigger_depth() > 1 THEN

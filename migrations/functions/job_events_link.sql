@@ -1,4 +1,4 @@
--- Accepts an entry only as the next link of its account's chain, and makes it the head.
+-- Rejects an entry that does not follow the head of its account's chain. Otherwise, makes the entry the new head.
 CREATE OR REPLACE FUNCTION job_events_link() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE event_heads SET seq = NEW.seq, hash = NEW.hash

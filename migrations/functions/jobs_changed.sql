@@ -1,5 +1,5 @@
--- Notifies the watchers of a job and of its account (src/store/job-feed.ts). Nobody watches previews. The payload is the job's id, a space and
--- the account's id.
+-- Notifies the watchers of a job and of its account (src/store/job-feed.ts). Sends nothing for previews, which have no
+-- watchers. The payload is the job's id, a space and the account's id.
 CREATE OR REPLACE FUNCTION jobs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('reelmend_jobs', NEW.id || ' ' || NEW.account_id);

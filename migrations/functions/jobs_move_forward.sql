@@ -1,4 +1,5 @@
--- A job only moves forward, whatever a query says. The moves are those of src/domain/transitions.ts; a test compares them.
+-- Rejects every update that moves a job backwards. Allows the transitions of src/domain/transitions.ts; a test compares
+-- the two.
 CREATE OR REPLACE FUNCTION jobs_move_forward() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.status IN ('done', 'error') AND NEW.status <> OLD.status

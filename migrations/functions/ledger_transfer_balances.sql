@@ -1,4 +1,5 @@
--- At commit every transfer has two entries that cancel out. The argument names the column that holds the transfer's id.
+-- Checks at commit that each transfer has exactly two entries whose sum is zero. The trigger's argument names the column
+-- that holds the transfer's id.
 CREATE OR REPLACE FUNCTION ledger_transfer_balances() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE entries integer; total bigint;
 BEGIN

@@ -1,4 +1,4 @@
--- Makes tables append-only, or their rows permanent.
+-- Makes tables append-only, or prevents the deletion of their rows.
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';

@@ -1,4 +1,4 @@
--- A signing key changes once, when it is retired.
+-- Rejects every update of a signing key, except one that sets `retired_at` for the first time.
 CREATE OR REPLACE FUNCTION signing_keys_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.retired_at IS NOT NULL

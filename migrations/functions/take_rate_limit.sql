@@ -1,8 +1,8 @@
--- The rate limiter of all API processes: GCRA (the generic cell rate algorithm of ATM Forum TM 4.0). A quota may be used
--- at once and then refills continuously. The database's clock decides, so that processes with other clocks agree.
+-- The rate limiter of all API processes: GCRA (the generic cell rate algorithm of ATM Forum TM 4.0). A caller may use a
+-- whole quota in one burst; the quota refills continuously. Only the database's clock counts, so that all processes agree.
 
--- Locks the row of one quota and returns it as of now. Time does not run backwards between calls that waited for one
--- another, except when the clock was set back by more than 5 s: then the new time is accepted.
+-- Locks the row of one quota and returns it as of now. Times never decrease from one call to the next, unless the clock
+-- was set back by more than 5 s; then the new time is used.
 CREATE OR REPLACE FUNCTION lock_rate_limit(quota_subject text, quota_class text, window_s float8)
 RETURNS rate_limits LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,11 +23,12 @@ BEGIN
   RETURN quota;
 END $$;
 
--- Takes up to `wanted` calls from the quota of a key and, when `account` is given, from that of its account too. Returns
--- how many both quotas allowed; the others cost neither quota anything. `call_s` and `account_call_s` are the seconds in
--- which one call of the quota refills, `full_in_s` and `account_full_in_s` the seconds until each quota is full again.
--- The commit does not wait for the disk: every request waits for this call, and a crash of the database loses less than a
--- second of counted calls. So call it in a transaction of its own.
+-- Takes up to `wanted` calls from the quota of a key and, if `account` is not null, also from its account's quota. Returns
+-- how many calls both quotas allow; rejected calls use neither quota. `call_s` and `account_call_s` are the seconds in
+-- which a quota refills by one call. `full_in_s` and `account_full_in_s` are the seconds until each quota is full again.
+-- The commit is asynchronous (it does not wait for the disk), because every request waits for this function. A crash of
+-- the database loses less than a second of counted calls. Call it in a transaction of its own, because the whole
+-- transaction commits asynchronously.
 CREATE OR REPLACE FUNCTION take_rate_limit(
   key text, account text, quota_class text, window_s float8, call_s float8, account_call_s float8, wanted integer,
   OUT allowed integer, OUT full_in_s float8, OUT account_full_in_s float8
@@ -38,7 +39,7 @@ DECLARE
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   allowed := wanted;
-  -- The account's row before the key's, in all processes alike.
+  -- Always locks the account's row before the key's: a fixed order prevents deadlocks.
   IF account IS NOT NULL THEN
     of_account := lock_rate_limit(account, quota_class, window_s);
     allowed := least(allowed, floor((window_s - of_account.tat + of_account.at) / account_call_s + 0.001));

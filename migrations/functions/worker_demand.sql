@@ -1,10 +1,10 @@
--- How many steps workers on the named hosts are to run: those that wait for any worker, and those that run on these hosts.
--- An autoscaler such as KEDA divides it by the steps that one worker runs at a time. `step_tasks` are names of
--- src/store/queue.ts; `job_enhance` includes segments and joins, `job_enhance:cpu` and `job_enhance:cuda` those that a worker with
--- that class of devices alone can run. `host_prefix` is how the host names of the autoscaler's workers begin ('' for all workers): steps
--- that other workers run must not start more of its own.
---
--- Its caller needs no right but EXECUTE, which is granted to nobody (docs/operating.md).
+-- Returns the number of steps for the autoscaler's workers: the steps that wait for any worker, and the steps that run on
+-- these workers' hosts. An autoscaler such as KEDA divides it by the number of steps that one worker runs at a time.
+--   step_tasks   task names of src/store/queue.ts. `job_enhance` includes segments and joins. `job_enhance:cpu` and
+--                `job_enhance:cuda` include the steps that a worker with only that class of devices can run.
+--   host_prefix  prefix of the host names of the autoscaler's workers; '' matches all workers. Steps that other workers
+--                run must not start more workers.
+-- The caller needs only the EXECUTE right, which no role has by default (docs/operating.md).
 CREATE OR REPLACE FUNCTION worker_demand(step_tasks text[], host_prefix text DEFAULT '')
 RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
