@@ -2,7 +2,7 @@
 # API and worker for machines without a GPU; Dockerfile.gpu is for machines with one. The scripts of `npm start` do the
 # set-up. The tests run without Docker: they run scripts/bootstrap and scripts/package, and start the service from the
 # packaged folder (test/deploy), and scripts/test-dockerfiles runs the instructions below.
-# To fix the base image, pass its digest: --build-arg BASE=debian:13-slim@sha256:…
+# To pin the base image, pass its digest: --build-arg BASE=debian:13-slim@sha256:…
 ARG BASE=debian:13-slim
 
 FROM ${BASE} AS build

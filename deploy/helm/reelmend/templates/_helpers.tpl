@@ -19,14 +19,14 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
-{{/* .root; .image: of a pool; without a repository the chart's image */}}
+{{/* .root, .image: the image of a pool; if it names no repository, the image of the chart */}}
 {{- define "reelmend.image" -}}
 {{- $image := .root.Values.image -}}
 {{- if (.image | default dict).repository }}{{ $image = .image }}{{ end -}}
 {{- if $image.digest }}{{ $image.repository }}@{{ $image.digest }}{{ else }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
-{{/* .root, .isolation: what the pod and its container are allowed */}}
+{{/* .root, .isolation: the security settings of the pod */}}
 {{- define "reelmend.podSecurity" -}}
 {{- if eq .isolation "bubblewrap" }}
 hostUsers: false
@@ -51,12 +51,12 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities: { drop: [ALL] }
 {{- if eq .isolation "bubblewrap" }}
-  # The child mounts a /proc of its own, which the kernel refuses while parts of this one are masked.
+  # The media child mounts its own /proc. The kernel refuses that while parts of the container's /proc are masked.
   procMount: Unmasked
 {{- end }}
 {{- end }}
 
-{{/* .root, .isolation, .env: further variables, a map */}}
+{{/* .root, .isolation, .env: a map of further variables */}}
 {{- define "reelmend.env" -}}
 {{- $values := .root.Values }}
 {{- $set := dict
@@ -90,7 +90,7 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{/* .scratch: size of the data folder, which holds scratch files only */}}
+{{/* .scratch: size of the data folder, which holds only scratch files */}}
 {{- define "reelmend.volumes" -}}
 - { name: data, emptyDir: { sizeLimit: {{ .scratch }} } }
 - { name: tmp, emptyDir: { sizeLimit: 1Gi } }
