@@ -36,7 +36,7 @@ export interface ProbeResult {
   durationIsExact: boolean;
   sizeBytes: number;
   audio: AudioStreamInfo[];
-  /** with `decodingThreads`: all frames of the video */
+  /** number of frames of the video; only with `decodingThreads` */
   decodedFrames?: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface ProbeOptions {
   limits?: SourceLimits;
   /** reads every packet for an exact duration (local files) */
   walkPackets?: boolean;
-  /** also decodes all frames, with so many threads, and refuses a video of which one is damaged; default: 0 */
+  /** also decodes all frames with this many threads, and rejects a video with a damaged frame; default: 0, decodes none */
   decodingThreads?: number;
   signal?: AbortSignal;
 }
@@ -61,30 +61,30 @@ export interface EnhanceOptions {
   sharpen?: Strength;
   adaptiveContrast?: Strength;
   faceRestoration?: Strength;
-  /** one of `models`, 'auto', or 'none' for the plain filter */
+  /** name of one of `models`, 'auto', or 'none' (resizes with a filter) */
   model?: string;
-  /** installed networks: all files of all names */
+  /** all files of the installed networks */
   models?: ModelFile[];
   device?: string;
   /** folder of compiled networks for GPUs (compileModel); absent: each run builds its own */
   engineFolder?: string;
-  /** false: engines are read from the folder; missing ones are not added */
+  /** false: reads engines from the folder and adds none */
   mayWriteEngines?: boolean;
   threads?: number;
-  /** measured speed of this machine, and the speed that its operator wants at least; 'auto' uses them on CPUs */
+  /** measured speed of this machine and the minimum speed that its operator wants; the model 'auto' uses them on CPUs */
   machine?: {
-    /** time of a frame without its network, over the megapixels of the output */
+    /** time per frame without the network, per megapixel of output */
     otherMsPerMegapixel?: number;
-    /** floors; 0: none */
+    /** minimum; 0: none */
     minFramesPerSecond?: number;
-    /** as a multiple of real time: 1 is as fast as the video plays */
+    /** minimum, as a multiple of real time (1: as fast as the video plays); 0: none */
     minTimesLength?: number;
   };
   /** `maxBitrate`: bits per second, 0 = no limit */
   encoder?: { preset?: string; crf?: number; maxBitrate?: number };
   limits?: SourceLimits;
   segment?: { startS: number; endS: number; warmUpFrames?: number };
-  /** makes the piece of one segment of a plan (planSegments); excludes `segment` */
+  /** makes the piece of one segment of a plan (planSegments); not together with `segment` */
   piece?: { plan: string; index: number };
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
@@ -98,7 +98,7 @@ export interface ModelFile {
   precision: 'fp32' | 'int8';
   /** enlargement of each side, 1…8; 2 when absent */
   scale?: number;
-  /** both sides of the input must be divisible by it */
+  /** width and height of the input must be multiples of it */
   multiple?: number;
   /** receptive field: input pixels around a sample that its output depends on */
   halo?: number;
@@ -116,7 +116,7 @@ export interface ModelFile {
   maxChange?: number;
   allowBf16?: boolean;
   /**
-   * milliseconds for a frame and a megapixel of its input on this machine's CPU, measured by checkModel; absent: not
+   * milliseconds per frame and per megapixel of input on this machine's CPU, measured by checkModel; absent: not
    * measured
    */
   msPerMegapixel?: number;
@@ -161,7 +161,7 @@ export interface CompiledEngine {
   /** name of the GPU if the engine runs on that model only, else empty */
   device: string;
   precision: string;
-  /** its name in the folder; empty if it could not be built */
+  /** file name in the folder; empty if it could not be built */
   file: string;
   width: number;
   height: number;
@@ -204,7 +204,7 @@ export interface EnhanceResult {
   };
   /** the plan made before the first frame */
   plan: PlannedStage[];
-  /** what is wrong with the source, in words; empty when nothing is known */
+  /** known defects of the source, in words; empty if none are known */
   condition: string;
   /** restored faces, summed over all frames */
   faces: number;
@@ -214,7 +214,7 @@ export interface EnhanceResult {
   stages: { name: string; cpuSeconds: number }[];
 }
 
-/** The expected next job; without sizes only the device is opened. */
+/** The expected next job. Without sizes, only the device is opened. */
 export interface Expectation {
   /** stored size, after rotation */
   width?: number;
@@ -246,7 +246,7 @@ export interface Picture {
   sizeBytes: number;
 }
 
-/** One planned stage and the figures that decided. */
+/** One planned stage, and the measurements that decided it. */
 export interface PlannedStage {
   /** denoise, model, face_restoration, sharpen, adaptive_contrast */
   name: string;
@@ -262,7 +262,7 @@ export interface EnhancePlan {
   device: string;
   model: string;
   stages: PlannedStage[];
-  /** what is wrong with the source, in words; empty when nothing is known */
+  /** known defects of the source, in words; empty if none are known */
   condition: string;
 }
 
@@ -277,7 +277,7 @@ export interface PlannedSegment {
   /** seconds from the first displayed frame */
   startS: number;
   endS: number;
-  /** of its piece */
+  /** number of frames of its piece */
   frames: number;
 }
 
@@ -287,7 +287,7 @@ export interface SegmentPlan {
   segments: PlannedSegment[];
   /** for `EnhanceOptions.piece` and `joinSegments`; empty for a single segment */
   text: string;
-  /** why there is only one segment: one clause; else empty */
+  /** reason (one clause) if there is only one segment, else empty */
   whyWhole: string;
 }
 
@@ -317,29 +317,30 @@ export interface DeviceInfo {
 }
 
 /**
- * Rejections are `Error` objects whose `code` is one of `invalid_argument`, `unreadable_video`,
- * `limit_exceeded`, `io`, `cancelled`, `unavailable`, `no_engine`, `segment_mismatch`, `internal`. A wrong argument throws a TypeError
- * `Expected X for Y but received Z` at once.
+ * Rejections are `Error` objects whose `code` is one of `invalid_argument`, `unreadable_video`, `limit_exceeded`, `io`,
+ * `cancelled`, `unavailable`, `no_engine`, `segment_mismatch`, `internal`. Wrong arguments throw synchronously: a TypeError
+ * `Expected X for Y but received Z`.
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
-/** From a file, or from bytes. Reads only the bytes that it needs: few for a `piece`. */
+/** Enhances a video from a file or a byte source. Reads only the bytes that it needs; a `piece` needs few. */
 export function enhance(source: string | ByteSource, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
 /**
- * Does ahead of time what the next `enhance` of this process would do before its first frame, for a video like the expected
- * one: opens the device and its libraries, loads the networks. `enhance` does the rest if a part fails.
+ * Warms up for the next `enhance` of this process: opens the device and its libraries, and loads the networks for the
+ * expected video. If a part fails, `enhance` does that part itself.
  */
 export function prepare(options: EnhanceOptions, expectation: Expectation): Promise<void>;
-/** JPEG files of an upright SDR video, such as a result of `enhance`, in `folder`: the poster, then the thumbnails by time. */
-export function takePictures(videoPath: string, folder: string, options: PicturesOptions): Promise<Picture[]>;
 /**
- * Limits the processor time that this process may still use, for all its threads together. The kernel ends it at the limit.
+ * Writes JPEG files of an SDR video without rotation, such as a result of `enhance`, into `folder`. Resolves to the poster,
+ * then the thumbnails in order of time.
  */
+export function takePictures(videoPath: string, folder: string, options: PicturesOptions): Promise<Picture[]>;
+/** Limits the CPU time that this process may still use, summed over its threads. The kernel kills it at the limit. */
 export function limitProcessorTime(seconds: number): void;
-/** The plan that `enhance` would make; decodes a few frames. */
+/** Resolves to the plan that `enhance` would make. Decodes a few frames. */
 export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
-/** Makes the plan of the whole video and chooses where it is cut. Reads all packets. */
+/** Plans the whole video and chooses where to cut it. Reads all packets. */
 export function planSegments(inputPath: string, options: EnhanceOptions & { lengths?: SegmentLengths }): Promise<SegmentPlan>;
-/** Joins the pieces of all segments, in order, without encoding; everything but the video comes from the source. */
+/** Joins the pieces of all segments, in order, without encoding. Everything except the video stream comes from the source. */
 export function joinSegments(
   sourcePath: string,
   plan: string,
@@ -349,7 +350,7 @@ export function joinSegments(
 ): Promise<JoinResult>;
 /** Loads a model and runs it on a synthetic frame. */
 export function checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>;
-/** Builds engines of a model for GPUs, in this machine or not; one file each in the folder. */
+/** Builds engines of a model for GPUs, one file each in the folder. The GPUs need not be in this machine. */
 export function compileModel(model: ModelFile, request: CompileRequest): Promise<CompiledEngine[]>;
 export function devices(): DeviceInfo[];
 export function version(): string;

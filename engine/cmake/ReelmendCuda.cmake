@@ -1,10 +1,10 @@
-# The CUDA stages. Their machine code is built if nvcc is found; everything else (plans, pools, order) is always built.
+# The CUDA stages. Their kernels are compiled if nvcc is found. The host code (plans, pools, ordering) is always compiled.
 # REELMEND_CUDA: AUTO (if nvcc is found), ON (required), OFF.
 #
-# nvcc is called by custom commands, not through CMake's CUDA language, which links and runs a program at configure time and
-# needs a toolkit laid out as NVIDIA's installers do. ccache wraps nvcc, so that a second build folder takes seconds. libcuda
-# is never linked: the static runtime loads it on first use, and a machine without a driver gets a sentence instead of a
-# loader's error.
+# Custom commands call nvcc. CMake's CUDA language is not used, because it links and runs a program at configure time and
+# needs the folder layout of NVIDIA's installers. ccache wraps nvcc, so that a second build folder takes seconds. libcuda is
+# never linked: the static runtime loads it on first use, so a machine without a driver gets a clear message instead of a
+# loader error.
 set(REELMEND_CUDA "AUTO" CACHE STRING "CUDA stages: AUTO, ON or OFF")
 set(REELMEND_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING "Compute capabilities with machine code")
 
@@ -34,22 +34,22 @@ endfunction()
 if(NOT REELMEND_CUDA STREQUAL "OFF")
   reelmend_find_nvcc()
 endif()
-set(REELMEND_NVCC_OF_BUILD "${REELMEND_NVCC}" CACHE INTERNAL "nvcc that this folder was configured for")
+set(REELMEND_NVCC_OF_BUILD "${REELMEND_NVCC}" CACHE INTERNAL "nvcc that this build folder was configured for")
 if(NOT REELMEND_NVCC)
   if(REELMEND_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "The CUDA stages were asked for, but there is no nvcc of 12.8 or newer; run scripts/setup-gpu or set CUDA_HOME.")
+    message(FATAL_ERROR "REELMEND_CUDA is ON, but nvcc 12.8 or newer was not found; run scripts/setup-gpu or set CUDA_HOME.")
   endif()
-  message(STATUS "The engine is built without its CUDA stages: no nvcc of 12.8 or newer was found (scripts/setup-gpu fetches one).")
+  message(STATUS "Building without the CUDA stages: nvcc 12.8 or newer was not found (scripts/setup-gpu downloads it).")
   return()
 endif()
-message(STATUS "The engine is built with its CUDA stages, by nvcc ${REELMEND_NVCC_VERSION} for ${REELMEND_CUDA_ARCHITECTURES}.")
+message(STATUS "Building the CUDA stages with nvcc ${REELMEND_NVCC_VERSION} for ${REELMEND_CUDA_ARCHITECTURES}.")
 
 set(reelmend_gencode "")
 foreach(architecture IN LISTS REELMEND_CUDA_ARCHITECTURES)
   list(APPEND reelmend_gencode "-gencode=arch=compute_${architecture},code=sm_${architecture}")
 endforeach()
 list(GET REELMEND_CUDA_ARCHITECTURES -1 reelmend_newest)
-list(APPEND reelmend_gencode "-gencode=arch=compute_${reelmend_newest},code=compute_${reelmend_newest}")  # for GPUs to come
+list(APPEND reelmend_gencode "-gencode=arch=compute_${reelmend_newest},code=compute_${reelmend_newest}")  # PTX for newer GPUs
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/cuda/*.cu")
 foreach(source IN LISTS cuda_sources)

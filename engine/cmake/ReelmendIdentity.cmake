@@ -1,5 +1,5 @@
-# The identity of this engine: a hash of all that decides its pictures. EngineVersion() contains it, so that pieces which two
-# engines made are never joined. It is made at build time, when one of these files has changed.
+# The identity of this engine: a hash of everything that affects its output. EngineVersion() contains it, so that pieces of
+# different engines are never joined. The build recomputes it when one of these files changes.
 
 file(GLOB_RECURSE identity_files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}"
   "${CMAKE_CURRENT_SOURCE_DIR}/src/*" "${CMAKE_CURRENT_SOURCE_DIR}/include/*" "${CMAKE_CURRENT_SOURCE_DIR}/cmake/*"
@@ -7,10 +7,10 @@ file(GLOB_RECURSE identity_files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOU
 list(APPEND identity_files CMakeLists.txt models/manifest.json)
 list(TRANSFORM identity_files PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE identity_paths)
 
-# Compilers round differently, and versions of OpenVINO compute differently.
+# Results differ between compilers and between versions of OpenVINO.
 set(identity_tools "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_SYSTEM_PROCESSOR} OpenVINO ${OpenVINO_VERSION}")
 set(identity_folder "${CMAKE_CURRENT_BINARY_DIR}/identity")
-# A file: the list is too long for a command line.
+# The list is passed in a file, because it is too long for a command line.
 set(identity_list "${CMAKE_CURRENT_BINARY_DIR}/identity.txt")
 list(JOIN identity_files "\n" identity_lines)
 file(CONFIGURE OUTPUT "${identity_list}" CONTENT "${identity_lines}" @ONLY)

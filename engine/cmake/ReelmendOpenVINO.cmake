@@ -1,8 +1,8 @@
-# The module that OpenVINO is linked into, beside the libraries that it needs; see Note [A module of its own] in
-# src/inference/openvino_module.h. Without OpenVINO (scripts/setup-openvino; its CMake package in OpenVINO_DIR) the engine is
-# built, too, and reports in one sentence that it cannot run networks.
+# The module that is linked with OpenVINO, in one folder with the libraries that it needs (reasons:
+# src/inference/openvino_module.h). OpenVINO_DIR is the folder of OpenVINO's CMake package (scripts/setup-openvino installs
+# it). Without OpenVINO the engine still builds, and reports in one sentence that it cannot run networks.
 
-# Sanitizers cannot see into libraries that were built without them, and report false errors.
+# Sanitizers report false errors in libraries that were built without them.
 if(REELMEND_SANITIZE)
   return()
 endif()
@@ -26,7 +26,7 @@ set_target_properties(reelmend_openvino PROPERTIES
   PREFIX "" SUFFIX ".so" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
   LIBRARY_OUTPUT_DIRECTORY "${reelmend_module_dir}")
 
-# Of the wheel's plugins and front ends: the processor's and ONNX.
+# The only plugins and front ends that the engine needs: those for CPUs and for ONNX.
 get_target_property(openvino_location openvino::runtime IMPORTED_LOCATION_RELEASE)
 cmake_path(GET openvino_location PARENT_PATH openvino_libs)
 file(GLOB openvino_files
@@ -35,7 +35,7 @@ file(GLOB openvino_files
   "${openvino_libs}/libtbb.so.*" "${openvino_libs}/libtbbmalloc.so.*" "${openvino_libs}/libhwloc.so.*")
 foreach(file IN LISTS openvino_files)
   cmake_path(GET file FILENAME name)
-  # Hard links where the file system can: four build folders need not hold 90 MB each.
+  # Uses hard links if the file system supports them: with copies, each build folder would take 90 MB.
   add_custom_command(OUTPUT "${reelmend_module_dir}/${name}"
     COMMAND sh -c "mkdir -p \"$2\" && { ln -fL \"$1\" \"$2/\" 2>/dev/null || cp -fL \"$1\" \"$2/\"; }"
       -- "${file}" "${reelmend_module_dir}"
@@ -43,13 +43,13 @@ foreach(file IN LISTS openvino_files)
   list(APPEND openvino_copies "${reelmend_module_dir}/${name}")
 endforeach()
 
-# The face detector's files (scripts/setup-faces) are copied there, too. Without them no faces are restored; a job that asks
-# for it fails with one sentence.
+# The face detector's files (scripts/setup-faces) are copied into the same folder. Without them, a job that requests face
+# restoration fails with one sentence.
 set(REELMEND_FACES_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.cache/faces" CACHE PATH "Folder of pnet, rnet and onet .onnx")
 foreach(name IN ITEMS pnet rnet onet)
   set(file "${REELMEND_FACES_DIR}/${name}.onnx")
   if(NOT EXISTS "${file}")
-    message(STATUS "No face detector in ${REELMEND_FACES_DIR}: faces are left alone (scripts/setup-faces fetches it).")
+    message(STATUS "No face detector in ${REELMEND_FACES_DIR}: faces will not be restored (scripts/setup-faces downloads it).")
     break()
   endif()
   add_custom_command(OUTPUT "${reelmend_module_dir}/${name}.onnx"

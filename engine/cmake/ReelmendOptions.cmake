@@ -5,8 +5,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
-# Every checkout on a machine shares the compiler cache: paths below the checkout are made relative, and precompiled headers
-# are compared by content (ccache's manual, "Precompiled headers").
+# All checkouts on a machine share the compiler cache: ccache makes paths below the checkout relative, and compares
+# precompiled headers by content (ccache's manual, "Precompiled headers").
 find_program(REELMEND_CCACHE ccache)
 mark_as_advanced(REELMEND_CCACHE)
 cmake_path(GET PROJECT_SOURCE_DIR PARENT_PATH reelmend_checkout)

@@ -1,9 +1,9 @@
-# The modules of TensorRT and TensorRT-RTX: one source, compiled for each kind whose headers are present
-# (scripts/setup-tensorrt, or TENSORRT_ROOT for full TensorRT). They are not linked with its libraries; see Note [Libraries]
-# in src/inference/tensorrt/tensorrt_backend.cc. Downloaded libraries are copied beside the modules. Without headers the
-# engine is built, too, and reports in one sentence what is missing when a network should run on a GPU.
+# The modules for TensorRT and TensorRT-RTX: one source, compiled for each variant whose headers are present
+# (scripts/setup-tensorrt, or TENSORRT_ROOT for full TensorRT). The modules are not linked with TensorRT's libraries
+# (reasons: src/inference/tensorrt/tensorrt_backend.cc). Downloaded libraries are copied beside the modules. Without headers
+# the engine still builds. If a network should then run on a GPU, it reports in one sentence what is missing.
 
-# Sanitizers cannot see into libraries that were built without them.
+# Sanitizers report false errors in libraries that were built without them.
 if(REELMEND_SANITIZE)
   return()
 endif()
@@ -16,26 +16,26 @@ endif()
 set(reelmend_tensorrt_root "${CMAKE_CURRENT_LIST_DIR}/../../.cache/tensorrt")
 file(REAL_PATH "${reelmend_tensorrt_root}" reelmend_tensorrt_root)
 
-# The configuration of this folder: scripts/build-native configures again when it changes.
+# The parts that this build folder was configured for. scripts/build-native configures again when they change.
 set(parts "")
 foreach(part IN ITEMS include rtx full)
   if(EXISTS "${reelmend_tensorrt_root}/${part}/.installed")
     string(APPEND parts "+${part}")
   endif()
 endforeach()
-set(REELMEND_TENSORRT_OF_BUILD "parts${parts}+$ENV{TENSORRT_ROOT}" CACHE INTERNAL "parts of TensorRT that this folder was configured for")
+set(REELMEND_TENSORRT_OF_BUILD "parts${parts}+$ENV{TENSORRT_ROOT}" CACHE INTERNAL "parts of TensorRT that this build folder was configured for")
 
-# name of the module, folder of NvInfer.h, folder of libraries, definitions
+# Arguments: name of the module, folder of NvInfer.h, folder of libraries, definitions
 function(reelmend_tensorrt_module name headers libraries)
   if(NOT EXISTS "${headers}/NvInfer.h")
-    message(STATUS "${name} is left out: its headers are not here (scripts/setup-tensorrt fetches them).")
+    message(STATUS "Skipping ${name}: its headers were not found (scripts/setup-tensorrt downloads them).")
     return()
   endif()
   add_library(${name} MODULE "${CMAKE_CURRENT_SOURCE_DIR}/src/inference/tensorrt/tensorrt_backend.cc"
     "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
   reelmend_settings(${name})
   target_compile_definitions(${name} PRIVATE ${ARGN})
-  # Of CUDA, the headers need only the type names of streams and events.
+  # TensorRT's headers need only the type names of CUDA's streams and events.
   if(REELMEND_CUDA_INCLUDE)
     set(cuda_headers "${REELMEND_CUDA_INCLUDE}")
   else()
@@ -48,7 +48,7 @@ function(reelmend_tensorrt_module name headers libraries)
   if(NOT libraries STREQUAL "" AND libraries MATCHES "/\\.cache/")
     foreach(file IN LISTS found)
       cmake_path(GET file FILENAME file_name)
-      # Hard links where the file system can.
+      # Uses hard links if the file system supports them.
       add_custom_command(OUTPUT "${reelmend_tensorrt_dir}/${file_name}"
         COMMAND sh -c "mkdir -p \"$2\" && { ln -fL \"$1\" \"$2/\" 2>/dev/null || cp -fL \"$1\" \"$2/\"; }"
           -- "${file}" "${reelmend_tensorrt_dir}"

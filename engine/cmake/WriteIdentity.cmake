@@ -1,6 +1,6 @@
 # cmake -DSOURCE=FOLDER -DLIST=FILE -DTOOLS=TEXT -DOUTPUT=FILE -P WriteIdentity.cmake
-# Writes a C++ header with the first half of a SHA-256 of TOOLS and of the files that LIST names, relative to SOURCE. Only names
-# and contents count, not where the folder is, in which order the files are listed, or when they were written.
+# Writes a C++ header with the first half of a SHA-256 of TOOLS and of the files in LIST, which are relative to SOURCE. The hash
+# depends on file names and contents only, not on the folder's path, the order of the list or modification times.
 file(STRINGS "${LIST}" files)
 list(SORT files COMPARE STRING)
 set(parts "${TOOLS}\n")

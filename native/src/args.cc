@@ -85,7 +85,7 @@ Target ReadTarget(const Options& options) {
   throw WrongArgument("'1080p', '4k' or 'source'", options.Path("target"), value);
 }
 
-constexpr double kSlowest_ms = 1e9;  ///< for a measured time
+constexpr double kSlowest_ms = 1e9;  ///< upper bound of a measured time
 
 std::vector<ModelFile> ReadModels(const Options& options) {
   const Napi::Value value = options.Member("models");
@@ -99,7 +99,7 @@ std::vector<ModelFile> ReadModels(const Options& options) {
   return models;
 }
 
-/// One of two words.
+/// Reads a member that is one of two words; true for the second.
 bool IsSecond(const Options& options, const char* name, const char* first, const char* second) {
   const Napi::Value value = options.Member(name);
   if (value.IsString()) {
@@ -171,7 +171,7 @@ std::optional<double> Options::Number(const char* name, double min, double max) 
   if (!value) return std::nullopt;
   const double number = value->IsNumber() ? value->As<Napi::Number>().DoubleValue()
                                           : std::numeric_limits<double>::quiet_NaN();
-  // Written so that NaN fails both comparisons.
+  // NaN fails both comparisons.
   if (!(number >= min && number <= max)) {
     throw WrongArgument(Range("a number", min, max), Path(name), *value);
   }

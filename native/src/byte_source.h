@@ -1,4 +1,5 @@
-// A JavaScript ByteSource as the engine's: the engine's thread asks, waits for the promise, copies.
+// Adapts a JavaScript ByteSource to the engine's interface. The engine's thread requests a read, waits for the promise and
+// copies the bytes.
 #pragma once
 
 #include <napi.h>

@@ -14,8 +14,8 @@
 namespace reelmend::native {
 namespace {
 
-/// What `prepare` made, for the next `enhance` of this process. Never destroyed at the process's end, because the libraries
-/// that it uses may be unloaded by then.
+/// Replaces the result of `prepare`, which the next `enhance` of this process uses, and returns the previous one. Never
+/// destroyed when the process exits, because the libraries that it uses may be unloaded by then.
 std::unique_ptr<Preparation> Exchange(std::unique_ptr<Preparation> next) {
   static auto& mutex = *new std::mutex;
   static auto& prepared = *new std::unique_ptr<Preparation>;

@@ -14,7 +14,7 @@ Napi::Value Task::Start(Napi::Env env, const Options& options, Work work) {
   Task* task = owner.get();
   const Napi::Value promise = task->deferred_.Promise();
   // The finalizer runs on the JavaScript thread when the queue is released and drained, or when the environment is destroyed
-  // during a call: then it stops the engine and waits for it.
+  // during a call. In the latter case it cancels the engine's work and waits for its end.
   const auto finalize = [](Napi::Env, void*, Task* finished) {
     finished->cancelled_->store(true);
     if (finished->thread_.joinable()) finished->thread_.join();
@@ -46,7 +46,7 @@ void Task::ListenTo(Napi::Value signal, const std::string& name) {
   const auto object = signal.As<Napi::Object>();
   const Napi::Env env = signal.Env();
   if (object.Get("aborted").ToBoolean()) cancelled_->store(true);
-  // The listener holds the flag alone, so that a late event cannot touch a finished task.
+  // The listener holds only the flag, so that a late event cannot access a finished task.
   const auto listener =
       Napi::Function::New(env, [flag = cancelled_](const Napi::CallbackInfo&) { flag->store(true); });
   auto once = Napi::Object::New(env);
@@ -81,14 +81,14 @@ Task::Outcome Task::Attempt() noexcept {
   } catch (const std::exception& error) {
     return {.value = {}, .code = ErrorCode::kInternal, .message = error.what()};
   } catch (...) {
-    return {.value = {}, .code = ErrorCode::kInternal, .message = "An unknown error happened in the engine."};
+    return {.value = {}, .code = ErrorCode::kInternal, .message = "An unknown error occurred in the engine."};
   }
 }
 
 bool Task::Post(std::function<void(Napi::Env)> call) {
   auto owned = std::make_unique<std::function<void(Napi::Env)>>(std::move(call));
   const std::lock_guard lock(mutex_);
-  // After a refusal the queue must not be used again, not even released.
+  // After a failed call the queue must not be used again, not even to release it.
   if (!queue_is_closed_ && queue_.NonBlockingCall(owned.get()) == napi_ok) {
     owned.release();
     return true;
@@ -99,7 +99,7 @@ bool Task::Post(std::function<void(Napi::Env)> call) {
 
 void Task::CallJs(Napi::Env env, Napi::Function, Task*, std::function<void(Napi::Env)>* call) {
   const std::unique_ptr<std::function<void(Napi::Env)>> owned(call);
-  // Without an environment, which is being destroyed, the call is only freed.
+  // The environment is null while it is being destroyed. Then the call is only freed.
   if (static_cast<napi_env>(env) != nullptr) (*owned)(env);
 }
 
@@ -125,7 +125,7 @@ void Task::DeliverProgress(Napi::Env env) {
   try {
     on_progress_.Call({ToJs(env, progress)});
   } catch (const Napi::Error& error) {
-    // First: an environment that is being stopped refuses to keep the value, and throws again.
+    // Set the flag first: an environment that is being stopped rejects the new reference, and Keep throws.
     cancelled_->store(true);
     script_->thrown.Keep(error.Value());
   }
@@ -139,7 +139,7 @@ void Task::Settle(Napi::Env env, const Outcome& outcome) {
   } else if (outcome.value && !reads_failed) {
     deferred_.Resolve(outcome.value(env));
   } else if (reads_failed && outcome.code != ErrorCode::kCancelled) {
-    // The cause is the failed read, whatever error the engine made of it.
+    // The failed read is the cause, whichever error the engine reports for it.
     const Napi::Value error = MakeError(
         env, {.value = {}, .code = ErrorCode::kIo, .message = "The source of the video could not be read."});
     error.As<Napi::Object>().Set("cause", script_->failure.Get());

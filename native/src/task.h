@@ -16,7 +16,7 @@
 
 namespace reelmend::native {
 
-/// One JavaScript value kept alive. References take objects alone, and anything can be thrown.
+/// Keeps one JavaScript value alive. A reference holds objects only, but any value can be thrown, so an object wraps it.
 class KeptValue {
  public:
   bool IsEmpty() const { return holder_.IsEmpty(); }
@@ -39,8 +39,8 @@ struct ScriptState {
 };
 
 /// Note [A thread per call]
-/// Not libuv's pool: an enhancement lasts minutes, and a probe waits for reads that JavaScript may itself
-/// serve from the pool, which would then wait for each other.
+/// Each call has its own thread instead of one of libuv's pool. An enhancement would block a pool thread for minutes. A
+/// probe waits for reads that JavaScript may serve from the pool, so both could deadlock.
 class Task {
  public:
   /// Makes the promise's value, on the JavaScript thread.
@@ -54,7 +54,7 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  /// Any thread: true once the signal fired, the progress callback threw, or the environment goes away.
+  /// Any thread: true once the signal fired, the progress callback threw, or the environment is being destroyed.
   bool is_cancelled() const { return cancelled_->load(std::memory_order_relaxed); }
   /// Task's thread. Queues `call` for the JavaScript thread and never blocks; false if that thread has ended.
   bool Post(std::function<void(Napi::Env)> call);
@@ -85,7 +85,7 @@ class Task {
   // JavaScript thread.
   Work work_;
   Napi::Promise::Deferred deferred_;
-  Napi::ObjectReference error_;  ///< made at the call, so that it carries the caller's stack
+  Napi::ObjectReference error_;  ///< created at the call, so that it has the caller's stack
   Napi::FunctionReference on_progress_;
   Napi::ObjectReference signal_;
   Napi::FunctionReference listener_;
@@ -94,7 +94,7 @@ class Task {
   // Shared.
   std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   const bool wants_progress_;
-  std::mutex mutex_;  ///< guards the four below
+  std::mutex mutex_;  ///< guards the next four members
   Progress latest_;
   bool progress_is_queued_ = false;
   bool queue_is_closed_ = false;
