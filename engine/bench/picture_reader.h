@@ -102,7 +102,7 @@ inline ReadFrames Decode(const std::string& path, int most) {
   return result;
 }
 
-/// Converted by swscale at full chroma resolution.
+/// Converts a frame with swscale at full chroma resolution. The caller frees the result.
 inline AVFrame* Converted(const AVFrame& in, AVPixelFormat format) {
   AVFrame* out = media::CheckAlloc(av_frame_alloc());
   out->format = format;
@@ -118,7 +118,7 @@ inline AVFrame* Converted(const AVFrame& in, AVPixelFormat format) {
   return out;
 }
 
-/// R, G, B.
+/// The R, G and B planes of a frame.
 inline std::vector<Plane> RgbPlanes(const AVFrame& in) {
   AVFrame* rgb = Converted(in, AV_PIX_FMT_RGB24);
   std::vector<Plane> planes(3, Plane(rgb->width, rgb->height));

@@ -1,4 +1,4 @@
-// What bench_gpu repeats: each kernel over copies of its memory, on a stand-in device.
+// How bench_gpu repeats kernels: each one rotates through copies of its memory. Runs on a stand-in device.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ TEST(CudaBench, CopiesOfAFrameExceedTheCaches) {
   EXPECT_GE(RotatingFrames::CopiesOf(1280, 720), 60);
   for (const auto& [width, height] : {std::pair{1920, 1080}, {3840, 2160}}) {
     const std::size_t bytes = static_cast<std::size_t>(RotatingFrames::CopiesOf(width, height)) * width * height * 3;
-    EXPECT_GE(bytes, std::size_t{126} << 20) << "the largest L2 of today";
+    EXPECT_GE(bytes, std::size_t{126} << 20) << "smaller than the largest L2 cache (B200)";
   }
   EXPECT_EQ(RotatingFrames::CopiesOf(16384, 16384), 2);
 }
@@ -40,7 +40,7 @@ TEST(CudaBench, AKernelIsRepeatedOnAllCopies) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     ASSERT_EQ(frames.calls(1)[i].id, calls[i].id);
     const std::size_t bytes = BytesOf(calls[i], KernelList{});
-    EXPECT_NE(std::memcmp(frames.calls(1)[i].kernel, calls[i].kernel, bytes), 0) << kKernelNames[calls[i].id] << " on the same memory";
+    EXPECT_NE(std::memcmp(frames.calls(1)[i].kernel, calls[i].kernel, bytes), 0) << kKernelNames[calls[i].id] << " uses the same memory in both copies";
   }
   std::size_t last = 0;  // the kernel that writes the encoder's luma
   while (calls[last].id != kKernelId<FinishLumaKernel>) ++last;
@@ -50,7 +50,7 @@ TEST(CudaBench, AKernelIsRepeatedOnAllCopies) {
   EXPECT_GE(rotation.launches, 60);
   EXPECT_EQ(rotation.launches % frames.count(), 0);
   device->WaitForStream(stream.get());
-  EXPECT_EQ(int{frames.out(0).data[0][0]}, 0) << "a capture runs nothing";
+  EXPECT_EQ(int{frames.out(0).data[0][0]}, 0) << "a capture must not run the kernels";
   device->LaunchGraph(rotation.graph.get(), stream.get());
   device->WaitForStream(stream.get());
   for (int copy = 0; copy < frames.count(); ++copy) EXPECT_GT(int{frames.out(copy).data[0][0]}, 0) << copy;
@@ -88,7 +88,7 @@ TEST(CudaBench, FewerCopiesWhereMemoryIsShort) {
   const Stream own = MakeStream(device);
   const RotatingFrames frames(device, SmallFrames(), own.get());
   EXPECT_GE(frames.count(), 2);
-  EXPECT_LE(frames.count(), 7) << "half of the memory stays free";
+  EXPECT_LE(frames.count(), 7) << "half of the memory must stay free";
 }
 
 }  // namespace

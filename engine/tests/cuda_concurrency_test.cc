@@ -1,5 +1,5 @@
-// How much of a network is on a GPU at once: what is chosen of measured rates, what is kept of it, and that batches change
-// nothing but the rate.
+// The concurrency of a network on a GPU, that is contexts and batch: how measured rates decide it, how it is stored, and that
+// it does not change the result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using testing::StandInOptions;
 
 class CudaConcurrency : public testing::CudaNetworkTest {
  protected:
-  /// A job of a clip whose engines lie in the folder; the luma of what it made.
+  /// Enhances a clip with the engines of the options' folder. Returns the luma of the output.
   auto Job(const std::string& in, const EnhanceOptions& options, int delay_us = 0, std::size_t memory = std::size_t{1} << 30) {
     const std::string out = folder_.File("out.mp4");
     log_->most_contexts = 0;
@@ -34,10 +34,10 @@ class CudaConcurrency : public testing::CudaNetworkTest {
   }
 };
 
-TEST(Concurrency, IsTheLeastThatMoreWouldNotMakeFaster) {
+TEST(Concurrency, StopsWhereMoreIsNoFaster) {
   struct Case {
-    std::vector<double> one;  ///< rates of 2, 3 … contexts of one picture …
-    std::vector<double> two;  ///< … and of two; 0: they do not fit
+    std::vector<double> one;  ///< rates of 2, 3 … contexts with one picture each
+    std::vector<double> two;  ///< the same with two pictures each; 0: they do not fit
     std::optional<Concurrency> expected;
   };
   for (const Case& c : {Case{{100, 100}, {100, 100}, Concurrency{2, 1}}, {{100, 102.9}, {102, 102}, Concurrency{2, 1}}, {{130, 150, 151}, {0}, Concurrency{3, 1}},
@@ -45,14 +45,14 @@ TEST(Concurrency, IsTheLeastThatMoreWouldNotMakeFaster) {
                         {{110, 111}, {160, 180, 181}, Concurrency{3, 2}}, {{100, 101}, {110, 120, 130}, Concurrency{4, 2}}, {{0}, {0}, std::nullopt}}) {
     std::size_t asked[3] = {};
     const auto chosen = ChooseConcurrency([&](const Concurrency& tried) {
-      EXPECT_EQ(tried.contexts, static_cast<int>(++asked[tried.batch]) + 1) << "not in turn";
+      EXPECT_EQ(tried.contexts, static_cast<int>(++asked[tried.batch]) + 1) << "the numbers of contexts are not tried in order";
       return (tried.batch == 1 ? c.one : c.two).at(asked[tried.batch] - 1);
     });
     EXPECT_EQ(chosen, c.expected) << c.one[0] << ", " << c.two[0];
   }
 }
 
-TEST_F(CudaConcurrency, IsMeasuredWithoutLeavingAnythingAndJobsGoByIt) {
+TEST_F(CudaConcurrency, MeasuringLeavesNothingBehindAndJobsUseTheResult) {
   const std::string in = Clip("64x36", 0.3);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   options.engine_folder = folder_.File("engines");
@@ -70,25 +70,25 @@ TEST_F(CudaConcurrency, IsMeasuredWithoutLeavingAnythingAndJobsGoByIt) {
   model->KeepConcurrency(320, 180, {4, 1});
   model->KeepConcurrency(64, 36, {0, 0});
   Job(in, options);
-  EXPECT_EQ(log_->most_contexts, 2) << "that was measured for something else";
+  EXPECT_EQ(log_->most_contexts, 2) << "a result for another GPU or size must not be used";
   for (const Concurrency& measured : {Concurrency{1, 1}, {3, 1}, {1, 2}, {2, 2}}) {
     model->KeepConcurrency(64, 36, measured);
     EXPECT_EQ(model->MeasuredConcurrency(64, 36), measured);
     Job(in, options);
     EXPECT_EQ(log_->most_contexts, measured.contexts);
   }
-  EXPECT_EQ(log_->built, 2) << "a job did not find the engine of its batch";
+  EXPECT_EQ(log_->built, 2) << "a job must use the existing engine of its batch";
   for (const auto& file : std::filesystem::directory_iterator(options.engine_folder)) {
     if (file.path().filename().string().find("-64x36x2-") != std::string::npos && file.path().extension() == ".engine") std::filesystem::remove(file.path());
   }
-  EXPECT_FALSE(model->MeasuredConcurrency(64, 36)) << "its engine is gone";
+  EXPECT_FALSE(model->MeasuredConcurrency(64, 36)) << "a result without its engine must not be used";
   Job(in, options);
-  EXPECT_EQ(log_->built, 2) << "a job built an engine for a batch";
+  EXPECT_EQ(log_->built, 2) << "a job must not build an engine for a batch";
 }
 
 TEST_F(CudaConcurrency, BatchesMakeTheSamePicturesInTheSameOrder) {
   struct Case { const char* name; ModelFile model; Target target; const char* size; std::vector<double> seconds; };
-  // 1, 5 and 12 frames: batches that are never full, that end half full, that end full.
+  // 1, 5 and 12 frames: the only batch is half full, the last one is half full, all are full.
   for (const Case& c : {Case{"RGB", Rgb(), Target::kSource, "64x36", {0.04, 0.2, 0.48}}, {"luma", Fast(), Target::k1080p, "960x18", {0.2}}}) {
     SCOPED_TRACE(c.name);
     for (const double seconds : c.seconds) {
@@ -105,13 +105,13 @@ TEST_F(CudaConcurrency, BatchesMakeTheSamePicturesInTheSameOrder) {
         model->KeepConcurrency(size.width, size.height, concurrency);
         const int runs = log_->enqueued;
         EXPECT_EQ(Job(in, options, 1000), expected) << concurrency.contexts << " contexts, " << seconds << " s";
-        EXPECT_LE(log_->enqueued - runs, 2 * concurrency.contexts) << "more than a first run and a capture";
+        EXPECT_LE(log_->enqueued - runs, 2 * concurrency.contexts) << "each context may run once directly and once in the capture";
       }
     }
   }
 }
 
-TEST_F(CudaConcurrency, ABatchThatDoesNotFitGivesWayToSinglePictures) {
+TEST_F(CudaConcurrency, JobsFallBackToSinglePicturesWhenABatchDoesNotFit) {
   const std::string in = Clip("160x90", 0.2);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   options.engine_folder = folder_.File("engines");
@@ -134,7 +134,7 @@ TEST_F(CudaConcurrency, ABatchThatDoesNotFitGivesWayToSinglePictures) {
     }
     EXPECT_EQ(log_->contexts, 0);
   }
-  EXPECT_TRUE(single_is_there()) << "no engine for single pictures was built";
+  EXPECT_TRUE(single_is_there()) << "an engine for single pictures must be built";
 }
 
 TEST_F(CudaConcurrency, ANetworkThatTakesOnePictureIsMeasuredWithoutBatches) {
@@ -151,7 +151,7 @@ TEST_F(CudaConcurrency, WhereTwoPicturesDoNotFitNothingIsChosen) {
   EXPECT_EQ(log_->contexts, 0);
 }
 
-TEST_F(CudaConcurrency, AFaultWhileMeasuringIsTold) {
+TEST_F(CudaConcurrency, FaultsWhileMeasuringAreReported) {
   const auto device = Late(0);
   log_->fails_after = 3;
   EXPECT_THROW(MeasureConcurrency(device, Load(device, Rgb(), ""), {32, 18}), Error);

@@ -1,4 +1,4 @@
-// Which devices there are, and which one a job gets.
+// The list of devices, and the device that a job gets.
 #include <gtest/gtest.h>
 
 #include "cuda_standin.h"
@@ -29,7 +29,7 @@ TEST(CudaDevices, AMachineWithoutAGpuSaysWhy) {
   EXPECT_EQ(devices[1].reason, state.reason);
   try {
     run::OpenProcessor("cuda:0", "auto");
-    FAIL() << "opened what is not there";
+    FAIL() << "a GPU that does not exist was opened";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     EXPECT_EQ(error.what(), state.reason);
@@ -38,12 +38,12 @@ TEST(CudaDevices, AMachineWithoutAGpuSaysWhy) {
   EXPECT_EQ(run::OpenProcessor("auto", "none")->name(), "cpu");
 }
 
-TEST(CudaDevices, ANamedNetworkGoesWhereItCanRun) {
+TEST(CudaDevices, ANamedNetworkSelectsADeviceThatCanRunIt) {
   if (FindCudaDevices().devices.empty()) {
     EXPECT_EQ(run::OpenProcessor("auto", "fast")->name(), "cpu");
   }
   const auto device = std::make_shared<StandInDevice>();
-  EXPECT_FALSE(ProcessorOn(device)->runs_networks()) << "no backend was given";
+  EXPECT_FALSE(ProcessorOn(device)->runs_networks()) << "a processor without a backend cannot run networks";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Pools of frames in device memory, with an encoder that holds all it may.
+// Pools of frames in device memory, used by an encoder that holds as many frames as it may.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -18,10 +18,10 @@ namespace {
 using testing::StandInDevice;
 using testing::StandInOptions;
 
-/// An encoder as NVENC is: keeps `surfaces` frames, looks at them late, gives them back in coding order.
-class HoardingEncoder {
+/// Imitates NVENC: holds `surfaces` frames, reads them late, and releases them in coding order.
+class BufferingEncoder {
  public:
-  HoardingEncoder(std::shared_ptr<FramePool> pool, int surfaces, unsigned seed)
+  BufferingEncoder(std::shared_ptr<FramePool> pool, int surfaces, unsigned seed)
       : pool_(std::move(pool)), surfaces_(static_cast<std::size_t>(surfaces)), random_(seed) {}
 
   void Send(media::UniqueFrame frame, int n) {
@@ -35,12 +35,12 @@ class HoardingEncoder {
 
  private:
   void Release() {
-    // Pictures leave in groups of three, the last one first: B frames.
+    // B-frames: the order of release differs from the order of arrival.
     const std::size_t at = held_.size() >= 3 ? random_() % 3 : 0;
     const auto [n, frame] = std::move(held_[at]);
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
     pool_->WaitWritten(*frame);
-    EXPECT_EQ(int{frame->data[0][0]}, n % 200 + 16) << "a picture was written over while the encoder held it";
+    EXPECT_EQ(int{frame->data[0][0]}, n % 200 + 16) << "the picture changed while the encoder held it";
     EXPECT_EQ(int{frame->data[1][1]}, n % 200 + 16);
     ++encoded_;
   }
@@ -67,7 +67,7 @@ TEST(CudaPool, NeitherStarvesNorOverwritesWithAnEncoderThatHoldsAllItMay) {
       std::condition_variable changed;
       std::deque<std::pair<int, media::UniqueFrame>> queue;
       std::thread encode([&] {
-        HoardingEncoder encoder(pool, surfaces, seed);
+        BufferingEncoder encoder(pool, surfaces, seed);
         for (int n = 0; n < kFrames; ++n) {
           std::unique_lock lock(mutex);
           changed.wait(lock, [&] { return !queue.empty(); });
@@ -93,12 +93,12 @@ TEST(CudaPool, NeitherStarvesNorOverwritesWithAnEncoderThatHoldsAllItMay) {
         changed.notify_all();
       }
       encode.join();
-      EXPECT_EQ(pool->idle(), pool->count()) << "drained";
+      EXPECT_EQ(pool->idle(), pool->count()) << "after the drain";
     }
   }
 }
 
-TEST(CudaPool, OutlivesItsOwnersForTheFramesThatAreOut) {
+TEST(CudaPool, FramesInUseKeepItsMemoryAlive) {
   const auto device = std::make_shared<StandInDevice>();
   media::UniqueFrame frame;
   {

@@ -1,4 +1,4 @@
-// What tests of networks on the stand-in device share: clips, models, options, processors.
+// The fixture of tests of networks on the stand-in device: clips, models, options, processors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline constexpr std::int64_t kOpen = OnnxFile::kOpen;
 
 class CudaNetworkTest : public ::testing::Test {
  protected:
-  /// The stand-in backend runs networks by OpenVINO, with which the builds of the sanitizers do without.
+  /// The stand-in backend needs OpenVINO, which builds with sanitizers do not have.
   void SetUp() override { NEEDS_OPENVINO(); }
 
   std::string Clip(const std::string& size = "160x90", double seconds = 0.48) {
@@ -62,7 +62,7 @@ class CudaNetworkTest : public ::testing::Test {
     return file;
   }
 
-  /// R′G′B′ ×2 of repeated pixels, all planes a little changed.
+  /// An R′G′B′ ×2 network that repeats pixels and scales all planes by 0.9.
   ModelFile Rgb() {
     std::vector<float> weights(12 * 3, 0.0F);
     for (int out = 0; out < 12; ++out) weights[static_cast<std::size_t>(out) * 3 + out / 4] = 0.9F;
@@ -71,7 +71,7 @@ class CudaNetworkTest : public ::testing::Test {
                     .Output("y", {1, 3, kOpen, kOpen}).Bytes());
   }
 
-  /// Y′CbCr ×2 of repeated pixels, Cb and Cr exchanged and a little paler, luma brighter by the strength.
+  /// A Y′CbCr ×2 network that repeats pixels, swaps Cb and Cr, scales them by 0.8, and adds 0.1 × strength to luma.
   ModelFile Ycbcr() {
     return Save("ycbcr", 2, ModelFile::Layout::kYcbcrStrength, reelmend::testing::SwappedChromaNetwork(2, 0.8F, 0.1F));
   }

@@ -1,4 +1,4 @@
-// A GPU backend for tests on the stand-in device: the same ONNX, computed by OpenVINO on the stream that it is put on.
+// A GPU backend for tests on the stand-in device: OpenVINO runs the same ONNX file, as work of the given stream.
 #pragma once
 
 #include <algorithm>
@@ -18,25 +18,25 @@
 
 namespace reelmend::cuda::testing {
 
-/// What the stand-in backend was asked for, and the faults that it is to make.
+/// Counts the calls of the stand-in backend, and sets the faults that it injects.
 struct NetworkLog {
-  std::atomic<int> asked = 0;  ///< builds that were begun
+  std::atomic<int> asked = 0;  ///< builds that were started
   std::atomic<int> built = 0;
-  std::atomic<int> level = -1;  ///< of the last build
+  std::atomic<int> level = -1;  ///< optimisation level of the last build
   std::atomic<int> loaded = 0;
-  bool builds_slowly = false;  ///< as full TensorRT does
-  std::atomic<int> contexts = 0;  ///< alive …
-  std::atomic<int> most_contexts = 0;  ///< … and at most
+  bool builds_slowly = false;  ///< like full TensorRT
+  std::atomic<int> contexts = 0;  ///< contexts that exist now
+  std::atomic<int> most_contexts = 0;  ///< maximum of `contexts`
   std::atomic<int> enqueued = 0;
-  std::atomic<int> at_once = 0;       ///< computing now …
-  std::atomic<int> most_at_once = 0;  ///< … and at most
-  bool waits_for_company = false;  ///< the first picture stays in the network until another is in it, or for 5 s
-  std::int64_t workspace_bytes = 4096;  ///< a picture
-  int fails_after = -1;  ///< runs until one fails
+  std::atomic<int> at_once = 0;       ///< pictures or batches that run now
+  std::atomic<int> most_at_once = 0;  ///< maximum of `at_once`
+  bool waits_for_second = false;  ///< the first picture waits until a second one runs, for 5 s at most
+  std::int64_t workspace_bytes = 4096;  ///< per picture
+  int fails_after = -1;  ///< number of runs before one fails; −1: none fails
   bool refuses_capture = false;
   bool refuses_batches = false;
-  std::int64_t builds_up_to = -1;  ///< pixels of a picture that the builder has memory for; -1: any
-  std::string refuses;   ///< a sentence: no network is taken
+  std::int64_t builds_up_to = -1;  ///< largest picture, in pixels, that the builder has memory for; −1: any
+  std::string refuses;   ///< not empty: every build fails with this message
 };
 
 class StandInNetwork : public inference::GpuNetwork {
@@ -73,27 +73,27 @@ class StandInNetwork : public inference::GpuNetwork {
         const int now = ++log->at_once;
         for (int most = log->most_at_once; now > most && !log->most_at_once.compare_exchange_weak(most, now);) {
         }
-        WaitForCompany(*log);
-        for (int place = 0; place < batch; ++place) Compute(*network, binding, place, request);
+        WaitForSecond(*log);
+        for (int index = 0; index < batch; ++index) Compute(*network, binding, index, request);
         --log->at_once;
       });
     }
 
    private:
-    static void WaitForCompany(const NetworkLog& log) {
-      if (!log.waits_for_company) return;
+    static void WaitForSecond(const NetworkLog& log) {
+      if (!log.waits_for_second) return;
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
       while (log.most_at_once < 2 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    static void Compute(inference::Network& network, const inference::GpuBinding& binding, int place, int request) {
-      const auto* in = static_cast<const std::uint16_t*>(binding.input) + place * network.input_shape().count();
+    static void Compute(inference::Network& network, const inference::GpuBinding& binding, int index, int request) {
+      const auto* in = static_cast<const std::uint16_t*>(binding.input) + index * network.input_shape().count();
       std::transform(in, in + network.input_shape().count(), network.Input(request), inference::HalfToFloat);
       network.Start(request);
       network.Wait(request);
-      auto* out = static_cast<std::uint16_t*>(binding.output) + place * network.output_shape().count();
+      auto* out = static_cast<std::uint16_t*>(binding.output) + index * network.output_shape().count();
       const float* const result = network.Output(request);
       std::transform(result, result + network.output_shape().count(), out, inference::FloatToHalf);
-      // What a network leaves in its workspace is nobody's.
+      // Overwrites the workspace: nothing may rely on its content.
       std::memset(binding.workspace, 0x5A, 64);
     }
     StandInDevice& device_;
@@ -141,7 +141,7 @@ class StandInBackend : public inference::GpuBackend {
       throw Error(ErrorCode::kInvalidArgument, "The engine cannot be loaded: it is damaged.");
     if (shape.width == 0) shape = input;
     if (!(shape == input)) throw Error(ErrorCode::kInvalidArgument, "The engine is for pictures of another size.");
-    const auto model = openvino_->Load(inference::WithBatch(engine.substr(end + 1), 1), "", "");  // one after the other
+    const auto model = openvino_->Load(inference::WithBatch(engine.substr(end + 1), 1), "", "");  // computes the pictures of a batch one by one
     return std::make_unique<StandInNetwork>(*device_, log_, model->Compile({shape, 12, 2, false}), batch);
   }
 

@@ -1,5 +1,5 @@
-// Networks on the GPU's side of the pipeline, on a stand-in device and a stand-in backend: what the CPU makes of the same
-// ONNX is what must come out, in order, whatever the streams' delays, in slots or in tiles, and with faults on demand.
+// Networks in the CUDA pipeline, on a stand-in device and a stand-in backend. The output must equal the CPU's output for the
+// same ONNX file, in order, with any delays of the streams, with several slots or tiles. Faults are injected.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -38,12 +38,12 @@ using testing::kOpen;
 
 class CudaNetworks : public testing::CudaNetworkTest {};
 
-/// Narrow pictures: as high as the target, and quickly done.
+/// The pictures are narrow, so that the tests are fast, but as high as the target needs.
 struct Case {
   const char* name;
   const char* size;
   ModelFile::Layout layout;
-  float strength;  ///< of all stages
+  float strength;  ///< strength of all stages
   float denoise;
 };
 constexpr Case kCases[] = {
@@ -77,30 +77,30 @@ TEST_F(CudaNetworks, MakeWhatTheCpuMakesOfTheSameFile) {
     for (const char plane : {'u', 'v'}) EXPECT_GT(Psnr(DecodePlane(by_gpu, plane), DecodePlane(by_cpu, plane)), 46) << plane;
     EXPECT_EQ(device->transfers().frame_uploads, result.frames);
     EXPECT_EQ(device->transfers().frame_downloads, result.frames);
-    EXPECT_GT(device->graph_launches(), 0) << "nothing ran as a graph";
+    EXPECT_GT(device->graph_launches(), 0) << "no graph was launched";
     EXPECT_EQ(log_->contexts, 0);
     EXPECT_EQ(device->used(), 0U);
   }
 }
 
-TEST_F(CudaNetworks, PicturesAreInTheNetworkBesideEachOtherAndComeOutInOrder) {
+TEST_F(CudaNetworks, PicturesRunConcurrentlyAndComeOutInOrder) {
   const std::string in = Clip("160x90", 0.8);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   const std::string quiet = folder_.File("quiet.mp4");
   run::EnhanceOn(ProcessorOn(Late(0)), in, quiet, options);
   const auto expected = DecodeLuma(quiet);
-  log_->waits_for_company = true;
+  log_->waits_for_second = true;
   for (const int delay : {100, 2000}) {
     log_->most_at_once = 0;
     const std::string late = folder_.File("late.mp4");
     run::EnhanceOn(ProcessorOn(Late(delay)), in, late, options);
     EXPECT_EQ(DecodeLuma(late), expected) << delay;
     EXPECT_EQ(FrameTimes(late), FrameTimes(quiet));
-    EXPECT_GE(log_->most_at_once, 2) << "one picture waited for the other";
+    EXPECT_GE(log_->most_at_once, 2) << "no two pictures ran concurrently";
   }
 }
 
-TEST_F(CudaNetworks, ANetworkThatCannotBeCapturedRunsPieceByPiece) {
+TEST_F(CudaNetworks, ANetworkThatCannotBeCapturedRunsWithoutAGraph) {
   const std::string in = Clip();
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
   const std::string with_graphs = folder_.File("graphs.mp4");
@@ -113,7 +113,7 @@ TEST_F(CudaNetworks, ANetworkThatCannotBeCapturedRunsPieceByPiece) {
   EXPECT_EQ(DecodeLuma(without), DecodeLuma(with_graphs));
 }
 
-TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
+TEST_F(CudaNetworks, LessMemoryMeansOneSlotThenTilesThenAnError) {
   const std::string in = Clip("160x540", 0.12);
   EnhanceOptions options = Options(Fast());
   options.models[0].scale = 2;
@@ -131,7 +131,7 @@ TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
     const std::string out = folder_.File("less.mp4");
     try {
       run::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
-      EXPECT_GT(Psnr(DecodeLuma(out), expected), 60) << "tiles must equal the whole";
+      EXPECT_GT(Psnr(DecodeLuma(out), expected), 60) << "tiles must give the same picture";
       was_cut = was_cut || log_->built - before > 1;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
@@ -140,7 +140,7 @@ TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
     }
     EXPECT_EQ(log_->contexts, 0);
   }
-  EXPECT_TRUE(was_cut) << "no picture was done in tiles";
+  EXPECT_TRUE(was_cut) << "no picture was processed in tiles";
   EXPECT_TRUE(was_refused);
 }
 
@@ -163,10 +163,10 @@ TEST_F(CudaNetworks, TilesOfColourEqualTheWhole) {
     was_cut = log_->built - before > 1;
     for (const char plane : {'y', 'u', 'v'}) EXPECT_GT(Psnr(DecodePlane(out, plane), DecodePlane(whole, plane)), 60) << plane;
   }
-  EXPECT_TRUE(was_cut) << "no picture was done in tiles";
+  EXPECT_TRUE(was_cut) << "no picture was processed in tiles";
 }
 
-/// As on the CPU (NetworkPipeline.WhatTheNetworkRestoresIsNotDenoisedBefore).
+/// Same as NetworkPipeline.WhatTheNetworkRestoresIsNotDenoisedBefore on the CPU.
 TEST_F(CudaNetworks, WhatTheNetworkRestoresIsNotDenoisedBefore) {
   const std::string in = folder_.File("noisy.mkv");
   Ffmpeg("-f lavfi -i color=0x806040:size=160x120:rate=25 -vf noise=alls=25 -frames:v 1 -c:v ffv1 -colorspace bt709 -pix_fmt yuv420p '" + in + "'");
@@ -186,8 +186,8 @@ TEST_F(CudaNetworks, WhatTheNetworkRestoresIsNotDenoisedBefore) {
   }
 }
 
-/// As on the CPU (NetworkPipeline.AutoReducesASourceThatWasEnlargedBeforeAndSaysSo): at the source's own size the network
-/// enlarges what was reduced.
+/// Same as NetworkPipeline.AutoReducesASourceThatWasEnlargedBeforeAndSaysSo on the CPU. The target is the source's size, so
+/// the source is reduced first, and the network enlarges it again.
 TEST_F(CudaNetworks, ASourceThatWasEnlargedBeforeIsReducedFirst) {
   const std::string in = folder_.File("enlarged.mp4");
   Ffmpeg("-f lavfi -i life=size=320x180:mold=10:ratio=0.1:seed=7:rate=25 -t 0.2 -vf scale=960:540:flags=bicubic -c:v libx264 -crf 23 "
@@ -215,13 +215,13 @@ TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
   const auto run = [&] { run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options); };
   run();
   EXPECT_EQ(log_->built, 1);
-  EXPECT_FALSE(FileExists(options.engine_folder)) << "a process without leave wrote";
+  EXPECT_FALSE(FileExists(options.engine_folder)) << "a process that may not write engines wrote one";
   options.may_write_engines = true;
   run();
   EXPECT_EQ(log_->built, 2);
   options.may_write_engines = false;
   run();
-  EXPECT_EQ(log_->built, 2) << "the folder was not looked into";
+  EXPECT_EQ(log_->built, 2) << "the engine in the folder was not used";
 }
 
 TEST_F(CudaNetworks, Fault17_37ABuilderOutOfMemoryMeansTiles) {
@@ -252,7 +252,7 @@ TEST_F(CudaNetworks, ABuilderOutOfMemoryIsAskedOnceForEachSize) {
   }
 }
 
-TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
+TEST_F(CudaNetworks, Fault17_37AJobBuildsNoSlowEngineThatItCannotKeep) {
   const std::string in = Clip("160x90", 0.12);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   log_->builds_slowly = true;
@@ -284,7 +284,7 @@ TEST_F(CudaNetworks, EnginesAreBuiltAtTheLevelThatIsAskedForAndServeAllJobs) {
   unsetenv("REELMEND_TENSORRT_LEVEL");
   EXPECT_EQ(log_->level, 3);
   run();
-  EXPECT_EQ(log_->built, 1) << "the level is not part of the key";
+  EXPECT_EQ(log_->built, 1) << "the level must not be part of the key";
   options.engine_folder = folder_.File("others");
   run();
   EXPECT_EQ(log_->level, 5);
@@ -323,7 +323,7 @@ TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
     }
     was_cut = log_->loaded - before > 1;
   }
-  EXPECT_TRUE(was_cut) << "no picture was done in tiles";
+  EXPECT_TRUE(was_cut) << "no picture was processed in tiles";
   EXPECT_EQ(log_->built, 1);
   EXPECT_GT(Psnr(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4"))), 60);
 }
@@ -343,8 +343,8 @@ TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {
     const int enqueued = log_->enqueued;
     processor->Prepare(options, {{fits ? 160 : 80, 90}, {fits ? 160 : 80, 90}, "rgb", false});
     EXPECT_EQ(log_->built, built + 1);
-    EXPECT_GT(log_->enqueued, enqueued) << "it did not run";
-    EXPECT_EQ(log_->contexts, 0) << "its memory is not given back";
+    EXPECT_GT(log_->enqueued, enqueued) << "the prepared network did not run";
+    EXPECT_EQ(log_->contexts, 0) << "its memory must be released";
     run::EnhanceOn(std::move(processor), in, warm, options);
     EXPECT_EQ(log_->built, built + (fits ? 1 : 2));
     EXPECT_EQ(log_->loaded, loaded + (fits ? 1 : 2));
@@ -360,7 +360,7 @@ TEST_F(CudaNetworks, TooLittleMemoryToPrepareLeavesTheDeviceAsItWas) {
   const int built = log_->built;
   EXPECT_THROW(processor->Prepare(Options(Rgb(), Target::kSource), {{640, 360}, {640, 360}, "rgb", false}), Error);
   EXPECT_EQ(device->used(), before);
-  EXPECT_LE(log_->built, built + 1) << "engines of tiles were built";
+  EXPECT_LE(log_->built, built + 1) << "no engines for tiles may be built";
 }
 
 TEST_F(CudaNetworks, AnEngineForAnySizeServesWhereBuildingTakesMinutes) {
@@ -379,9 +379,9 @@ TEST_F(CudaNetworks, AnEngineForAnySizeServesWhereBuildingTakesMinutes) {
   EXPECT_NE(quick.find("-any-"), std::string::npos) << quick;
   int built = log_->built;
   run::EnhanceOn(ProcessorOn(device), in, any, options);
-  EXPECT_EQ(log_->built, built + 1) << "one for the size is as soon built, and faster";
+  EXPECT_EQ(log_->built, built + 1) << "an engine for the exact size builds as fast and runs faster";
   log_->builds_slowly = true;
-  model.CompileRange();  // under its own key: tied to the device
+  model.CompileRange();  // another key than before: this engine is tied to the device
   built = log_->built;
   run::EnhanceOn(ProcessorOn(device), in, any, options);
   EXPECT_EQ(log_->built, built);
@@ -411,7 +411,7 @@ TEST_F(CudaNetworks, AsManyContextsAsTheFreeMemoryAllows) {
   EXPECT_EQ(most_on(std::size_t{48} << 20), 1);
 }
 
-/// The error's sentence; the output must be gone.
+/// Returns the error's message. Expects that the output does not exist.
 std::string Fault(std::unique_ptr<device::Processor> processor, const std::string& in, const std::string& out, const EnhanceOptions& options,
                   ErrorCode code, const EnhanceCallbacks& callbacks = {}) {
   try {
@@ -421,7 +421,7 @@ std::string Fault(std::unique_ptr<device::Processor> processor, const std::strin
     EXPECT_FALSE(FileExists(out));
     return error.what();
   }
-  ADD_FAILURE() << "nothing was thrown";
+  ADD_FAILURE() << "no error was thrown";
   return "";
 }
 
@@ -438,7 +438,7 @@ TEST_F(CudaNetworks, FaultsEndInOneSentenceAtAnyMoment) {
         << after;
     EXPECT_EQ(log_->contexts, 0);
   }
-  for (const int after : {0, 1, 2, 3}) {  // before, between and while graphs are made
+  for (const int after : {0, 1, 2, 3}) {  // before, between and during the captures of graphs
     log_->fails_after = log_->enqueued + after;
     EXPECT_EQ(Fault(ProcessorOn(Late()), in, out, options, ErrorCode::kInternal), "The network failed while it ran.") << after;
     EXPECT_EQ(log_->contexts, 0);

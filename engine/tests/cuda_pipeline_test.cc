@@ -1,4 +1,4 @@
-// Whole videos through the GPU's side of the pipeline on a stand-in device: late, out of step, and failing on demand.
+// Whole videos in the CUDA pipeline, on a stand-in device with delays, unsynchronised streams and injected faults.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class CudaPipeline : public ::testing::Test {
     return file;
   }
 
-  /// The error's sentence; the output must be gone. "" when there was none.
+  /// Returns the error's message, or "" without an error. Expects that the output does not exist.
   std::string Fault(const std::shared_ptr<StandInDevice>& device, const EnhanceOptions& options, ErrorCode code) {
     const std::string out = folder_.File("fault.mp4");
     try {
@@ -93,7 +93,7 @@ TEST_F(CudaPipeline, MakesWhatTheCpuMakesWithOneUploadAndOneDownloadAFrame) {
     EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 50);
     EXPECT_EQ(device->transfers().frame_uploads, result.frames);
     EXPECT_EQ(device->transfers().frame_downloads, result.frames);
-    EXPECT_EQ(device->used(), 0U) << "everything was given back";
+    EXPECT_EQ(device->used(), 0U) << "all memory must be released";
   }
 }
 
@@ -121,7 +121,7 @@ TEST_F(CudaPipeline, ALostDeviceEndsInOneSentenceAtAnyMoment) {
   }
 }
 
-TEST_F(CudaPipeline, TooLittleMemoryIsBandsThenOneSentence) {
+TEST_F(CudaPipeline, LessMemoryMeansBandsThenAnError) {
   const std::string in = Make({"short.mp4", kSources[0].encode}, "176x100", 0.12);
   EnhanceOptions options = AllStages();
   options.target = Target::k1080p;
@@ -130,11 +130,11 @@ TEST_F(CudaPipeline, TooLittleMemoryIsBandsThenOneSentence) {
   const EnhanceResult expected = run::EnhanceOn(ProcessorOn(plenty), in, whole, options);
   const std::vector<std::uint8_t> samples = DecodeLuma(whole);
   StandInOptions tight;
-  tight.memory_bytes = plenty->peak() - 200'000;  // less than the resize's intermediate of floats
+  tight.memory_bytes = plenty->peak() - 200'000;  // too little for the resize's full float intermediate
   const std::string banded = folder_.File("banded.mp4");
   EXPECT_EQ(run::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames,
             expected.frames);
-  EXPECT_EQ(DecodeLuma(banded), samples) << "the same samples from less memory";
+  EXPECT_EQ(DecodeLuma(banded), samples) << "less memory must give the same samples";
   tight.memory_bytes = 1'000'000;
   EXPECT_EQ(Fault(std::make_shared<StandInDevice>(tight), options, ErrorCode::kUnavailable),
             "The GPU has too little free memory for this video.");
@@ -150,13 +150,13 @@ TEST_F(CudaPipeline, CancellingEndsWithoutADeadlock) {
   const std::string out = folder_.File("cancelled.mp4");
   try {
     run::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, AllStages(), callbacks);
-    FAIL() << "was not cancelled";
+    FAIL() << "the job was not cancelled";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kCancelled);
   }
   EXPECT_FALSE(FileExists(out));
   for (int i = 0; i < 500 && device->used() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(device->used(), 0U) << "deferred destruction returns its memory too";
+  EXPECT_EQ(device->used(), 0U) << "deferred destruction must release its memory, too";
 }
 
 TEST_F(CudaPipeline, ManyJobsLeaveNothingOnTheDevice) {

@@ -1,4 +1,4 @@
-// Every stage written for the GPU against the stage that the CPU's pipeline uses.
+// Compares every CUDA stage with the stage of the CPU's pipeline.
 #include "cuda_twins.h"
 
 #include <utility>
@@ -15,13 +15,13 @@ const std::vector<std::pair<PictureSize, PictureSize>>& Ratios() {
   return ratios;
 }
 
-/// Runs the same frames both ways and expects at most one level of difference, in few samples; in a few more where the CPU
-/// resizes in int16 fixed point, whose samples are up to a fiftieth of a level off.
+/// Runs the same frames through both and expects differences of at most one level, in at most `tolerated_share` of the samples.
+/// The CPU's int16 resizes differ by up to a fiftieth of a level, so they are allowed kInt16Share more.
 void ExpectAgreement(const StageOptions& o, const pixel::PackedLayout& layout, const std::vector<RawFrame>& frames,
                      const std::string& name, double tolerated_share = 0.02) {
-  constexpr double kByWords = 0.008;  // three samples of the smallest pictures
+  constexpr double kInt16Share = 0.008;  // three samples of the smallest picture
   CpuTwin cpu(o, layout);
-  CpuTwin cpu_in_words(o, layout);
+  CpuTwin cpu_in_int16(o, layout);
   DeviceTwin device(TestDevice(), o, layout, true);
   const auto expect = [&](const Difference& d, double share, std::size_t frame) {
     EXPECT_LE(d.worst, 1) << name << ", frame " << frame;
@@ -29,7 +29,7 @@ void ExpectAgreement(const StageOptions& o, const pixel::PackedLayout& layout, c
   };
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const auto made = device.Run(frames[i]);
-    if (pixel::GetInt16Kernels() != nullptr) expect(Compare(cpu_in_words.Run(frames[i]), made), tolerated_share + kByWords, i);
+    if (pixel::GetInt16Kernels() != nullptr) expect(Compare(cpu_in_int16.Run(frames[i]), made), tolerated_share + kInt16Share, i);
     const pixel::testing::WithoutInt16 without;
     expect(Compare(cpu.Run(frames[i]), made), tolerated_share, i);
   }
@@ -51,7 +51,7 @@ TEST(CudaStages, ImportAndTurnAreExactForEveryFormatAndOrientation) {
         o.flip_x = (turn & 2) != 0;
         o.flip_y = (turn & 4) != 0;
         if (o.transpose) std::swap(o.output_width, o.output_height);
-        // Luma keeps its size and is copied; chroma is moved to the left again, which rounds.
+        // Luma keeps its size and is copied exactly. Chroma is resampled to left siting, which rounds.
         const std::size_t luma = static_cast<std::size_t>(size.width) * size.height;
         const std::string name = std::string(format.name) + " turn " + std::to_string(turn);
         const RawFrame frame = MakeRaw(size, format.layout, 3);
@@ -106,7 +106,7 @@ TEST(CudaStages, ResizeInBandsIsTheSamePicture) {
     DeviceTwin whole(plenty, o, layout, true);
     EXPECT_EQ(whole.bands(), 1);
     const auto expected = whole.Run(frames[0]);
-    // What the pictures need, and a little: the intermediate has to shrink.
+    // A little more than the pictures need, so the intermediate must shrink.
     testing::StandInOptions tight;
     tight.memory_bytes = plenty->used() * 99 / 100;
     bool is_banded = false;
@@ -179,7 +179,7 @@ TEST(CudaStages, DebandingAgrees) {
   for (const Format& format : Formats()) {
     for (const PictureSize size : {PictureSize{97, 61}, PictureSize{64, 48}, PictureSize{9, 17}}) {
       StageOptions o = Plain(size, format.layout, {size.width / 2 * 2 + 2, size.height / 2 * 2 + 2});
-      o.deband_threshold = 30;  // of the pattern's own contrast
+      o.deband_threshold = 30;  // as large as the contrast of the pattern
       o.working_share = size.width > 90 ? 0.6F : 1;
       ExpectAgreement(o, format.layout, Sequence(size, format.layout, 2), std::string("deband ") + format.name, 0.005);
     }
@@ -211,7 +211,7 @@ TEST(CudaStages, SpreadLevelsAgreeOverTimeAndAcrossCuts) {
         o.level_lift = {0.9F, {0.25F, 0.68F}, 0.02F, leads_local};
         auto frames = Sequence(size, layout, 18, 1.5);
         for (RawFrame& cut : Sequence(size, layout, 4, -50)) frames.push_back(std::move(cut));
-        for (RawFrame& frame : frames) {  // flat
+        for (RawFrame& frame : frames) {  // low contrast
           for (std::uint8_t& level : frame.bytes[0]) level = static_cast<std::uint8_t>(124 + (level - 124) / 2);
         }
         ExpectAgreement(o, layout, frames, "levels " + pixel::testing::Name(size), 0.01);
@@ -245,7 +245,7 @@ TEST(CudaStages, AllStagesTogetherAgree) {
 }
 
 TEST(CudaStages, ScenesAreCutAtTheSamePictures) {
-  // Contrast forgets at cuts: were one missed or invented, the pictures after it would differ by many levels.
+  // Contrast restarts at cuts. A missed or false cut would change the pictures after it by many levels.
   const PictureSize size{128, 72};
   const pixel::PackedLayout layout = Formats()[0].layout;
   StageOptions o = Plain(size, layout, size);
@@ -268,7 +268,7 @@ TEST(CudaStages, NothingIsAllocatedFromFrameToFrame) {
   const auto stand_in = std::make_shared<StandInDevice>();
   DeviceTwin device(stand_in, o, layout, true);
   const auto frames = Sequence({64, 48}, layout, 8);
-  for (int i = 0; i < 4; ++i) device.Run(frames[i]);  // all places of the uploader are made
+  for (int i = 0; i < 4; ++i) device.Run(frames[i]);  // allocates all buffers of the uploader
   const int before = stand_in->allocations();
   for (int i = 4; i < 8; ++i) device.Run(frames[i]);
   EXPECT_EQ(stand_in->allocations(), before);

@@ -1,5 +1,5 @@
-// A device for tests: computes on the CPU what a GPU would, late, out of step between streams, and with faults on
-// demand. Whatever relies on an order that no event promises goes wrong here, sooner than on a GPU.
+// A device for tests: the CPU computes what a GPU would, with random delays, unsynchronised streams and injected faults. Code
+// that relies on an order without an event fails here more often than on a GPU.
 #pragma once
 
 #include <chrono>
@@ -25,11 +25,11 @@ namespace reelmend::cuda::testing {
 
 struct StandInOptions {
   std::size_t memory_bytes = std::size_t{1} << 30;
-  int longest_delay_us = 0;  ///< random delays before each piece of work
+  int longest_delay_us = 0;  ///< upper bound of the random delay before each piece of work
   unsigned seed = 1;
   int lost_after = -1;       ///< pieces of work until the device is lost; −1: never
-  bool poisons = true;       ///< fills new and freed memory with rubbish
-  int index = 0;             ///< of the device
+  bool poisons = true;       ///< fills new and freed memory with garbage
+  int index = 0;             ///< index of the device
 };
 
 class StandInDevice : public Device {
@@ -73,18 +73,18 @@ class StandInDevice : public Device {
 
   StreamHandle MakeStream() override { return {new FakeStream(*this)}; }
   void DestroyStream(StreamHandle stream) noexcept override { delete Of(stream); }
-  EventHandle MakeEvent() override { return {new std::shared_ptr<Moment>()}; }
+  EventHandle MakeEvent() override { return {new std::shared_ptr<Recording>()}; }
   void DestroyEvent(EventHandle event) noexcept override { delete &Of(event); }
 
   void Record(EventHandle event, StreamHandle stream) override {
     CheckLost();
-    auto moment = std::make_shared<Moment>();
-    Of(event) = moment;
-    Of(stream)->Put([moment] { moment->Happen(); }, true);
+    auto recording = std::make_shared<Recording>();
+    Of(event) = recording;
+    Of(stream)->Put([recording] { recording->Happen(); }, true);
   }
   void WaitOn(StreamHandle stream, EventHandle event) override {
     CheckLost();
-    if (const auto moment = Of(event)) Of(stream)->Put([moment] { moment->Wait(); }, true);
+    if (const auto recording = Of(event)) Of(stream)->Put([recording] { recording->Wait(); }, true);
   }
   bool HasHappened(EventHandle event) override {
     CheckLost();
@@ -95,7 +95,7 @@ class StandInDevice : public Device {
     CheckLost();
   }
   void WaitForStream(StreamHandle stream) override {
-    const auto end = std::make_shared<Moment>();
+    const auto end = std::make_shared<Recording>();
     Of(stream)->Put([end] { end->Happen(); }, true);
     end->Wait();
     CheckLost();
@@ -121,7 +121,7 @@ class StandInDevice : public Device {
     Of(stream)->Put([call] { call.run_on_host(call.kernel, call.extent); });
   }
 
-  /// Puts any work on a stream: what a library would that knows streams.
+  /// Enqueues any work on a stream, like a library that supports streams.
   void Put(StreamHandle stream, std::function<void()> work) {
     CheckLost();
     Of(stream)->Put(std::move(work));
@@ -150,8 +150,8 @@ class StandInDevice : public Device {
  private:
   using FakeGraph = std::vector<std::function<void()>>;
 
-  /// An event's last recording.
-  class Moment {
+  /// The last recording of an event.
+  class Recording {
    public:
     void Happen() {
       const std::lock_guard lock(mutex_);
@@ -173,7 +173,7 @@ class StandInDevice : public Device {
     bool happened_ = false;
   };
 
-  /// Does its work in order on a thread of its own. On a lost device nothing is done but telling waiters.
+  /// Does its work in order on its own thread. On a lost device it only completes events.
   class FakeStream {
    public:
     explicit FakeStream(StandInDevice& device) : device_(device), random_(device.options_.seed + ++device.streams_) {
@@ -228,13 +228,13 @@ class StandInDevice : public Device {
         }
         if (!item.is_bookkeeping) {
           device_.CountDown();
-          Dawdle();
+          Delay();
           if (device_.is_lost_) continue;
         }
         item.work();
       }
     }
-    void Dawdle() {
+    void Delay() {
       if (device_.options_.longest_delay_us <= 0) return;
       std::this_thread::sleep_for(
           std::chrono::microseconds(random_() % static_cast<unsigned>(device_.options_.longest_delay_us)));
@@ -251,7 +251,7 @@ class StandInDevice : public Device {
   };
 
   static FakeStream* Of(StreamHandle stream) { return static_cast<FakeStream*>(stream.value); }
-  static std::shared_ptr<Moment>& Of(EventHandle event) { return *static_cast<std::shared_ptr<Moment>*>(event.value); }
+  static std::shared_ptr<Recording>& Of(EventHandle event) { return *static_cast<std::shared_ptr<Recording>*>(event.value); }
 
   void CheckLost() const {
     if (is_lost_) throw DeviceLost("The GPU stopped working while it processed the video (stand-in).");

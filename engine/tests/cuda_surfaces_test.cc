@@ -1,4 +1,4 @@
-// Frames between NVDEC, the stages and NVENC on a stand-in device: surfaces of a fixed pool, and encoders that refuse.
+// Frames between NVDEC, the stages and NVENC, on a stand-in device: surfaces of a fixed pool, and encoders that fail to open.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,8 +20,8 @@ using testing::ProcessorOn;
 using testing::StandInDevice;
 using testing::StandInOptions;
 
-/// Frames as NVDEC leaves them: NV12 in device memory, larger than the picture, with a crop, from a fixed pool that
-/// writes its next picture into whatever was let go.
+/// Imitates NVDEC's frames: NV12 in device memory, larger than the picture, with a crop. The pool is fixed and reuses a surface
+/// as soon as it is released.
 class SurfacePool {
  public:
   SurfacePool(std::shared_ptr<Device> device, int count) : device_(std::move(device)), stream_(MakeStream(device_)) {
@@ -38,13 +38,13 @@ class SurfacePool {
   static constexpr int kPictures = 40;
   StreamHandle stream() const { return stream_.get(); }
 
-  /// Picture n is a shade of its own. Null when all surfaces are held.
+  /// Decodes picture n, which has a unique shade. Null if all surfaces are in use.
   media::UniqueFrame Decode(int n) {
     int surface = -1;
     {
       const std::lock_guard lock(mutex_);
       if (idle_.empty()) return nullptr;
-      surface = idle_.back();  // the one let go last: what still reads it would be written over at once
+      surface = idle_.back();  // the one released last, so that a late reader sees wrong samples at once
       idle_.pop_back();
     }
     auto* picture = static_cast<std::uint8_t*>(staging_.get()) + static_cast<std::size_t>(n) * kBytes;
@@ -56,7 +56,7 @@ class SurfacePool {
     frame->format = AV_PIX_FMT_CUDA;
     frame->width = kWidth - 2;
     frame->height = kHeight;
-    frame->colorspace = AVCOL_SPC_BT709;  // as the output: shades stay what they are
+    frame->colorspace = AVCOL_SPC_BT709;  // same as the output, so shades do not change
     frame->crop_left = 2;
     frame->crop_top = 4;
     frame->data[0] = memory;
@@ -86,7 +86,7 @@ class SurfacePool {
   std::vector<int> idle_;
 };
 
-/// libav's side of a stand-in: its decoder is SurfacePool, and its encoder is one that no machine has.
+/// The codecs of a stand-in device: SurfacePool is the decoder; the encoder fails to open on every machine.
 class FakeBridge : public CodecBridge {
  public:
   explicit FakeBridge(StreamHandle stream) : stream_(stream) {}
@@ -130,22 +130,22 @@ TEST(CudaSurfaces, AreReadInOrderAndHeldUntilTheyWereRead) {
     late.longest_delay_us = 800;
     late.seed = seed * 100;
     const auto device = std::make_shared<StandInDevice>(late);
-    SurfacePool pool(device, 6);  // the chain holds four, and one is in the caller's hands
+    SurfacePool pool(device, 6);  // the chain holds four, the caller one
     const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
     const auto encoder = processor->MakeEncoder(EncoderOf(92, 60), 3);
     device::StageClocks clocks;
     const plan::Plan plan = PlanOf(92, 60);
     const auto chain = processor->MakeChain({plan, AV_CODEC_ID_H264, 1, clocks, {}});
-    constexpr std::size_t kLag = 6;  // all that the pool has: three queued, three in hands
+    constexpr std::size_t kLag = 6;  // the size of the pool: three queued, three in use
     std::vector<media::UniqueFrame> made;
     for (int n = 0; n < SurfacePool::kPictures; ++n) {
       media::UniqueFrame frame;
       for (int patience = 0; !(frame = pool.Decode(n)); ++patience) {
-        ASSERT_LT(patience, 5000) << "surfaces are never given back";
+        ASSERT_LT(patience, 5000) << "no surface was released";
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       ASSERT_TRUE(chain->Submit(*frame, false));
-      frame.reset();  // the decoder may write into it again as soon as the chain lets go
+      frame.reset();  // the decoder may reuse the surface as soon as the chain releases it
       media::UniqueFrame out = encoder->TakeFrame();
       chain->Retrieve(out.get());
       made.push_back(std::move(out));
@@ -154,20 +154,20 @@ TEST(CudaSurfaces, AreReadInOrderAndHeldUntilTheyWereRead) {
       media::UniqueFrame oldest = std::move(made.front());
       made.erase(made.begin());
       const int picture = n - static_cast<int>(kLag) + 1;
-      encoder->Encode(*oldest, picture, 1, packet);  // waits until it is written
+      encoder->Encode(*oldest, picture, 1, packet);  // waits until the frame is written
       EXPECT_EQ(int{oldest->data[0][0]}, 40 + 4 * picture);
       EXPECT_EQ(int{oldest->data[0][59 * oldest->linesize[0] + 91]}, 40 + 4 * picture);
       EXPECT_EQ(int{oldest->data[1][29 * oldest->linesize[1] + 45]}, 40 + 4 * picture);
     }
-    EXPECT_EQ(device->transfers().frame_uploads, 0) << "decoded frames stay on the device";
+    EXPECT_EQ(device->transfers().frame_uploads, 0) << "decoded frames must stay on the device";
     EXPECT_EQ(device->transfers().frame_downloads, SurfacePool::kPictures);
   }
 }
 
 TEST(CudaSurfaces, WithoutASessionOfTheGpusEncoderTheCpuEncodes) {
-  // h264_nvenc is asked for really; here no driver answers, as on a GPU without NVENC.
+  // This opens the real h264_nvenc. Without a driver it fails like on a GPU without NVENC.
   StandInOptions own;
-  own.index = 7;  // what one device refuses is remembered for the process
+  own.index = 7;  // a unique index: the process remembers the failures of each device
   const auto device = std::make_shared<StandInDevice>(own);
   const Stream stream = MakeStream(device);
   FakeBridge::sessions_asked_ = 0;
@@ -190,13 +190,13 @@ TEST(CudaSurfaces, AGpuThatCannotEncodeIsAskedOnceForEachSize) {
     return FakeBridge::sessions_asked_;
   };
   EXPECT_EQ(open(8, 640), 1);
-  EXPECT_EQ(open(8, 640), 1) << "the next job on the same GPU";
+  EXPECT_EQ(open(8, 640), 1) << "the same GPU and size must not be tried again";
   EXPECT_EQ(open(8, 320), 2) << "another size may be encoded";
   EXPECT_EQ(open(9, 640), 3) << "another GPU may have an encoder";
 }
 
 TEST(CudaSurfaces, AnEncoderThatFailsForAnotherReasonIsAskedAgain) {
-  FakeBridge::format_ = AV_PIX_FMT_VAAPI;  // libav answers EINVAL, as it may where all sessions are taken
+  FakeBridge::format_ = AV_PIX_FMT_VAAPI;  // libav returns EINVAL, like when all sessions are in use
   FakeBridge::sessions_asked_ = 0;
   for (int job = 1; job <= 3; ++job) {
     StandInOptions own;
@@ -212,23 +212,23 @@ TEST(CudaSurfaces, AnEncoderThatFailsForAnotherReasonIsAskedAgain) {
 
 TEST(Fault17_35, NoPictureIsMadeForAnEncoderThatRefuses) {
   StandInOptions own;
-  own.index = 10;  // one that was not asked before
+  own.index = 10;  // a unique index: this device was not tried before
   const auto device = std::make_shared<StandInDevice>(own);
   const Stream stream = MakeStream(device);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()));
   const auto encoder = processor->MakeEncoder(EncoderOf(640, 360), 3);
   EXPECT_STREQ(encoder->context().codec->name, "libx264");
-  EXPECT_EQ(device->peak(), 0U) << "pictures in device memory were made before the session was asked for";
+  EXPECT_EQ(device->peak(), 0U) << "no pictures may be allocated before the session is open";
 }
 
-/// A shade as SurfacePool's, in the host's memory.
+/// A frame like SurfacePool's, in host memory.
 media::UniqueFrame HostFrame(AVPixelFormat format, int shade) {
   media::UniqueFrame frame = media::MakeFrame();
   frame->format = format;
   frame->width = SurfacePool::kWidth - 4;
   frame->height = SurfacePool::kHeight - 4;
   frame->colorspace = AVCOL_SPC_BT709;
-  media::CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  media::CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "Cannot allocate a frame");
   const int planes = format == AV_PIX_FMT_NV12 ? 2 : 3;
   for (int p = 0; p < planes; ++p) {
     std::memset(frame->data[p], shade, static_cast<std::size_t>(frame->linesize[p]) * (p == 0 ? frame->height : frame->height / 2));
@@ -236,7 +236,7 @@ media::UniqueFrame HostFrame(AVPixelFormat format, int shade) {
   return frame;
 }
 
-TEST(Fault17_36, TheStagesStayWhereverFramesLie) {
+TEST(Fault17_36, TheStagesTakeFramesOfHostAndDeviceMemory) {
   const auto device = std::make_shared<StandInDevice>();
   SurfacePool pool(device, 6);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
@@ -248,7 +248,7 @@ TEST(Fault17_36, TheStagesStayWhereverFramesLie) {
   for (int n = 0; n < 12; ++n) {
     media::UniqueFrame frame = n % 3 == 0 ? pool.Decode(n) : HostFrame(n % 3 == 1 ? AV_PIX_FMT_NV12 : AV_PIX_FMT_YUV420P, 40 + 4 * n);
     ASSERT_TRUE(frame);
-    EXPECT_EQ(chain->Fits(*frame), n > 0) << "the stages are made anew for frame " << n;
+    EXPECT_EQ(chain->Fits(*frame), n > 0) << "the stages must be reused for frame " << n;
     ASSERT_TRUE(chain->Submit(*frame, false));
     media::UniqueFrame out = encoder->TakeFrame();
     chain->Retrieve(out.get());

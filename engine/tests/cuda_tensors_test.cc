@@ -1,4 +1,4 @@
-// Networks' tensors of half floats: pictures to them and back.
+// Conversion between pictures and fp16 tensors of networks.
 #include "cuda_twins.h"
 
 #include "cpu/tensor_converter.h"
@@ -8,7 +8,7 @@ namespace reelmend::cuda {
 namespace {
 
 TEST(CudaTensors, HalfRoundsToNearestEven) {
-  // Every half goes to float and back; between two halves the nearer one is taken, the even one in the middle.
+  // Every half survives the round trip through float. A float between two halves rounds to the nearer one, ties to even.
   for (unsigned bits = 0; bits < 0x7C00; ++bits) {
     const float v = FromHalf({static_cast<std::uint16_t>(bits)});
     ASSERT_EQ(ToHalf(v).bits, bits);
@@ -22,7 +22,7 @@ TEST(CudaTensors, HalfRoundsToNearestEven) {
   EXPECT_EQ(ToHalf(70000.0F).bits, 0x7C00);
 }
 
-/// The CPU's converter and the kernels for a GPU: the same values, as near as halves hold them.
+/// The CUDA kernels give the same values as the CPU's converter, up to the rounding of halves.
 TEST(CudaTensors, YcbcrIsWhatTheCpuMakesOfIt) {
   constexpr int kWidth = 52;
   constexpr int kHeight = 34;
@@ -48,7 +48,7 @@ TEST(CudaTensors, YcbcrIsWhatTheCpuMakesOfIt) {
     std::vector<Half> halves(4 * kPlane);
     HostLaunch(YcbcrToTensorKernel{view(image), 0, 0, luma, chroma, 0.3F, {halves.data(), 4, kWidth, kHeight}}, {kWidth, kHeight, 1});
     for (std::size_t i = 0; i < floats.size(); ++i) ASSERT_NEAR(FromHalf(halves[i]), floats[i], 1.0 / 2048) << i;
-    // What comes out has no strength between luma and chroma: here three planes that are at hand.
+    // The output has no strength plane, so it uses three other planes of the input.
     for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = FromHalf(halves[i]);
     const float* const first = floats.data() + kPlane;
     converter->UnpackOutput({first, kPlane, kWidth, 0, 0, 50, 33, 1}, by_cpu, pool);

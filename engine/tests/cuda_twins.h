@@ -1,4 +1,4 @@
-// The same frames by the CPU's stages and by those written for the GPU, launched on the CPU or, in test:gpu, on a GPU.
+// Runs the same frames through the CPU's stages and the CUDA stages; these run on the stand-in device or, in test:gpu, on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using pixel::Image;
 using pixel::testing::PictureSize;
 using testing::StandInDevice;
 
-/// The suite is built twice: as it is, and for test:gpu with the GPU as its device.
+/// The suite is built twice: with the stand-in device, and for test:gpu with a GPU.
 inline std::shared_ptr<Device> TestDevice() {
 #ifdef REELMEND_ON_GPU
   static const std::shared_ptr<Device> device = OpenCudaDevice(0);
@@ -36,10 +36,10 @@ inline std::shared_ptr<Device> TestDevice() {
 #endif
 }
 
-/// A frame of the decoder's: raw planes with odd strides.
+/// A decoded frame: raw planes with odd strides.
 struct RawFrame {
   RawFrame() = default;
-  RawFrame(RawFrame&&) = default;  // no copies: the planes point into the bytes
+  RawFrame(RawFrame&&) = default;  // move-only: the planes point into the bytes
   RawFrame& operator=(RawFrame&&) = default;
 
   std::vector<std::uint8_t> bytes[3];
@@ -178,7 +178,7 @@ class CpuTwin {
   std::unique_ptr<pixel::AdaptiveContrast> contrast_;
 };
 
-/// The same frames through StagePlan. `is_nv12`: the encoder on the GPU; else planar, for the encoder on the CPU.
+/// Runs frames through StagePlan. `is_nv12`: the output is NV12 for the GPU's encoder; otherwise planar for the CPU's.
 class DeviceTwin {
  public:
   DeviceTwin(std::shared_ptr<Device> device, const StageOptions& o, const pixel::PackedLayout& layout, bool is_nv12)
@@ -246,7 +246,7 @@ class DeviceTwin {
 
 struct Difference {
   int worst = 0;
-  double share = 0;  ///< of samples that differ at all
+  double share = 0;  ///< share of samples that differ
 };
 
 inline Difference Compare(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {

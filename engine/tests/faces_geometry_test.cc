@@ -1,4 +1,4 @@
-// Alignment, the mask, and the steadying of faces over frames: by arithmetic.
+// Alignment, mask and temporal smoothing of faces, compared with computed values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -67,7 +67,7 @@ TEST(FaceAlignment, SurvivesPointsThatCoincide) {
   EXPECT_TRUE(std::isfinite(fit.x0) && std::isfinite(fit.a));
 }
 
-TEST(FaceMask, IsWholeInTheMiddleAndGoneAtTheBorder) {
+TEST(FaceMask, IsOneInTheMiddleAndZeroAtTheBorder) {
   EXPECT_EQ(MaskAt(0.5F, 0.5F), 1);
   for (float t = 0; t <= 1; t += 0.05F) {
     EXPECT_EQ(MaskAt(0, t), 0);
@@ -82,8 +82,8 @@ TEST(FaceMask, IsWholeInTheMiddleAndGoneAtTheBorder) {
   for (const Point& point : AlignedPoints(1)) EXPECT_EQ(MaskAt(point.x, point.y), 1);
 }
 
-TEST(FaceSampling, ShowsWhatThePictureShows) {
-  // A slanted plane of grey and a slow one of colour: linear, so every way of sampling has to agree.
+TEST(FaceSampling, ReproducesALinearPicture) {
+  // A linear grey ramp with constant colour, so every way of sampling must give the same values.
   pixel::Image image(120, 80, {1, 1}, {});
   for (int y = 0; y < 80; ++y) {
     for (int x = 0; x < 120; ++x) image.plane(0).Row(y)[x] = static_cast<std::uint16_t>(16384 + 200 * x + 100 * y);
@@ -92,12 +92,12 @@ TEST(FaceSampling, ShowsWhatThePictureShows) {
     for (int y = 0; y < 40; ++y) std::fill_n(image.plane(p).Row(y), 60, std::uint16_t{32768});
   }
   const auto expected = [](float x, float y) { return (16384 + 200 * (x - 0.5F) + 100 * (y - 0.5F) - 4096) / 256 * 255 / 219; };
-  for (const Similarity place : {Similarity{1, 0, 20, 10}, {0.4F, 0.1F, 40, 30}, {2.6F, -0.3F, 20, 20}}) {
+  for (const Similarity transform : {Similarity{1, 0, 20, 10}, {0.4F, 0.1F, 40, 30}, {2.6F, -0.3F, 20, 20}}) {
     RgbPicture out(24, 16);
-    Sample(image, place, false, out);
+    Sample(image, transform, false, out);
     for (int y = 0; y < 16; y += 5) {
       for (int x = 0; x < 24; x += 5) {
-        const Point p = place({static_cast<float>(x) + 0.5F, static_cast<float>(y) + 0.5F});
+        const Point p = transform({static_cast<float>(x) + 0.5F, static_cast<float>(y) + 0.5F});
         if (p.x < 4 || p.y < 4 || p.x > 116 || p.y > 76) continue;
         for (const auto& plane : out.planes) EXPECT_NEAR(plane[static_cast<std::size_t>(y) * 24 + x], expected(p.x, p.y), 0.05F);
       }
@@ -112,7 +112,7 @@ TEST(FaceSampling, ShowsWhatThePictureShows) {
   EXPECT_NEAR(third.planes[1][13 * 41 + 20], expected(20.5F * 120 / 41, 13.5F * 80 / 27), 0.6F);
 }
 
-TEST(FaceSampling, ColoursGoThereAndBack) {
+TEST(FaceSampling, ColourDifferencesSurviveARoundTrip) {
   for (const pixel::Matrix matrix : {pixel::Matrix::kBt601, pixel::Matrix::kBt709, pixel::Matrix::kBt2020}) {
     for (const pixel::Range range : {pixel::Range::kLimited, pixel::Range::kFull}) {
       const RgbConversion conversion({matrix, range, pixel::ChromaSite::kLeft});
@@ -129,7 +129,7 @@ TEST(FaceSampling, ColoursGoThereAndBack) {
   }
 }
 
-TEST(FaceHistory, SteadiesAStillFaceAndLetsAMovingOneGo) {
+TEST(FaceHistory, SmoothsAStillFaceAndFollowsAMovingOne) {
   std::mt19937 random(3);
   std::normal_distribution<float> noise(0, 1);
   double raw = 0;
@@ -152,7 +152,7 @@ TEST(FaceHistory, SteadiesAStillFaceAndLetsAMovingOneGo) {
   EXPECT_LT(smoothed, raw / 3);
   history.Forget();
   for (int i = 0; i < 30; ++i) {
-    const Face face = MakeFace(100 + 6 * static_cast<float>(i), 100, 120);  // a twentieth of its side a frame
+    const Face face = MakeFace(100 + 6 * static_cast<float>(i), 100, 120);  // moves by a twentieth of its side per frame
     history.Add({face});
     EXPECT_LT(Distance(history.Shown().at(0).points, face.points), 0.03F * 120) << "a lag at frame " << i;
   }
@@ -181,7 +181,7 @@ TEST(FaceHistory, FadesFacesInAndOut) {
   }
   history.Forget();
   history.Add({face});
-  EXPECT_EQ(history.Shown().at(0).presence, 1) << "where a scene begins, faces are there at once";
+  EXPECT_EQ(history.Shown().at(0).presence, 1) << "faces must not fade in at the start of a scene";
 }
 
 TEST(FaceHistory, DependsOnItsLastFramesOnly) {

@@ -1,4 +1,4 @@
-// Pictures of a person for the tests of faces, and what a stage changed in them.
+// Pictures of a person for the face tests, and the measurement of what a stage changed in them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline ModelFile Shipped() {
   return file;
 }
 
-/// Frames of what ffmpeg makes, 4:2:0.
+/// The frames of an ffmpeg command as 4:2:0.
 inline std::vector<pixel::Image> Frames(const std::string& arguments, int width, int height) {
   const reelmend::testing::TemporaryFolder folder;
   const std::string path = folder.File("frames.yuv");
@@ -63,7 +63,8 @@ inline std::vector<pixel::Image> Frames(const std::string& arguments, int width,
   return frames;
 }
 
-/// The person, `face` pixels wide (0.35 of the photograph) in a grey picture; moving, coded and noisy when `seconds` > 0.
+/// The person in a grey picture. The face is `face` pixels wide, 0.35 of the photograph. With `seconds` > 0 a moving, noisy and
+/// compressed video; otherwise one picture.
 inline std::vector<pixel::Image> Person(int face, int width = 640, int height = 480, double seconds = 0, const std::string& extra = "") {
   const int side = static_cast<int>(face / 0.35) & ~1;
   const std::string picture = "scale=" + std::to_string(side) + ":-2,pad=max(iw\\,2000):max(ih\\,1200):(ow-iw)/2:(oh-ih)/2:gray,crop=" +
@@ -88,9 +89,9 @@ inline pixel::Image Copy(const pixel::Image& image) {
 }
 
 struct Change {
-  double mean = 0;    ///< of luma in the face's box, in 8-bit levels
-  double most = 0;    ///< of all planes, everywhere
-  double outside = 0; ///< most, where the crop does not reach
+  double mean = 0;    ///< mean difference of luma in the face's box, in 8-bit levels
+  double most = 0;    ///< largest difference of any plane
+  double outside = 0; ///< largest difference outside of the face's crop
 };
 
 inline Change Compare(const pixel::Image& a, const pixel::Image& b, const Box& box) {

@@ -1,4 +1,4 @@
-// The stage for faces on pictures of a person: what it finds, changes, and leaves alone.
+// The face stage on pictures of a person: what it finds, what it changes, and what it leaves unchanged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,13 +62,13 @@ TEST(FaceStage, ChangesAFaceALittleAndNothingElse) {
   stage.Run(image, 0, true, false, pool);
   ASSERT_EQ(stage.restored(), 1);
   const Change change = Compare(frames[0], image, Find(frames[0]).at(0).box);
-  EXPECT_GT(change.mean, 0.3);  // it does something
-  EXPECT_LT(change.mean, 4);    // and the face stays the same
+  EXPECT_GT(change.mean, 0.3);  // the stage changes the face
+  EXPECT_LT(change.mean, 4);    // but keeps the person recognisable
   EXPECT_LE(change.most, 34);
   EXPECT_EQ(change.outside, 0);
 }
 
-/// Of luma in the box, in dB.
+/// PSNR of luma in the box, in dB.
 double PsnrOf(const pixel::Image& a, const pixel::Image& b, const Box& box) {
   double squares = 0;
   double count = 0;
@@ -90,7 +90,7 @@ TEST(FaceStage, BringsADegradedFaceNearerToTheGoodOne) {
     const std::string picture = "scale=" + std::to_string(side) + ":-2,pad=max(iw\\,2000):max(ih\\,1200):(ow-iw)/2:(oh-ih)/2:gray,crop=640:480";
     const pixel::Image good = std::move(Frames("-i " + kPerson + " -vf '" + picture + "'", 640, 480).at(0));
     const Box box = Find(good).at(0).box;
-    // Half the size and compressed; enlarged again as a player does.
+    // Reduced to half the size, compressed, and enlarged again like in a player.
     for (const char* crf : {"23", "28", "33"}) {
       Ffmpeg("-i " + kPerson + " -vf '" + picture + ",scale=320:240:flags=area' -c:v libx264 -crf " + crf +
              " -pix_fmt yuv420p " + folder.File("bad.mp4"));
@@ -106,7 +106,7 @@ TEST(FaceStage, BringsADegradedFaceNearerToTheGoodOne) {
   }
 }
 
-TEST(FaceStage, LeavesFacesAloneThatAreTooSmallOrTooLarge) {
+TEST(FaceStage, LeavesTooSmallAndTooLargeFacesAlone) {
   NEEDS_DETECTOR();
   for (const int face : {16, 640}) {
     const auto frames = Person(face, 1280, 1080);
@@ -131,7 +131,7 @@ TEST(FaceStage, FlickersNoMoreThanItsSource) {
     pixel::Image image = Copy(frames[i]);
     stage.Run(image, static_cast<std::int64_t>(i), i == 0, false, pool);
     if (i > 0) {
-      const Box box = {220, 130, 420, 340};  // holds the face all the time
+      const Box box = {220, 130, 420, 340};  // contains the face in every frame
       before += Compare(frames[i - 1], frames[i], box).mean;
       after += Compare(last, image, box).mean;
     }
@@ -144,7 +144,7 @@ TEST(FaceStage, FlickersNoMoreThanItsSource) {
 
 TEST(FaceStage, HoldsPointsSteadierThanTheDetectorFindsThem) {
   NEEDS_DETECTOR();
-  // The person stands still: all movement of the points is jitter.
+  // The person does not move, so every movement of the points is jitter.
   const TemporaryFolder folder;
   Ffmpeg("-loop 1 -framerate 25 -t 1.2 -i " + kPerson + " -vf 'scale=314:-2,noise=alls=10:allf=t' -c:v libx264 -crf 30 -pix_fmt yuv420p " +
          folder.File("still.mp4"));
@@ -170,8 +170,8 @@ TEST(FaceStage, HoldsPointsSteadierThanTheDetectorFindsThem) {
   EXPECT_LT(shown, 0.5 * found);
 }
 
-/// What a frame costs is what the detector looks at; its looks are counted, so that no clock is needed.
-TEST(FaceStage, LooksAtAFrameNoMoreOftenThanItsFacesNeed) {
+/// Checks the cost of a frame by the number of runs of the detector's networks, so no clock is needed.
+TEST(FaceStage, RunsTheDetectorNoMoreOftenThanFacesNeed) {
   NEEDS_DETECTOR();
   const auto frames = Person(120, 680, 520, 1.0);
   ASSERT_GE(frames.size(), 20U);
@@ -186,12 +186,13 @@ TEST(FaceStage, LooksAtAFrameNoMoreOftenThanItsFacesNeed) {
     const std::int64_t searches = after.searches - before.searches;
     const std::int64_t third_looks = after.third_looks - before.third_looks;
     EXPECT_EQ(searches, i % kKeyEvery == 0 ? 1 : 0) << i;
-    // A pyramid by factors of 0.7 has 1 ÷ (1 − 0.7²), so twice, its first level's pixels, and that is half as wide.
+    // Each pyramid level is 0.7 as wide as the one before, so all together have 1 ÷ (1 − 0.7²) ≈ 2 times the pixels of the
+    // first level, which is half as wide as the frame.
     EXPECT_LE(after.searched_pixels - before.searched_pixels, searches * pixels * 6 / 10) << i;
     const auto most_looks = (static_cast<std::int64_t>(kMostProposals) + kRefineBatch - 1) / kRefineBatch;
     EXPECT_LE(after.second_looks - before.second_looks, searches * most_looks) << i;
     if (searches == 0) {
-      EXPECT_EQ(third_looks, 2) << i;  // one face, looked at where it was and once more where its points are
+      EXPECT_EQ(third_looks, 2) << i;  // one face: once at its previous box, and once more at its points
     } else {
       EXPECT_LE(third_looks, 40) << i;
     }
@@ -199,7 +200,7 @@ TEST(FaceStage, LooksAtAFrameNoMoreOftenThanItsFacesNeed) {
   EXPECT_EQ(stage.restored(), 20);
 }
 
-TEST(FaceStage, HardlyLooksWhereNobodyIs) {
+TEST(FaceStage, RunsNoRefinementWithoutAFace) {
   NEEDS_DETECTOR();
   const auto frames = Frames("-f lavfi -i testsrc2=s=640x480:r=25:d=0.8", 640, 480);
   pixel::ThreadPool pool(2);

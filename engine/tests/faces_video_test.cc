@@ -1,4 +1,4 @@
-// Faces beyond the stage itself: operators' networks, whole videos, and what a plan says of them.
+// Faces outside of the stage itself: operators' networks, whole videos, and the plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using reelmend::testing::OnnxFile;
 using reelmend::testing::PlainOptions;
 using reelmend::testing::TemporaryFolder;
 
-/// The contract of operators' networks: 512 × 512, R′G′B′ from −1 to 1, a weight.
+/// A network in the format for operators: 512 × 512, R′G′B′ from −1 to 1, and a weight. It adds `addend` to its input.
 std::string StandIn(bool has_weight, std::vector<float> addend, std::vector<std::int64_t> shape, int side = 512) {
   OnnxFile file;
   file.Input("input", {1, 3, side, side}).Tensor("what", std::move(shape), std::move(addend));
@@ -47,7 +47,7 @@ TEST(OperatorsFaceNetwork, IsGivenRedFirstFromMinusOneToOneAndAWeight) {
   FaceStage stage(StageOptions(image, FaceModel(folder.File("red.onnx"))));
   stage.Run(image, 0, true, false, pool);
   const Point nose = Find(frames[0]).at(0).points[2];
-  // 0.2 × 0.5 of −1…1 is 12.75 levels of red: by BT.709 that much luma and Cr, and less Cb.
+  // 0.2 × 0.5 on the scale from −1 to 1 is 12.75 levels of red. BT.709 gives the expected changes of luma, Cb and Cr.
   const auto at = [&](int plane, int scale) {
     const int x = static_cast<int>(nose.x) / scale;
     const int y = static_cast<int>(nose.y) / scale;
@@ -58,7 +58,7 @@ TEST(OperatorsFaceNetwork, IsGivenRedFirstFromMinusOneToOneAndAWeight) {
   EXPECT_NEAR(at(2, 2), 12.75 * 0.5 * 224 / 255, 0.1);
 }
 
-TEST(OperatorsFaceNetwork, SeesTheFaceWhereFfhqHasIt) {
+TEST(OperatorsFaceNetwork, ReceivesFacesAlignedAsInFfhq) {
   NEEDS_DETECTOR();
   const TemporaryFolder folder;
   std::vector<float> spots(3 * 512 * 512, 0.0F);
@@ -89,7 +89,7 @@ TEST(OperatorsFaceNetwork, SeesTheFaceWhereFfhqHasIt) {
       }
     }
     ASSERT_GT(sum, 1000);
-    // A similarity cannot bring five points of a real face onto their places exactly.
+    // A similarity transform cannot map five points of a real face exactly.
     EXPECT_NEAR(x / sum, p.x, 0.08 * 200);
     EXPECT_NEAR(y / sum, p.y, 0.08 * 200);
   }
@@ -155,7 +155,7 @@ TEST_F(FacesInVideos, StrengthsAreObeyedAndReported) {
   EXPECT_FLOAT_EQ(result.applied.face_restoration, 0.7F);
   EXPECT_EQ(result.faces, result.frames);
   EXPECT_TRUE(std::ranges::any_of(result.stages, [](const StageTime& s) { return s.name == "faces" && s.cpu_seconds > 0; }));
-  // By itself: a coded source is restored, and the plan says why.
+  // Automatic strength: a compressed source is restored, and the plan says why.
   EXPECT_FALSE(DecodeLuma(Enhanced(in, {}, &result)) == off);
   EXPECT_GT(result.applied.face_restoration, 0.1F);
   const auto stage = std::ranges::find(result.plan, "face_restoration", &PlannedStage::name);
@@ -171,7 +171,7 @@ TEST_F(FacesInVideos, SegmentsEqualTheWhole) {
   EnhanceOptions options = PlainOptions();
   options.models = {Shipped()};
   options.face_restoration = {Strength::Mode::kFixed, 1};
-  options.encoder.crf = 1;  // nearly what the frames were, whatever came before them
+  options.encoder.crf = 1;  // nearly lossless, so that earlier frames do not affect the comparison
   Enhance(in, folder_.File("whole.mp4"), options);
   options.segment = Segment{1.2, 2, 24};
   EXPECT_GT(Enhance(in, folder_.File("part.mp4"), options).faces, 0);
@@ -185,7 +185,7 @@ TEST_F(FacesInVideos, SegmentsEqualTheWhole) {
 TEST_F(FacesInVideos, PlannedSegmentsHaveTheFramesOfTheWhole) {
   NEEDS_DETECTOR();
   const std::string in = folder_.File("in.mkv");
-  // The face moves, vanishes at a cut and comes back.
+  // The face moves, disappears at a cut and comes back.
   Ffmpeg("-loop 1 -framerate 25 -t 5 -i " + kPerson + " -vf \"crop=iw-40:ih-40:20+20*sin(t*3):20,eq=brightness='if(between(t,2.4,3),-1,0)':eval=frame,"
          "noise=alls=6:allf=t\" -c:v libx264 -crf 24 -g 20 -pix_fmt yuv420p " + in);
   EnhanceOptions options = PlainOptions();
@@ -205,10 +205,10 @@ TEST_F(FacesInVideos, PlannedSegmentsHaveTheFramesOfTheWhole) {
   EXPECT_TRUE(joined == whole);
   EnhanceOptions without = options;
   without.models.clear();
-  EXPECT_THROW(Enhance(in, folder_.File("other.mp4"), without), Error) << "another set of networks";
+  EXPECT_THROW(Enhance(in, folder_.File("other.mp4"), without), Error) << "the plan needs the same set of networks";
 }
 
-TEST(FacePlan, SaysWhatIsInTheWay) {
+TEST(FacePlan, SaysWhyFacesAreNotRestored) {
   const TemporaryFolder folder;
   const std::string in = folder.File("in.mp4");
   Ffmpeg("-f lavfi -i testsrc2=size=320x180:rate=10:duration=0.5 -crf 40 -pix_fmt yuv420p " + in);

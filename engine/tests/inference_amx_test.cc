@@ -1,4 +1,4 @@
-// Whether bfloat16 is fast here: the processor's word is not enough, the kernel has to grant the tile registers.
+// Detection of fast bfloat16 (AMX). The CPU's flag is not enough: the kernel must permit the tile registers.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ namespace {
 
 #if defined(__x86_64__)
 
-/// From now on this process is refused the tile registers, as sandboxes and old kernels do.
+/// Denies this process the permission for tile registers, like containers and old kernels.
 bool DenyArchPrctl() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -39,14 +39,14 @@ bool ProcessorHasAmx() {
 }
 
 TEST(Fault17_39, TilesAreUsedWhereTheKernelGrantsThem) {
-  // /proc/cpuinfo names what the processor has, whether this process may use it or not (containers, old kernels).
+  // /proc/cpuinfo lists the CPU's features even if this process may not use them (containers, old kernels).
   constexpr int kRequestPermission = 0x1023;
   constexpr int kTileData = 18;
   const bool is_granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   EXPECT_EQ(HasBf16Tiles(ExtendedFeatures()), is_granted && ProcessorHasAmx());
 }
 
-TEST(Fault17_39, TilesThatTheKernelDeniesAreNotThere) {
+TEST(Fault17_39, TilesThatTheKernelDeniesAreNotUsed) {
   const auto denied = [] {
     if (!DenyArchPrctl()) std::_Exit(2);
     std::_Exit(HasBf16Tiles(kAmxBf16) ? 1 : 0);

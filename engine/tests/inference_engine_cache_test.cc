@@ -1,4 +1,4 @@
-// Files of built engines: found under their key, never damaged, never of something else.
+// The cache of built engines: files are found by their key only, and damaged or foreign files are rejected.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -28,7 +28,7 @@ TEST(EngineCache, AnEngineIsFoundUnderItsKeyAndNoOther) {
   EXPECT_FALSE(cache.Find(SomeKey()));
   cache.Keep(SomeKey(), engine);
   EXPECT_EQ(cache.Find(SomeKey()), engine);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "something was left behind";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "the cache left another file behind";
   std::vector<EngineKey> others(8, SomeKey());
   others[0].model_sha256[63] = 'b';
   others[1].backend_version = "1.7.2.0";
@@ -44,10 +44,10 @@ TEST(EngineCache, AnEngineIsFoundUnderItsKeyAndNoOther) {
   }
 }
 
-TEST(EngineCache, DamagedForeignAndStaleFilesAreToldInOneSentenceAndReplaced) {
+TEST(EngineCache, DamagedForeignAndStaleFilesAreReportedInOneSentenceAndReplaced) {
   const TemporaryFolder folder;
-  std::vector<std::string> said;
-  const EngineCache cache(folder.path(), true, [&](const std::string& sentence) { said.push_back(sentence); });
+  std::vector<std::string> messages;
+  const EngineCache cache(folder.path(), true, [&](const std::string& sentence) { messages.push_back(sentence); });
   const fs::path file = folder.path() / SomeKey().file_name();
   cache.Keep(SomeKey(), "the engine");
   const std::string good = ReadBytes(file);
@@ -68,11 +68,11 @@ TEST(EngineCache, DamagedForeignAndStaleFilesAreToldInOneSentenceAndReplaced) {
   };
   for (const auto& [bytes, says] : cases) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-    said.clear();
+    messages.clear();
     EXPECT_FALSE(cache.Find(SomeKey()));
-    ASSERT_EQ(said.size(), 1U);
-    EXPECT_TRUE(Has(said[0], says)) << said[0];
-    EXPECT_TRUE(said[0].ends_with(".")) << said[0];
+    ASSERT_EQ(messages.size(), 1U);
+    EXPECT_TRUE(Has(messages[0], says)) << messages[0];
+    EXPECT_TRUE(messages[0].ends_with(".")) << messages[0];
     cache.Keep(SomeKey(), "the engine");
     EXPECT_EQ(cache.Find(SomeKey()), "the engine");
   }
@@ -95,7 +95,7 @@ TEST(EngineCache, ReadersFindAWholeFileOrNoneWhileManyWrite) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(EngineCache, WithoutAFolderOrLeaveToWriteNothingIsKept) {
+TEST(EngineCache, WithoutAFolderOrPermissionToWriteNothingIsKept) {
   const TemporaryFolder folder;
   EngineCache().Keep(SomeKey(), "engine");
   const EngineCache reader(folder.path(), false);
@@ -103,12 +103,12 @@ TEST(EngineCache, WithoutAFolderOrLeaveToWriteNothingIsKept) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
   EngineCache(folder.path()).Keep(SomeKey(), "engine");
   EXPECT_EQ(reader.Find(SomeKey()), "engine");
-  std::string said;
-  EngineCache("/proc/no/folder", true, [&](const std::string& sentence) { said = sentence; }).Keep(SomeKey(), "engine");
-  EXPECT_TRUE(Has(said, "cannot be written")) << said;
+  std::string message;
+  EngineCache("/proc/no/folder", true, [&](const std::string& sentence) { message = sentence; }).Keep(SomeKey(), "engine");
+  EXPECT_TRUE(Has(message, "cannot be written")) << message;
 }
 
-TEST(EngineCache, ConcurrenciesAreKeptForEachGpuAndOnesThatMakeNoSenseAreNotUsed) {
+TEST(EngineCache, ConcurrenciesAreKeptForEachGpuAndInvalidOnesAreNotUsed) {
   const TemporaryFolder folder;
   const EngineCache cache(folder.path());
   EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA L4"));

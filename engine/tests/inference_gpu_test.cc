@@ -1,4 +1,4 @@
-// What of the GPU backends can be proven without a GPU: engines for GPUs that are not here.
+// GPU backends on machines without a GPU: they build engines for other machines' GPUs.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,7 +82,7 @@ TEST(GpuBackends, AreKnownByTheirGpusBeforeTheyAreOpened) {
   }
 }
 
-/// Opens a backend for such a GPU, if there is one. Status 0: this process opened TensorRT-RTX, else 1.
+/// Opens the backend for such a GPU and exits: with 0 if this process then has TensorRT-RTX loaded, otherwise with 1.
 [[noreturn]] void OpenAndSayWhetherRtxWasOpened(const GpuTarget& target) {
   std::string sentence;
   try {
@@ -95,15 +95,15 @@ TEST(GpuBackends, AreKnownByTheirGpusBeforeTheyAreOpened) {
 }
 
 TEST(GpuBackendsDeathTest, AGpuThatNeedsFullTensorRtOpensNoOther) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // each in a process of its own, which has opened nothing before
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // each test runs in a new process that has opened no backend yet
   EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({9, 0}), ::testing::ExitedWithCode(1), "\\(\\)|GPUs of compute capability 9.0 need full TensorRT: ");
   EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({7, 0}), ::testing::ExitedWithCode(1), "compute capability 7.0");
   if (std::getenv("REELMEND_EXPECT_TENSORRT") == nullptr) return;
   EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({8, 9}), ::testing::ExitedWithCode(0), "\\(\\)");
 }
 
-/// TensorRT-RTX, which builds anywhere. Where it was fetched (REELMEND_EXPECT_TENSORRT, set by scripts/test-cuda) it
-/// must be there; elsewhere these tests are of no use.
+/// TensorRT-RTX, which builds engines without a GPU. If REELMEND_EXPECT_TENSORRT is set (by scripts/test-cuda), it must be
+/// installed; otherwise these tests are skipped without it.
 class TensorRtRtx : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -124,7 +124,7 @@ class TensorRtRtx : public ::testing::Test {
     return file;
   }
   GpuModel Open(const ModelFile& file, GpuTarget target = {8, 6}) {
-    return {backend_, file, {target, "made up"}, EngineCache(folder_.path() / "engines", true, [this](const std::string& s) { said_.push_back(s); })};
+    return {backend_, file, {target, "made up"}, EngineCache(folder_.path() / "engines", true, [this](const std::string& s) { messages_.push_back(s); })};
   }
   std::string RefusalOf(const ModelFile& file, int width = 64, int height = 64) {
     try {
@@ -138,7 +138,7 @@ class TensorRtRtx : public ::testing::Test {
 
   TemporaryFolder folder_;
   std::shared_ptr<GpuBackend> backend_;
-  std::vector<std::string> said_;
+  std::vector<std::string> messages_;
 };
 
 TEST_F(TensorRtRtx, BuildsTheShippedNetworksForEveryGenerationThatItTargets) {
@@ -159,7 +159,7 @@ TEST_F(TensorRtRtx, BuildsTheShippedNetworksForEveryGenerationThatItTargets) {
     again.Compile(640, 360);
     EXPECT_EQ(again.built(), 0) << "the cache was not used";
   }
-  EXPECT_TRUE(said_.empty()) << said_[0];
+  EXPECT_TRUE(messages_.empty()) << messages_[0];
 }
 
 TEST_F(TensorRtRtx, BuildsTheOtherShippedNetworks) {
@@ -168,7 +168,7 @@ TEST_F(TensorRtRtx, BuildsTheOtherShippedNetworks) {
     EXPECT_EQ(model.precision(), "fp16") << name;
     EXPECT_FALSE(model.Compile(640, 360).empty()) << name;
   }
-  EXPECT_TRUE(said_.empty()) << said_[0];
+  EXPECT_TRUE(messages_.empty()) << messages_[0];
 }
 
 TEST_F(TensorRtRtx, ADamagedEngineIsBuiltAgainWithOneSentence) {
@@ -179,8 +179,8 @@ TEST_F(TensorRtRtx, ADamagedEngineIsBuiltAgainWithOneSentence) {
   GpuModel model = Open(file);
   model.Compile(64, 64);
   EXPECT_EQ(model.built(), 1);
-  ASSERT_EQ(said_.size(), 1U);
-  EXPECT_TRUE(Has(said_[0], "damaged")) << said_[0];
+  ASSERT_EQ(messages_.size(), 1U);
+  EXPECT_TRUE(Has(messages_[0], "damaged")) << messages_[0];
   EXPECT_EQ(ReadBytes(engine).size(), good.size());
 }
 
@@ -240,7 +240,7 @@ TEST_F(TensorRtRtx, FaultyModelsAreRefusedInOneSentenceThatNamesThem) {
 
 TEST_F(TensorRtRtx, WithoutAGpuLoadingIsRefusedAndNothingCrashes) {
   const ModelFile file = File("shipped", ModelFile::Layout::kLumaStrength, 2, Shipped("fast-x2.onnx"));
-  if (access("/dev/nvidiactl", F_OK) == 0) return;  // there, scripts/test-gpu loads it
+  if (access("/dev/nvidiactl", F_OK) == 0) return;  // on a machine with a GPU, scripts/test-gpu tests loading
   try {
     Open(file).Load(64, 64);
     FAIL();
@@ -258,7 +258,7 @@ TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
     return all.any_is_about_memory();
   };
   EXPECT_FALSE(is_about_memory({}));
-  EXPECT_FALSE(is_about_memory({{true, kNoTactic}})) << "the model is the reason";
+  EXPECT_FALSE(is_about_memory({{true, kNoTactic}})) << "the model causes this error, not the memory";
   EXPECT_FALSE(is_about_memory({{false, "Unable to determine GPU memory usage"}, {true, kNoTactic}}));
   EXPECT_TRUE(is_about_memory({{true, "Error Code 2: OutOfMemory (Requested size was 8589934592 bytes.)"}, {true, "[defaultAllocator.cpp::allocate] Cuda Runtime (out of memory)"}}));
   EXPECT_TRUE(is_about_memory({{true, kNoTactic}, {true, "Error Code 2: OutOfMemory (no further information), out of memory"}}));
@@ -272,7 +272,7 @@ TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
 
 TEST(TensorRtMessages, AWarningIsNoReasonForAFailureOutsideOfBuilds) {
   Messages messages;
-  messages.Add(false, "Device memory is insufficient to use tactic.");  // of a build on another thread
+  messages.Add(false, "Device memory is insufficient to use tactic.");  // from a build on another thread
   messages.Add(true, "Error Code 1: Serialization (the plan is damaged)");
   EXPECT_TRUE(messages.any_is_about_memory());
   EXPECT_FALSE(messages.error_is_about_memory());

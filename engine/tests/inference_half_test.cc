@@ -1,4 +1,4 @@
-// Networks in fp16: halves, the conversion of ONNX files, and what it may change.
+// Networks in fp16: conversion of halves and of ONNX files, and how much it may change the output.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::unique_ptr<Backend> OpenVino() {
   }
 }
 
-/// Luma of the network of `onnx` for noise over a slope, with a strength of ½.
+/// The luma that the network returns for a ramp with noise, at strength 0.5.
 std::vector<float> RunOnCpu(Backend& backend, const std::string& onnx, int width, int height) {
   auto model = backend.Load(onnx, "", "");
   auto network = model->Compile({{2, height, width}, 1, 1, false});
@@ -49,7 +49,7 @@ std::vector<float> RunOnCpu(Backend& backend, const std::string& onnx, int width
   return {network->Output(0), network->Output(0) + network->output_shape().count()};
 }
 
-TEST(Half, EveryHalfSurvivesTheWayThereAndBack) {
+TEST(Half, EveryHalfSurvivesARoundTripThroughFloat) {
   for (int bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = HalfToFloat(half);
@@ -68,7 +68,7 @@ TEST(Half, FloatsAreRoundedToTheNearestHalvesToEven) {
   EXPECT_EQ(FloatToHalf(-0x1.8p-25F), 0x8001);
 }
 
-TEST(OnnxHalf, TheShippedNetworkIsTheSameWithinAHalfCode) {
+TEST(OnnxHalf, TheShippedNetworkIsTheSameWithinHalfALevel) {
   const auto backend = OpenVino();
   ASSERT_TRUE(backend) << "needs OpenVINO (scripts/setup-openvino)";
   const std::string onnx = Shipped("fast-x2.onnx");
@@ -81,10 +81,10 @@ TEST(OnnxHalf, TheShippedNetworkIsTheSameWithinAHalfCode) {
   const Differences change = Compare(actual, expected);
   EXPECT_LT(change.largest, 0.5);
   EXPECT_LT(change.rms, reelmend::testing::kHalfTolerance.rms);
-  EXPECT_GT(change.largest, 0) << "nothing was changed";
+  EXPECT_GT(change.largest, 0) << "the conversion must change the output a little";
 }
 
-TEST(Differences, AFewSamplesDecideTheLargestOneOnly) {
+TEST(Differences, AFewSamplesChangeOnlyTheLargestDifference) {
   std::vector<float> a(10'000, 0.5F);
   std::vector<float> b = a;
   b[17] = 1;
@@ -92,7 +92,7 @@ TEST(Differences, AFewSamplesDecideTheLargestOneOnly) {
   EXPECT_NEAR(Compare(a, b).rms, 127.5 / 100, 1e-6);
   EXPECT_NEAR(Compare(a, b).largest, 127.5, 1e-6);
   for (int i = 0; i < 20; ++i) b[static_cast<std::size_t>(i)] = 0.5F + 10.0F / 255;
-  EXPECT_NEAR(Compare(a, b).percentile, 10, 1e-3) << "twice as many as may";
+  EXPECT_NEAR(Compare(a, b).percentile, 10, 1e-3) << "2 of 1,000 samples differ, more than the percentile ignores";
 }
 
 TEST(OnnxHalf, UnsignedQuantisationIsComputedInFp16) {
@@ -102,10 +102,10 @@ TEST(OnnxHalf, UnsignedQuantisationIsComputedInFp16) {
     const std::string onnx = Shipped(std::string(name) + "-int8.onnx");
     const HalfNetwork half = ToHalf(onnx);
     EXPECT_EQ(half.precision, "fp16") << name;
-    EXPECT_TRUE(Has(onnx, "QuantizeLinear")) << "activations of the file are uint8";
+    EXPECT_TRUE(Has(onnx, "QuantizeLinear")) << "the file's activations must be quantised";
     for (const char* gone : {"QuantizeLinear", "DequantizeLinear", "zero0", "_wz"}) EXPECT_FALSE(Has(half.onnx, gone)) << name << " " << gone;
-    // What is not rounded is nearer to float32 than the file is, and hardly another picture. Large enough a picture that the
-    // roundings of all layers, which are chance, do not decide.
+    // Without rounding to 8 bits the output is closer to float32 than the file's, and hardly differs from it. The picture is
+    // large enough that the random rounding errors of the layers average out.
     const auto exact = RunOnCpu(*backend, Shipped(std::string(name) + ".onnx"), 256, 256);
     const auto as_written = RunOnCpu(*backend, onnx, 256, 256);
     const auto changed = RunOnCpu(*backend, half.onnx, 256, 256);
@@ -116,7 +116,7 @@ TEST(OnnxHalf, UnsignedQuantisationIsComputedInFp16) {
   }
 }
 
-/// Twice the input, quantised before by that zero point (none: uint8 by default), with weights of 8 bits.
+/// Doubles its input, which is quantised with this zero point (empty: the default, uint8). The weights have 8 bits.
 OnnxFile Quantised(const std::string& zero_point, char zero, OnnxFile::EightBits weights) {
   OnnxFile file;
   file.Input("x", {1, 2, kOpen, kOpen}).Tensor("scale", {}, {0.01F}).Tensor("halves", {2}, {0.5F, 0.25F});
@@ -144,7 +144,7 @@ TEST(OnnxHalf, OnlyInt8AroundZeroStaysQuantised) {
     EXPECT_EQ(half.precision, "fp16") << zero_point << zero;
     EXPECT_FALSE(Has(half.onnx, "QuantizeLinear")) << zero_point << zero;
     EXPECT_FALSE(Has(half.onnx, "DequantizeLinear")) << zero_point << zero;
-    EXPECT_LT(Compare(RunOnCpu(*backend, half.onnx, 32, 32), expected).rms, 2) << zero_point << zero << ": the weights are other ones";
+    EXPECT_LT(Compare(RunOnCpu(*backend, half.onnx, 32, 32), expected).rms, 2) << zero_point << zero << ": the weights must stay the same";
   }
 }
 
@@ -183,7 +183,7 @@ TEST(OnnxHalf, ANetworkForOnePictureTakesSeveral) {
   EXPECT_EQ(WithBatch(onnx, 1), onnx);
   const std::string two = WithBatch(onnx, 2);
   EXPECT_EQ(two.size(), onnx.size());
-  EXPECT_EQ(std::inner_product(two.begin(), two.end(), onnx.begin(), 0, std::plus<>(), std::not_equal_to<>()), 2) << "one number at each end";
+  EXPECT_EQ(std::inner_product(two.begin(), two.end(), onnx.begin(), 0, std::plus<>(), std::not_equal_to<>()), 2) << "only the batch size of the input and of the output may differ";
   EXPECT_EQ(WithBatch(two, 1), onnx);
 }
 

@@ -27,7 +27,7 @@ using testing::OnnxFile;
 using testing::SwappedChromaNetwork;
 using testing::SwappedRgbNetwork;
 
-/// Planes of floats, row after row.
+/// Planes of floats, row by row.
 struct Picture {
   int width = 0;
   int height = 0;
@@ -58,8 +58,8 @@ FrameNetwork::PackInput PackFrom(const Picture& picture) {
   };
 }
 
-/// Where OutputArea says that a sample lies.
-std::int64_t Place(const OutputArea& area, int plane, int x, int y) {
+/// Index of a sample in the data of an OutputArea.
+std::int64_t IndexOf(const OutputArea& area, int plane, int x, int y) {
   const int b = area.shuffle;
   plane = plane * b * b + b * (y % b) + x % b;
   return plane * area.plane + std::int64_t{y / b} * area.stride + x / b;
@@ -71,7 +71,7 @@ FrameNetwork::UnpackOutput UnpackInto(Picture& out) {
       for (int y = 0; y < area.height; ++y) {
         for (int x = 0; x < area.width; ++x) {
           out.data[(static_cast<std::size_t>(p) * out.height + area.y + y) * out.width + area.x + x] =
-              area.data[Place(area, p, x, y)];
+              area.data[IndexOf(area, p, x, y)];
         }
       }
     }
@@ -83,7 +83,7 @@ class NetworkTest : public ::testing::Test {
   void SetUp() override {
     const auto available = AvailableBackends();
     if (std::find(available.begin(), available.end(), "openvino") == available.end()) {
-      GTEST_SKIP() << "OpenVINO is not in this build: NOTHING of inference is tested (scripts/setup-openvino).";
+      GTEST_SKIP() << "This build has no OpenVINO: inference is NOT tested (scripts/setup-openvino).";
     }
     backend_ = CreateBackend("openvino");
     folder_ = fs::temp_directory_path() / ("reelmend-models-" + std::to_string(getpid()));
@@ -122,7 +122,7 @@ class NetworkTest : public ::testing::Test {
       EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
       return error.what();
     }
-    ADD_FAILURE() << "was taken";
+    ADD_FAILURE() << "the file was accepted";
     return "";
   }
 
@@ -150,10 +150,10 @@ TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
   }
 }
 
-TEST_F(NetworkTest, AShuffleLeftToTheTakerGivesTheSame) {
+TEST_F(NetworkTest, AShuffleLeftToTheReaderGivesTheSame) {
   using Layout = ModelFile::Layout;
   struct Case { std::string network; int scale, halo, multiple, shuffle; Layout layout = Layout::kLumaStrength; };
-  // The one by 1: a shuffle by 2 would begin in its middle where tiles of odd places are kept.
+  // The network of scale 1 has shuffle 1: with a shuffle by 2, tiles at odd positions would begin inside a block.
   for (const Case& c : {Case{DeepNetwork(2, 3, 16), 2, 4, 2, 2}, Case{BoxNetwork(4, 3), 4, 2, 2, 4}, Case{BoxNetwork(3, 3), 3, 2, 1, 3},
                         Case{BoxNetwork(2, 3), 2, 2, 1, 2}, Case{DeepNetwork(1, 3, 16), 1, 4, 1, 1},
                         Case{DeepNetwork(2, 3, 16, 1, 4, 3), 2, 4, 2, 2, Layout::kYcbcrStrength},
@@ -194,9 +194,9 @@ TEST_F(NetworkTest, ThePlanesOfRgbKeepTheirOrder) {
   }
 }
 
-TEST_F(NetworkTest, AShuffleInAnotherOrderIsNotLeftToTheTaker) {
+TEST_F(NetworkTest, AShuffleInAnotherOrderIsNotLeftToTheReader) {
   const std::int64_t open = OnnxFile::kOpen;
-  for (const auto& [planes, shuffle] : {std::pair{1, 2}, {3, 1}}) {  // of one plane both orders are the same
+  for (const auto& [planes, shuffle] : {std::pair{1, 2}, {3, 1}}) {  // for one plane both orders are the same
     OnnxFile onnx;
     onnx.Input("x", {1, planes + 1, open, open});
     onnx.Conv("x", "c", 4 * planes, planes + 1, 3, std::vector<float>(static_cast<std::size_t>(36) * planes * (planes + 1), 0.1F));
@@ -254,7 +254,7 @@ TEST_F(NetworkTest, TilesTogetherEqualTheWhole) {
   }
 }
 
-TEST_F(NetworkTest, TooSmallAHaloShows) {  // or the test above would prove nothing
+TEST_F(NetworkTest, TooSmallAHaloShows) {  // proves that TilesTogetherEqualTheWhole can fail
   const Picture in = Noise(160, 120, 2, 11);
   const ModelFile file = Save(BoxNetwork(2, 7), 2, 0);
   int tiles = 0;
@@ -315,7 +315,7 @@ TEST_F(NetworkTest, NotEvenSmallTilesFitIntoTooLittleMemory) {
   }
 }
 
-/// Memory of this process that is its own (not mapped files), in bytes.
+/// Anonymous memory of this process in bytes, without mapped files.
 std::int64_t OwnMemory() {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
@@ -325,8 +325,8 @@ std::int64_t OwnMemory() {
 }
 
 TEST_F(NetworkTest, MemoryStaysNearTheEstimateAndBelowTheBound) {
-  constexpr std::int64_t kOverhead = 48LL << 20;  // of the library itself: code generated, arenas, the test's pictures
-  Run(Save(DeepNetwork(2, 3, 16), 2, 3), Noise(64, 64, 2, 1));  // what is made once
+  constexpr std::int64_t kOverhead = 48LL << 20;  // generated code and arenas of the library, and the test's pictures
+  Run(Save(DeepNetwork(2, 3, 16), 2, 3), Noise(64, 64, 2, 1));  // warms up what the library allocates once
   for (const std::int64_t bound : {1LL << 30, 64LL << 20}) {
     const Picture in = Noise(960, 540, 2, 11);
     const ModelFile file = Save(DeepNetwork(2, 5, 32), 2, 5);
@@ -414,7 +414,7 @@ TEST_F(NetworkTest, ADescriptionThatDoesNotFitTheFileIsRefused) {
   EXPECT_NE(Refusal(file).find("cannot be read"), std::string::npos);
 }
 
-TEST_F(NetworkTest, TheRightChecksumIsTaken) {
+TEST_F(NetworkTest, TheRightChecksumIsAccepted) {
   ModelFile file = Save("abc", 2, 0);
   file.sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // FIPS 180-2, appendix B.1
   EXPECT_NE(Refusal(file).find("not an ONNX network"), std::string::npos);
@@ -424,7 +424,7 @@ TEST_F(NetworkTest, ANetworkOfOneSizeTakesOnlyThat) {
   OnnxFile fixed;
   fixed.Input("x", {1, 2, 64, 66}).Conv("x", "c", 4, 2, 1, std::vector<float>(8, 0.5F)).DepthToSpace("c", "y", 2);
   fixed.Output("y", {1, 1, 128, 132});
-  // Convolutions do not mind another size, whatever the file declares.
+  // Convolutions work with any size, even if the file declares a fixed one.
   const Picture in = Noise(31, 17, 2, 5);
   const Picture out = Run(Save(fixed.Bytes(), 2, 0), in);
   EXPECT_NEAR(out.at(0, 60, 33), 0.5F * (in.at(0, 30, 16) + in.at(1, 30, 16)), 1e-6);

@@ -1,4 +1,4 @@
-// The measures of bench:networks, against values known by arithmetic.
+// The quality metrics of bench:networks, compared with computed values.
 #include <gtest/gtest.h>
 
 #include "../bench/picture_quality.h"
@@ -15,7 +15,7 @@ Plane Filled(int width, int height, float (*value)(int, int)) {
 }
 
 TEST(PictureQuality, HalvingHasTheWeightsOfMatlabsAntialiasedBicubic) {
-  // imresize(·, 0.5): the cubic kernel stretched to eight samples, half as high.
+  // imresize(·, 0.5): the cubic kernel, stretched to eight samples and half as high.
   const double weights[8] = {-3.0 / 256, -9.0 / 256, 29.0 / 256, 111.0 / 256, 111.0 / 256, 29.0 / 256, -9.0 / 256, -3.0 / 256};
   Plane impulse(32, 1);
   for (int at = 8; at < 24; ++at) {
@@ -48,7 +48,7 @@ TEST(PictureQuality, EdgesAreMirroredAndConstantsStay) {
       for (const float value : Resize(flat, width, height, kernel).data) EXPECT_NEAR(value, 77, 1e-4);
     }
   }
-  // The mirror has the edge sample twice: what lies left of sample 0 is sample 0 again.
+  // The mirror repeats the edge sample: left of sample 0 is sample 0 again.
   Plane edge(8, 1);
   edge.at(0, 0) = 1;
   EXPECT_NEAR(ResizeRows(edge, 16, kCubicKernel).at(0, 0), Cubic(0.25) + Cubic(0.75), 1e-6);

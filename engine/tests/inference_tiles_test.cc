@@ -13,7 +13,7 @@ struct Case {
   int height;
   int multiple;
   int halo;
-  std::int64_t most_pixels;  ///< of a tile
+  std::int64_t most_pixels;  ///< pixels of a tile, at most
 };
 
 class TilesTest : public ::testing::TestWithParam<Case> {};
@@ -59,7 +59,7 @@ TEST(Tiles, OneTileWhenAllFits) {
   EXPECT_EQ(plan.tile_height, 1080);
 }
 
-TEST(Tiles, WhatNeverFitsIsRefused) {
+TEST(Tiles, TilesThatCannotFitAreRefused) {
   try {
     PlanTiles(640, 360, 2, 16, [](int, int) { return false; });
     FAIL();

@@ -1,4 +1,4 @@
-// Which colours tags mean, which are guessed where tags are missing, and which are refused.
+// Colour tags of streams: their meaning, the defaults for missing tags, and the tags that are refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,12 +43,12 @@ UniqueFrame Tagged(const Tags& tags) {
 
 Matrix MatrixOf(const Tags& tags) { return DescribeColor(*Tagged(tags), AV_CODEC_ID_HEVC).spec.matrix; }
 
-/// Calls `work`, which must refuse in one sentence that holds `word`.
+/// Expects that `work` throws an error whose message is one sentence that contains `word`.
 template <typename Work>
 void ExpectRefusal(const std::string& word, const Work& work) {
   try {
     work();
-    ADD_FAILURE() << word << " was taken";
+    ADD_FAILURE() << word << " was accepted";
   } catch (const Error& error) {
     const std::string text = error.what();
     EXPECT_EQ(error.code(), ErrorCode::kUnreadableVideo) << text;
@@ -76,7 +76,7 @@ TEST(ColorTags, AMissingMatrixFollowsWhatElseIsTagged) {
     for (const Tags& tags : {Tags{.transfer = transfer}, Tags{.transfer = transfer, .width = 3840, .height = 2160}}) {
       EXPECT_EQ(MatrixOf(tags), Matrix::kBt2020) << tags.width;
     }
-    EXPECT_EQ(MatrixOf({.matrix = AVCOL_SPC_BT709, .transfer = transfer}), Matrix::kBt709) << "a tag counts";
+    EXPECT_EQ(MatrixOf({.matrix = AVCOL_SPC_BT709, .transfer = transfer}), Matrix::kBt709) << "an explicit matrix takes precedence";
   }
 }
 
@@ -93,7 +93,7 @@ void AddSideData(AVStream& stream, AVPacketSideDataType type, void* data, std::s
 #endif
 }
 
-/// Of a stream that carries this Dolby Vision record.
+/// Checks a stream with this Dolby Vision record.
 void CheckDolbyVision(int profile, int compatibility) {
   const std::unique_ptr<AVFormatContext, StreamDeleter> context(avformat_alloc_context());
   AVStream* stream = avformat_new_stream(context.get(), nullptr);
@@ -108,8 +108,8 @@ void CheckDolbyVision(int profile, int compatibility) {
 TEST(ColorTags, DolbyVisionWithoutACompatibleBaseIsRefused) {
   ExpectRefusal("Dolby Vision", [] { CheckDolbyVision(5, 0); });
   ExpectRefusal("Dolby Vision", [] { CheckDolbyVision(10, 0); });
-  EXPECT_NO_THROW(CheckDolbyVision(8, 1)) << "its base is HDR10";
-  EXPECT_NO_THROW(CheckDolbyVision(7, 0)) << "short records leave the compatibility out";
+  EXPECT_NO_THROW(CheckDolbyVision(8, 1)) << "its base layer is HDR10";
+  EXPECT_NO_THROW(CheckDolbyVision(7, 0)) << "short records have no compatibility ID";
 }
 
 class ColorTagsOfFiles : public testing::ClipTest {};

@@ -1,4 +1,4 @@
-// Streams that change between interlaced and progressive: which frames the deinterlacer takes.
+// Deinterlacing of streams that switch between interlaced and progressive.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -17,7 +17,7 @@ UniqueFrame Frame(AVPixelFormat format, std::int64_t pts, bool is_interlaced) {
   frame->height = 48;
   frame->pts = pts;
   SetInterlaced(*frame, is_interlaced);
-  if (format != AV_PIX_FMT_CUDA) CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  if (format != AV_PIX_FMT_CUDA) CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "Cannot allocate a frame");
   return frame;
 }
 

@@ -1,5 +1,5 @@
-// The way back to the CPU's decoders where a GPU's refuses a stream. The device here is none of CUDA's, which libav finds
-// when it makes surfaces: as late as a GPU that lacks the codec does.
+// Fallback to the CPU's decoders if the GPU's decoder refuses a stream. These tests use a device that is not CUDA's. libav
+// notices that when it allocates surfaces, as late as it would notice a GPU without the codec.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using reelmend::testing::Ffmpeg;
 using reelmend::testing::TemporaryFolder;
 using reelmend::testing::VideoInput;
 
-TEST(GpuDecoder, GivesWayToTheCpusWhereItRefusesTheStream) {
+TEST(GpuDecoder, FallsBackToTheCpuWhenItRefusesTheStream) {
   const TemporaryFolder folder;
   const struct {
     const char* name;
@@ -78,7 +78,7 @@ TEST(Fault17_35, ARefusedStreamIsDecodedByFrameThreads) {
     Demuxer demuxer(source, {});
     demuxer.ReadVideoOnly();
     VideoDecoder decoder(*demuxer.video(), {}, 3, device.get());
-    EXPECT_FALSE(decoder.has_frame_threads()) << "NVDEC's surfaces are few";
+    EXPECT_FALSE(decoder.has_frame_threads()) << "NVDEC has too few surfaces for frame threads";
     std::vector<std::int64_t> times;
     const auto note = [&](UniqueFrame frame) { times.push_back(frame->best_effort_timestamp); };
     const UniquePacket packet = MakePacket();
@@ -102,7 +102,7 @@ TEST(GpuDecoder, OutlivesTheDemuxerOfItsStream) {
   FileSource source(file);
   Demuxer first(source, {});
   VideoDecoder decoder(*first.video(), {}, 1, device.get());
-  first.video()->codecpar->codec_id = AV_CODEC_ID_NONE;  // what freed memory may say
+  first.video()->codecpar->codec_id = AV_CODEC_ID_NONE;  // simulates freed memory
   Demuxer second(source, {});
   second.ReadVideoOnly();
   int frames = 0;
@@ -122,7 +122,7 @@ TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
   Ffmpeg(VideoInput("320x180", 0.8) + " -c:v libx264 -pix_fmt yuv420p " + file);
   const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
   EnhanceOptions options = reelmend::testing::PlainOptions();
-  options.segment = Segment{0, 0.4, 0};  // nothing to seek to: the demuxer is opened a second time
+  options.segment = Segment{0, 0.4, 0};  // starts at 0 without a seek, so the demuxer is opened again
   const plan::Plan plan = plan::MakePlan(file, options, 1, {});
   device::StageClocks clocks;
   FileSource source_file(file);
@@ -133,7 +133,7 @@ TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
   EXPECT_EQ(source.undecodable(), 0);
 }
 
-/// libav allocates no block above `bytes` while this lives.
+/// Limits libav's allocations to `bytes` each, for the lifetime of the object.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::size_t bytes) { av_max_alloc(bytes); }
@@ -142,12 +142,12 @@ class MemoryLimit {
   MemoryLimit& operator=(const MemoryLimit&) = delete;
 };
 
-/// The surfaces that a decoder of `stream` would be made with, asked for where libav allows it: while it chooses its format.
-/// 0 if it offers none of CUDA's, or has no count.
+/// The number of surfaces that a decoder of `stream` would allocate. libav provides it only in the callback that chooses the
+/// pixel format. 0 if the decoder does not offer CUDA surfaces or has no count.
 int CountSurfaces(const AVStream& stream, const AVPacket& packet, AVBufferRef* device, int outside) {
   const AVCodec* codec = avcodec_find_decoder_by_name("vp9");
   const UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
-  CheckAv(avcodec_parameters_to_context(context.get(), stream.codecpar), ErrorCode::kInternal, "The parameters");
+  CheckAv(avcodec_parameters_to_context(context.get(), stream.codecpar), ErrorCode::kInternal, "Cannot copy the parameters");
   int count = 0;
   context->hw_device_ctx = CheckAlloc(av_buffer_ref(device));
   context->extra_hw_frames = outside;
@@ -159,12 +159,12 @@ int CountSurfaces(const AVStream& stream, const AVPacket& packet, AVBufferRef* d
     if (surfaces) *static_cast<int*>(decoder->opaque) = reinterpret_cast<const AVHWFramesContext*>(surfaces->data)->initial_pool_size;
     return AV_PIX_FMT_NONE;
   };
-  CheckAv(avcodec_open2(context.get(), codec, nullptr), ErrorCode::kInternal, "The decoder");
+  CheckAv(avcodec_open2(context.get(), codec, nullptr), ErrorCode::kInternal, "Cannot open the decoder");
   avcodec_send_packet(context.get(), &packet);
   return count;
 }
 
-TEST(Fault17_35, ADecoderIsMadeWithTheSurfacesThatItCanHave) {
+TEST(Fault17_35, ADecoderHasNoMoreSurfacesThanNvdecSupports) {
   const TemporaryFolder folder;
   const std::string file = folder.File("vp9.webm");
   Ffmpeg(VideoInput("640x360", 0.04) + " -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p " + file);
@@ -176,11 +176,11 @@ TEST(Fault17_35, ADecoderIsMadeWithTheSurfacesThatItCanHave) {
   for (const int outside : {12, 40}) {
     const int count = CountSurfaces(*demuxer.video(), *packet, device.get(), outside);
     EXPECT_GT(count, 12);
-    EXPECT_LE(count, 32) << "NVDEC makes no more";
+    EXPECT_LE(count, 32) << "NVDEC supports no more";
   }
 }
 
-/// Decodes the first packet of a clip in a process whose memory is limited.
+/// Decodes the first packet of a clip with limited memory.
 void DecodeFirstPacket(const std::string& file, std::size_t limit_bytes, AVBufferRef* device = nullptr) {
   FileSource source(file);
   Demuxer demuxer(source, {});
@@ -192,9 +192,9 @@ void DecodeFirstPacket(const std::string& file, std::size_t limit_bytes, AVBuffe
   decoder.Decode(packet.get(), [](UniqueFrame) {});
 }
 
-TEST(Fault17_35, WithoutMemoryTheErrorSaysWhoseItWas) {
+TEST(Fault17_35, TheErrorSaysWhetherTheCpuOrTheGpuRanOutOfMemory) {
   const TemporaryFolder folder;
-  // FFV1, whose decoder answers ENOMEM where H.264's goes on to the next picture.
+  // The FFV1 decoder returns ENOMEM; the H.264 decoder would continue with the next picture.
   const std::string by_cpu = folder.File("ffv1.mkv");
   const std::string by_gpu = folder.File("h264.mp4");
   Ffmpeg(VideoInput("320x180", 0.2) + " -c:v ffv1 -pix_fmt yuv420p " + by_cpu);
@@ -205,7 +205,7 @@ TEST(Fault17_35, WithoutMemoryTheErrorSaysWhoseItWas) {
     DecodeFirstPacket(by_gpu, 16, device.get());  // no memory for the packet
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << "another device may decode it";
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << "the job may succeed on another device";
   }
 }
 

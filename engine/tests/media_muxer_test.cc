@@ -1,4 +1,4 @@
-// The output file when a stream brings packets that the container refuses.
+// The output file if a stream has packets that the container refuses.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -64,7 +64,7 @@ class MuxerTest : public ::testing::Test {
     muxer.Write(stream, *packet);
   }
 
-  /// No MP4 holds a packet of that length; libav finds out when it writes it.
+  /// Writes a packet that is too long for MP4. libav refuses it only when it is written.
   void WriteRefusedSound(std::int64_t at_ms) { Write(sound_, at_ms, std::numeric_limits<int>::max()); }
 
   TemporaryFolder folder_;
@@ -74,8 +74,8 @@ class MuxerTest : public ::testing::Test {
   int video_ = 0;
 };
 
-TEST_F(MuxerTest, KeepsEveryFrameWhenSoundThatWaitedIsRefused) {
-  WriteRefusedSound(0);  // waits for the picture's stream
+TEST_F(MuxerTest, KeepsEveryFrameWhenQueuedSoundIsRefused) {
+  WriteRefusedSound(0);  // is queued until the first video packet
   for (int i = 0; i < 5; ++i) {
     Write(video_, i * 40);
     Write(sound_, 20 + i * 40);
@@ -85,7 +85,7 @@ TEST_F(MuxerTest, KeepsEveryFrameWhenSoundThatWaitedIsRefused) {
   EXPECT_EQ(CountPackets(path_, "a"), 5);
 }
 
-TEST_F(MuxerTest, KeepsWhatWaitsBehindARefusedPacketAtTheEnd) {
+TEST_F(MuxerTest, KeepsPacketsQueuedBehindARefusedOneAtTheEnd) {
   Write(sound_, 0);
   WriteRefusedSound(24);
   WriteRefusedSound(48);
@@ -101,8 +101,8 @@ struct CodedFrame {
   std::int64_t shown_ms, decoded_ms, duration_ms;
 };
 
-/// See Note [The end of the video]. The frames are shown at 0, 40, 120, 200 and 320 ms, the last one for 120 ms.
-TEST_F(MuxerTest, DeclaresTheTimeThatIsShownWhateverIsDecodedLast) {
+/// Frames are shown at 0, 40, 120, 200 and 320 ms, the last one for 120 ms. See Note [The end of the video].
+TEST_F(MuxerTest, DeclaresTheShownDurationWhateverIsDecodedLast) {
   const std::vector<CodedFrame> orders[] = {
       {{0, -120, 40}, {120, -80, 80}, {40, 0, 80}, {200, 40, 120}, {320, 120, 120}},
       {{0, -120, 40}, {120, -80, 80}, {40, 0, 80}, {320, 40, 120}, {200, 120, 120}},
@@ -124,7 +124,7 @@ TEST_F(MuxerTest, RefusesFramesOutOfOrder) {
   Write(video_, 40);
   try {
     Write(video_, 40);
-    FAIL() << "the second frame was taken";
+    FAIL() << "the second frame was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInternal);
   }

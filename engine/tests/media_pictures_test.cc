@@ -1,4 +1,4 @@
-// Posters and thumbnails, decoded again by ffmpeg.
+// Posters and thumbnails, checked with ffmpeg.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ using testing::Ffmpeg;
 using testing::StreamFacts;
 using testing::TemporaryFolder;
 
-/// The picture's middle pixel.
+/// RGB of the picture's middle pixel.
 std::vector<int> Middle(const std::string& file, int width, int height) {
   const std::vector<std::uint8_t> rgb = DecodeRgb(file);
   const std::size_t at = (std::size_t(height / 2) * width + width / 2) * 3;

@@ -20,7 +20,7 @@ using testing::TemporaryFolder;
 using testing::ToneInput;
 using testing::VideoInput;
 
-/// Counts what is asked for; can be told to fail.
+/// Counts reads and bytes, and can fail after a number of reads.
 class CountingSource : public ByteSource {
  public:
   explicit CountingSource(const std::string& path) : file_(path) {}
@@ -95,7 +95,7 @@ TEST_P(ProbeClips, MeasuresTheClip) {
     EXPECT_NEAR(static_cast<double>(result.frame_rate.num) / result.frame_rate.den, 25, 0.6);
     EXPECT_GT(result.size_bytes, 1000);
     EXPECT_EQ(result.audio.size(), std::string(c.encode).find("-an") == std::string::npos ? 1U : 0U);
-    const bool is_turned = c.width < c.height;  // which way, the enhancing tests show on pixels
+    const bool is_turned = c.width < c.height;  // the tests of enhancement check the direction on pixels
     EXPECT_EQ(is_turned, result.rotation_degrees % 180 == 90);
   }
 }
@@ -112,7 +112,7 @@ class ProbeTest : public ::testing::Test {
     std::ofstream(folder_.File(name), std::ios::binary) << content;
     return folder_.File(name);
   }
-  /// Cuts a file to a share of its bytes.
+  /// Truncates a file to a share of its bytes.
   static void Cut(const std::string& file, double share) {
     std::filesystem::resize_file(file, static_cast<std::uintmax_t>(std::filesystem::file_size(file) * share));
   }
@@ -207,7 +207,7 @@ TEST_F(ProbeTest, CountsNoAttachedFilesAsStreams) {
 }
 
 TEST_F(ProbeTest, CountsPacketsThatADemuxerWouldGiveForEver) {
-  // More than a film of a second may hold, not more than one of its own 125 s.
+  // More packets than a limit for one second allows, but fewer than the limit for the clip's own 125 s.
   const std::string file = folder_.File("grains.mkv");
   Ffmpeg("-f lavfi -i color=size=16x16:rate=1000:duration=125 -c:v mpeg4 '" + file + "'");
   media::FileSource source(file);
@@ -224,7 +224,7 @@ TEST_F(ProbeTest, CountsPacketsThatADemuxerWouldGiveForEver) {
   options.limits.max_duration_s = 1;
   try {
     read_all();
-    ADD_FAILURE() << "all packets were read";
+    ADD_FAILURE() << "the demuxer returned all packets";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded);
     EXPECT_NE(std::string(error.what()).find("more packets"), std::string::npos) << error.what();

@@ -1,5 +1,5 @@
-// What a source holds: encrypted tracks, frames beyond counting, tracks that do not move, facts that do not depend on the way
-// they are read.
+// Sources with encrypted tracks, with too many frames, or with several video tracks; and facts that must not depend on how a
+// file is read.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class SourcesTest : public ::testing::Test {
     Ffmpeg(arguments + " '" + folder_.File(name) + "'");
     return folder_.File(name);
   }
-  /// The file is refused when it is measured, either way, and when it is enhanced.
+  /// Expects that Probe (with and without reading all packets) and Enhance refuse the file as encrypted.
   void ExpectEncrypted(const std::string& file) {
     for (const bool walk : {false, true}) {
       ProbeOptions options;
@@ -77,7 +77,7 @@ TEST_F(SourcesTest, Fault17_5_RefusesCommonEncryption) {
   EXPECT_NO_THROW(ProbeFile(Make("clear-fragments.mp4", inputs + " -movflags frag_keyframe+empty_moov")));
 }
 
-/// Renames the first `from` that lies behind the first `behind`.
+/// Replaces the first `from` after the first `behind` by `to`.
 std::string Renamed(const std::string& file, const std::string& behind, const std::string& from, const std::string& to) {
   std::string bytes = ReadFile(file);
   const std::size_t at = bytes.find(from, bytes.find(behind));
@@ -88,7 +88,7 @@ std::string Renamed(const std::string& file, const std::string& behind, const st
 }
 
 TEST_F(SourcesTest, Fault17_5_RefusesASingleEncryptedTrack) {
-  // Of either kind alone: the sample entry is what says that the samples are encrypted.
+  // Only one of the two tracks is encrypted: its sample entry says so.
   const std::string clear = Make("clear.mp4", VideoInput("320x180", 1) + " " + ToneInput(1) + kH264 + "-c:a aac");
   ExpectEncrypted(Renamed(clear, "stsd", "avc1", "encv"));
   ExpectEncrypted(Renamed(clear, "stsd", "mp4a", "enca"));
@@ -97,7 +97,7 @@ TEST_F(SourcesTest, Fault17_5_RefusesASingleEncryptedTrack) {
 }
 
 TEST_F(SourcesTest, RefusesEncryptedPacketsWhereTheHeadersAreOutOfReach) {
-  // More boxes before the movie's description than are looked at. The media lies before them, so that no offset changes.
+  // More boxes before the movie box than the check reads. They follow the media data, so no offset changes.
   const std::string file = Make("encrypted.mp4", VideoInput("320x180", 1) + kH264 + kCommonEncryption);
   std::string bytes = ReadFile(file);
   const std::size_t moov = bytes.find("moov");
@@ -110,7 +110,7 @@ TEST_F(SourcesTest, RefusesEncryptedPacketsWhereTheHeadersAreOutOfReach) {
 }
 
 TEST_F(SourcesTest, Fault17_5_RefusesEncryptedWebm) {
-  // A title's element becomes one of the same length that says: encrypted with AES by the key of this number.
+  // Replaces the title element by an element of the same length: encryption with AES and the ID of the key.
   const std::string encoding = std::string("\x50\x33\x81\x01\x50\x35\x97\x47\xE1\x81\x05\x47\xE2\x90", 14) + "0123456789abcdef";
   const std::string payload = "\x62\x40" + std::string(1, static_cast<char>(0x80 | encoding.size())) + encoding;
   const std::string title(payload.size(), 'T');
@@ -126,7 +126,7 @@ TEST_F(SourcesTest, Fault17_5_RefusesEncryptedWebm) {
   ExpectEncrypted(file);
 }
 
-// ---- 17.7: frames for each billed second -------------------------------------------------------------------------
+// ---- 17.7: frames per billed second ------------------------------------------------------------------------------
 
 struct Dense {
   const char* file;
@@ -159,7 +159,7 @@ TEST_F(SourcesTest, Fault17_7_RefusesThousandsOfFramesASecond) {
     for (const bool walk : {false, true}) {
       try {
         ProbeFile(file, {ServiceLimits(), walk, {}});
-        ADD_FAILURE() << "was accepted, walk " << walk;
+        ADD_FAILURE() << "the file was accepted, walk " << walk;
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded) << error.what();
         EXPECT_STREQ(error.what(), "The video has too many frames: at most 250 for each second are accepted.");
@@ -179,7 +179,7 @@ TEST_F(SourcesTest, Fault17_7_Takes240FramesASecond) {
 }
 
 TEST_F(SourcesTest, Fault17_7_CountsForEachStartedSecond) {
-  // 300 frames a second for half a second are 150 in a billed one; for 1.9 s they are 570 in two.
+  // 300 frames per second for 0.5 s are 150 frames in one billed second; for 1.9 s they are 570 frames in two.
   const std::string half = Make("half.mp4", std::string("-f lavfi -i color=size=64x64:rate=300:duration=0.5") + kH264);
   EXPECT_NO_THROW(ProbeFile(half, {ServiceLimits(), false, {}}));
   const std::string two = Make("two.mp4", std::string("-f lavfi -i color=size=64x64:rate=300:duration=1.9") + kH264);
@@ -187,22 +187,22 @@ TEST_F(SourcesTest, Fault17_7_CountsForEachStartedSecond) {
 }
 
 TEST_F(SourcesTest, Fault17_7_TakesACutOfASlowMotionFilm) {
-  // Its edit list hides most of the frames that the file holds.
+  // The edit list hides most of the frames in the file.
   const std::string film = Make("film.mp4", std::string("-f lavfi -i color=size=64x64:rate=240:duration=4") + kH264 + "-g 480");
   const std::string cut = Make("cut.mp4", "-ss 3.7 -i '" + film + "' -c copy");
   ASSERT_GT(testing::CountPackets(cut, "v:0"), 250);
   for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(cut, {ServiceLimits(), walk, {}}).duration_s, 0.3, 0.05);
 }
 
-TEST_F(SourcesTest, Fault17_7_AHeaderThatLiesIsFoundWhenAllIsRead) {
+TEST_F(SourcesTest, Fault17_7_AFalseHeaderIsDetectedWhenAllIsRead) {
   const std::string file = Make("lies.mkv", "-f lavfi -i color=size=64x64:rate=5000:duration=2 -c:v mjpeg");
-  // The track's flag of lacing and its language become the duration of a frame: 40 ms.
+  // Replaces the track's lacing flag and language by a default frame duration of 40 ms.
   std::string bytes = ReadFile(file);
   const std::string taken("\x9C\x81\x00\x22\xB5\x9C\x83und", 10);
   const std::size_t at = bytes.find(taken);
   ASSERT_NE(at, std::string::npos);
   bytes.replace(at, taken.size(), std::string("\x23\xE3\x83\x86\x00\x00\x02\x62\x5A\x00", 10));
-  // Newer muxers write the true duration behind it: those bytes become an element that says nothing.
+  // Newer muxers write the true duration after it. Those bytes become a Void element.
   const std::size_t truth = bytes.find(std::string("\x23\xE3\x83\x83"), at + taken.size());
   if (truth < bytes.find("\x1F\x43\xB6\x75")) bytes.replace(truth, 2, "\xEC\x85");
   std::ofstream(file, std::ios::binary) << bytes;
@@ -220,7 +220,7 @@ TEST_F(SourcesTest, Fault17_7_DecodingEndsWhenThereAreTooMany) {
   callbacks.on_progress = [&](const Progress& progress) { done = progress.frames_done; };
   try {
     Enhance(file, folder_.File("out.mp4"), options, callbacks);
-    ADD_FAILURE() << "was enhanced";
+    ADD_FAILURE() << "the video was enhanced";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded);
     EXPECT_NE(std::string(error.what()).find("too many frames"), std::string::npos) << error.what();
@@ -229,7 +229,7 @@ TEST_F(SourcesTest, Fault17_7_DecodingEndsWhenThereAreTooMany) {
   EXPECT_FALSE(testing::FileExists(folder_.File("out.mp4")));
 }
 
-// ---- 17.9: several tracks of pictures --------------------------------------------------------------------------
+// ---- 17.9: several video tracks --------------------------------------------------------------------------------
 
 TEST_F(SourcesTest, Fault17_9_TakesTheTrackThatMoves) {
   const std::string inputs = VideoInput("160x90", 2) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 ";
@@ -255,7 +255,7 @@ TEST_F(SourcesTest, Fault17_9_TakesTheDefaultAmongThoseThatMove) {
   EXPECT_EQ(ProbeFile(Make("still.mkv", still + "-disposition:v:0 0 -disposition:v:1 default")).width, 160);
 }
 
-TEST_F(SourcesTest, Fault17_9_LosesNoPacketByLooking) {
+TEST_F(SourcesTest, Fault17_9_LosesNoPacketWhileChoosingTheTrack) {
   const std::string file = Make("photo.mkv", VideoInput("160x90", 2) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 " +
                                                  ToneInput(2) + " -map 0 -map 1 -map 2 -c:v mpeg4 -c:a ac3");
   const EnhanceResult result = Enhance(file, folder_.File("out.mp4"), PlainOptions());
@@ -265,7 +265,7 @@ TEST_F(SourcesTest, Fault17_9_LosesNoPacketByLooking) {
 
 // ---- 17.6: the same facts, however a file is read ---------------------------------------------------------------
 
-/// Answers reads as a remote source does: by blocks, so that fewer bytes come than were asked for.
+/// Reads in blocks like a remote source: a read may return fewer bytes than requested.
 class BlockSource : public ByteSource {
  public:
   explicit BlockSource(const std::string& path) : file_(path) {}

@@ -1,4 +1,4 @@
-// Words about streams: what is kept, what is left behind, and subtitles as a row of samples.
+// Metadata of streams: what is kept and what is dropped; and subtitles as a sequence of samples.
 #include <gtest/gtest.h>
 
 #include "media/cue_timeline.h"
@@ -8,13 +8,13 @@
 namespace reelmend::media {
 namespace {
 
-TEST(CleanText, KeepsValidWordsOnly) {
+TEST(CleanText, KeepsValidTextOnly) {
   EXPECT_EQ(CleanText("Grüße, 世界 😀", 100), "Grüße, 世界 😀");
   EXPECT_EQ(CleanText("line one\nline\ttwo\r\x07\x1b", 100), "line one\nline\ttwo");
   EXPECT_EQ(CleanText("bad \xff\xc0\x80 bytes", 100), "bad  bytes");
   EXPECT_EQ(CleanText("\xed\xa0\x80surrogate\xf4\x90\x80\x80", 100), "surrogate");
   EXPECT_EQ(CleanText("cut at \xe4\xb8", 100), "cut at ");
-  EXPECT_EQ(CleanText("äää", 5), "ää") << "never in the middle of a character";
+  EXPECT_EQ(CleanText("äää", 5), "ää") << "characters must not be split";
   EXPECT_EQ(CleanText("", 5), "");
 }
 
@@ -26,7 +26,7 @@ TEST(NormalLanguage, GivesThreeLetters) {
   for (const auto& [in, out] : cases) EXPECT_EQ(NormalLanguage(in), out) << in;
 }
 
-TEST(CopyMetadata, KeepsTheAuthorsWordsAndLeavesPlaceAndDevice) {
+TEST(CopyMetadata, KeepsTheAuthorsTextAndDropsLocationAndDevice) {
   Dictionary source;
   const char* const kept[] = {"title", "artist", "album", "comment", "copyright", "date", "creation_time"};
   const char* const left[] = {"location", "location-eng", "com.apple.quicktime.location.ISO6709", "make", "model",
@@ -42,7 +42,7 @@ TEST(CopyMetadata, KeepsTheAuthorsWordsAndLeavesPlaceAndDevice) {
   EXPECT_EQ(av_dict_count(*target.address()), static_cast<int>(std::size(kept)));
 }
 
-TEST(PlainText, TakesTheWordsOutOfAnEvent) {
+TEST(PlainText, TakesTheTextOutOfAnEvent) {
   const std::pair<const char*, const char*> cases[] = {
       {"0,0,Default,,0,0,0,,Hello", "Hello"},
       {"0,0,Default,,0,0,0,,one, two\\Nthree\\hfour", "one, two\nthree four"},
@@ -53,7 +53,7 @@ TEST(PlainText, TakesTheWordsOutOfAnEvent) {
       {"no commas", ""},
       {"", ""},
   };
-  for (const auto& [event, words] : cases) EXPECT_EQ(PlainText(event), words) << event;
+  for (const auto& [event, text] : cases) EXPECT_EQ(PlainText(event), text) << event;
 }
 
 struct Sample {
@@ -65,7 +65,7 @@ struct Sample {
 class CueTimelineTest : public ::testing::Test {
  protected:
   CueTimeline::Emit emit_ = [this](std::int64_t start, std::int64_t duration, const std::string& text) {
-    EXPECT_EQ(start, samples_.empty() ? 0 : samples_.back().start + samples_.back().duration) << "no gap, no overlap";
+    EXPECT_EQ(start, samples_.empty() ? 0 : samples_.back().start + samples_.back().duration) << "samples must have no gap and no overlap";
     EXPECT_GT(duration, 0);
     samples_.push_back({start, duration, text});
   };

@@ -1,4 +1,4 @@
-// Small parts of the media module: timestamps, geometry, pixel formats, error names.
+// Unit tests of the media module: timestamps, geometry, pixel formats, error names.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,8 @@ TEST(OutputTimeBase, KeepsEveryTimestampOfTheSource) {
   EXPECT_EQ(OutputTimeBase({0, 0}).den, 90'000);
 }
 
-/// Frames in coding order of groups of three: P before its two B-frames, `pyramid`: one of which the other refers to.
+/// Coding order of `frames` frames: each P-frame precedes its two B-frames. `pyramid`: groups of four, whose middle B-frame is a
+/// reference and precedes the others.
 std::vector<std::size_t> CodingOrder(std::size_t frames, bool pyramid) {
   std::vector<std::size_t> order = {0};
   const std::size_t group = pyramid ? 4 : 3;
@@ -40,10 +41,10 @@ std::vector<std::size_t> CodingOrder(std::size_t frames, bool pyramid) {
   return order;
 }
 
-TEST(DecodeTimes, ComeBeforeTheFramesTheyAreOfAndRise) {
+TEST(DecodeTimes, RiseAndAreNotLaterThanTheFramesTimes) {
   for (const bool pyramid : {false, true}) {
     for (const std::size_t frames : {1, 2, 3, 4, 50}) {
-      std::vector<std::int64_t> pts;  // of unequal distances, from one tick on
+      std::vector<std::int64_t> pts;  // unequal distances, at least one tick
       for (std::size_t i = 0; i < frames; ++i) pts.push_back((i == 0 ? 700 : pts.back()) + 1 + static_cast<std::int64_t>(i * i % 7) * 900);
       DecodeTimes times;
       for (const std::int64_t time : pts) times.AddFrame(time);
@@ -78,7 +79,7 @@ TEST(TimestampMender, NeverStandsStillOrGoesBack) {
   EXPECT_EQ(mender.Mend(140), 140);
   EXPECT_EQ(mender.Mend(180), 180);
   EXPECT_EQ(mender.Mend(190), 190);
-  EXPECT_EQ(mender.Mend(190), 195);  // among short steps a short one
+  EXPECT_EQ(mender.Mend(190), 195);  // a short step, like the steps before it
 }
 
 TEST(TimestampMender, ClosesUpARestartedClock) {
@@ -94,7 +95,7 @@ TEST(TimestampMender, TakesAbsurdNumbersAsMissing) {
   EXPECT_EQ(mender.Mend(std::numeric_limits<std::int64_t>::max()), 10'400);
   EXPECT_EQ(mender.Mend(std::numeric_limits<std::int64_t>::min() + 1), 10'800);
   EXPECT_EQ(mender.Mend(1120), 11'200);
-  // A clock of today, counted from 1970 in milliseconds, is none of them.
+  // Milliseconds since 1970 are a valid clock.
   TimestampMender epoch({1, 1000}, {1, 16'000}, {25, 1});
   EXPECT_EQ(epoch.Mend(1'795'000'000'000), 28'720'000'000'000);
 }

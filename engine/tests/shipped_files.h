@@ -1,4 +1,4 @@
-// The shipped networks' files, and a folder that goes with its test.
+// The files of the shipped networks, and a temporary folder.
 #pragma once
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ inline std::string Shipped(const std::string& name) { return ReadBytes(fs::path(
 
 inline bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Of a shipped ×2 or ×1 file.
+/// The layout of a shipped ×2 or ×1 file.
 inline ModelFile::Layout LayoutOf(const std::string& shipped) {
   return Has(shipped, "quality") ? ModelFile::Layout::kYcbcrStrength : ModelFile::Layout::kLumaStrength;
 }

@@ -1,4 +1,4 @@
-// Tests that were asked to run on a GPU fail where there is none: nothing is skipped.
+// The main program of the GPU tests. Without a GPU they fail; none is skipped.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Networks on a GPU, by the backend that the GPU needs: against OpenVINO's fp32, whole clips, faults. Nothing is skipped.
+// Networks on a GPU with the backend for that GPU: comparison with OpenVINO in fp32, whole clips, faults. No test is skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
   ModelFile model;
   model.name = file.substr(0, file.find('-'));
   model.scale = file.find("-x1") == std::string::npos ? 2 : 1;
-  // Programs that were built on another machine (scripts/prove-gpu --pack) run in the checkout's folder.
+  // A program built on another machine (scripts/prove-gpu --pack) runs in the folder of the checkout.
   model.path = "engine/models/" + file;
   if (!FileExists(model.path)) model.path = test_paths::SourceDir() + "/models/" + file;
   model.precision = precision;
@@ -49,8 +49,8 @@ ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
 }
 ModelFile Fast() { return Shipped("fast-x2.onnx", ModelFile::Precision::kFp32); }
 
-/// Engines of all tests: full TensorRT takes minutes to build one. REELMEND_GPU_ENGINES names a folder that outlives the
-/// program (scripts/prove-gpu --engines).
+/// The folder of the engines of all tests, because full TensorRT takes minutes to build one. REELMEND_GPU_ENGINES names a folder
+/// that remains after the program (scripts/prove-gpu --engines).
 const std::string& Engines() {
   static const TemporaryFolder folder;
   const char* kept = std::getenv("REELMEND_GPU_ENGINES");
@@ -63,11 +63,11 @@ class GpuNetworks : public ::testing::Test {
   void SetUp() override {
     device_ = OpenCudaDevice(0);
     const DeviceFacts& facts = device_->facts();
-    place_ = {{facts.compute_major, facts.compute_minor}, facts.name};
-    backend_ = inference::OpenGpuBackend(place_.target);  // throws: these tests fail where nothing runs networks
+    gpu_ = {{facts.compute_major, facts.compute_minor}, facts.name};
+    backend_ = inference::OpenGpuBackend(gpu_.target);  // throws without a backend, so these tests fail
   }
 
-  /// Waves and noise as the shipped networks take them: luma, the strength, and of those in colour Cb and Cr.
+  /// Waves and noise as input of a shipped network: luma, the strength, and Cb and Cr for networks with chroma.
   static std::vector<float> Pattern(int width, int height, unsigned seed, int planes = 2) {
     const std::size_t plane = static_cast<std::size_t>(width) * height;
     std::vector<float> input(planes * plane, 0.3F);
@@ -80,7 +80,7 @@ class GpuNetworks : public ::testing::Test {
     return input;
   }
 
-  /// What the network makes of `input`, a batch of it, in a context of its own, as a graph in the second run.
+  /// The network's output for `input`, a whole batch. Uses its own context; the second run is a graph.
   std::vector<float> RunOnGpu(inference::GpuNetwork& network, const std::vector<float>& input) {
     std::vector<std::uint16_t> halves(input.size());
     for (std::size_t i = 0; i < input.size(); ++i) halves[i] = inference::FloatToHalf(input[i]);
@@ -122,19 +122,19 @@ class GpuNetworks : public ::testing::Test {
   }
 
   std::shared_ptr<Device> device_;
-  inference::TargetGpu place_;
+  inference::TargetGpu gpu_;
   std::shared_ptr<inference::GpuBackend> backend_;
   TemporaryFolder folder_;
 };
 
-/// A shipped network at one size: an engine of its own, which full TensorRT takes up to minutes to build.
+/// A shipped network at one size. Each needs its own engine, which full TensorRT builds for up to minutes.
 struct NetworkCase {
   const char* file;
   int width;
   int height;
 };
 constexpr NetworkCase kNetworkCases[] = {
-    {"fast-x2.onnx", 960, 540},  // also the size of the clips
+    {"fast-x2.onnx", 960, 540},  // the clips have the same size, so they share the engine
     {"fast-x2.onnx", 322, 182},      {"quality-x2.onnx", 322, 182}, {"detail-x2.onnx", 322, 182},     {"fast-x1.onnx", 322, 182},
     {"fast-x2-int8.onnx", 322, 182}, {"fast-x2.onnx", 64, 64},      {"fast-x2.onnx", 1920, 1080},     {"quality-x2-int8.onnx", 322, 182},
     {"detail-x2-int8.onnx", 322, 182}, {"fast-x1-int8.onnx", 322, 182},
@@ -152,7 +152,7 @@ TEST_P(GpuNetworkFiles, GivesWhatOpenVinoGives) {
   std::copy(input.begin(), input.end(), cpu->Input(0));
   cpu->Start(0);
   cpu->Wait(0);
-  inference::GpuModel model(backend_, file, place_, inference::EngineCache(Engines()));
+  inference::GpuModel model(backend_, file, gpu_, inference::EngineCache(Engines()));
   const auto actual = RunOnGpu(*model.Load(width, height), input);
   ASSERT_EQ(static_cast<std::int64_t>(actual.size()), cpu->output_shape().count());
   const auto found = reelmend::testing::Compare(actual, {cpu->Output(0), actual.size()});
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(Shipped, GpuNetworkFiles, ::testing::ValuesIn(kNetworkC
 });
 
 TEST_F(GpuNetworks, TwoPicturesAtOnceAreEachWhatTheyAreAlone) {
-  inference::GpuModel model(backend_, Fast(), place_, inference::EngineCache(Engines()));
+  inference::GpuModel model(backend_, Fast(), gpu_, inference::EngineCache(Engines()));
   const auto first = Pattern(322, 182, 3);
   const auto second = Pattern(322, 182, 4);
   auto both = first;
@@ -206,7 +206,7 @@ TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
   const std::string in = Clip(0.68);  // 17 frames: the last batch is not full
   const std::string single = folder_.File("single.mp4");
   const std::string batches = folder_.File("batches.mp4");
-  inference::GpuModel model(backend_, Fast(), place_, inference::EngineCache(Engines()));
+  inference::GpuModel model(backend_, Fast(), gpu_, inference::EngineCache(Engines()));
   model.Compile(960, 540, 2);
   for (const auto& [concurrency, out] : {std::pair{inference::Concurrency{2, 1}, single}, {inference::Concurrency{2, 2}, batches}, {inference::Concurrency{4, 2}, batches}}) {
     model.KeepConcurrency(960, 540, concurrency);
@@ -217,7 +217,7 @@ TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
 }
 
 TEST_F(GpuNetworks, MeasuringChoosesWhatFits) {
-  const auto model = std::make_shared<inference::GpuModel>(backend_, Fast(), place_, inference::EngineCache(Engines()));
+  const auto model = std::make_shared<inference::GpuModel>(backend_, Fast(), gpu_, inference::EngineCache(Engines()));
   const auto chosen = MeasureConcurrency(device_, model, {960, 540});
   ASSERT_TRUE(chosen);
   EXPECT_GE(chosen->contexts, kLeastContexts);
@@ -242,7 +242,7 @@ TEST_F(GpuNetworks, RunsAreAlikeAndTwoJobsShareTheGpu) {
 TEST_F(GpuNetworks, TooLittleMemoryIsTilesWithTheSamePicture) {
   const std::string in = Clip(0.2);
   run::EnhanceOn(ProcessorOn(), in, folder_.File("whole.mp4"), Options());
-  // All but a little of the GPU's memory is taken away in steps until a run fails: before that, pictures are cut.
+  // Allocates the GPU's memory step by step until a run fails. Before that, pictures are processed in tiles.
   std::vector<DeviceMemory> taken;
   bool was_refused = false;
   for (std::size_t left = std::size_t{768} << 20; left >= std::size_t{32} << 20 && !was_refused; left /= 2) {
@@ -270,17 +270,17 @@ TEST_F(GpuNetworks, CancellingEndsAtOnce) {
   EXPECT_FALSE(FileExists(folder_.File("out.mp4")));
 }
 
-TEST_F(GpuNetworks, EnginesOfOtherGpusAndDamagedOnesAreBuiltAgain) {
+TEST_F(GpuNetworks, AnEngineIsBuiltOnceAndThenFoundInTheCache) {
   const std::string engines = folder_.File("engines");
-  std::vector<std::string> said;
-  const inference::EngineCache cache(engines, true, [&](const std::string& sentence) { said.push_back(sentence); });
-  inference::GpuModel first(backend_, Fast(), place_, cache);
+  std::vector<std::string> messages;
+  const inference::EngineCache cache(engines, true, [&](const std::string& sentence) { messages.push_back(sentence); });
+  inference::GpuModel first(backend_, Fast(), gpu_, cache);
   first.Load(128, 128);
   EXPECT_EQ(first.built(), 1);
-  inference::GpuModel second(backend_, Fast(), place_, cache);
+  inference::GpuModel second(backend_, Fast(), gpu_, cache);
   second.Load(128, 128);
   EXPECT_EQ(second.built(), 0);
-  EXPECT_TRUE(said.empty());
+  EXPECT_TRUE(messages.empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Whole videos on a GPU: decoder, stages and encoder that share its memory.
+// Whole videos on a GPU: decoder, stages and encoder share its memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using reelmend::testing::TemporaryFolder;
 using reelmend::testing::ToneInput;
 using reelmend::testing::VideoInput;
 
-/// A GPU whose counters are at hand.
+/// A GPU with access to its transfer counters.
 struct Gpu {
   Gpu() : device(OpenCudaDevice(0)), decode(MakeStream(device)) {
     Stream compute = MakeStream(device);
@@ -67,7 +67,7 @@ constexpr Source kSources[] = {
 
 struct Enhancement {
   const char* name;
-  float strength;  ///< of all stages
+  float strength;  ///< strength of all stages
   Target target;
 };
 constexpr Enhancement kEnhancements[] = {
@@ -93,7 +93,7 @@ EnhanceOptions OptionsOf(const Enhancement& enhancement) {
   return options;
 }
 
-/// A test for each source, so that a run that is stopped tells which passed.
+/// Each source is a test, so that an interrupted run shows which ones passed.
 class GpuPipelineSources : public GpuPipeline, public ::testing::WithParamInterface<Source> {};
 
 TEST_P(GpuPipelineSources, MakeWhatTheCpuMakesAndFramesStayOnTheGpu) {
@@ -111,9 +111,9 @@ TEST_P(GpuPipelineSources, MakeWhatTheCpuMakesAndFramesStayOnTheGpu) {
     EXPECT_EQ(result.frames, expected.frames);
     EXPECT_EQ(FrameTimes(by_gpu), FrameTimes(by_cpu));
     EXPECT_EQ(StreamFacts(by_gpu, "v").at("profile"), "High");
-    EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 40) << "two encoders at a high quality";
+    EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 40) << "both encoders run at a high quality";
     const TransferCounts counts = gpu.device->transfers();
-    constexpr int kSmallestEncoded = 160;  // NVENC refuses widths below about 145: those are for the CPU
+    constexpr int kSmallestEncoded = 160;  // NVENC refuses widths below about 145; the CPU encodes those
     const bool is_encoded_by_gpu = HasNvenc() && result.width >= kSmallestEncoded;
     EXPECT_EQ(counts.frame_downloads, is_encoded_by_gpu ? 0 : result.frames);
     EXPECT_EQ(counts.frame_uploads, source.is_decoded_by_gpu ? 0 : result.frames);
@@ -149,7 +149,7 @@ TEST_F(GpuPipeline, TellsItsName) {
   EXPECT_EQ(devices[1].encoder, HasNvenc() ? "h264_nvenc" : "libx264");
 }
 
-/// A thousand jobs, or as many as a rented machine's minutes allow.
+/// Runs a thousand jobs, or as many as the time limit allows.
 TEST_F(GpuPipeline, AThousandShortJobsLeaveTheMemoryAsItWas) {
   constexpr int kJobs = 1'000;
   constexpr int kLeastJobs = 200;
@@ -170,7 +170,7 @@ TEST_F(GpuPipeline, AThousandShortJobsLeaveTheMemoryAsItWas) {
   std::printf("%d jobs, %.0f ms each; %.1f MiB were free after 20 jobs, %.1f MiB at the end\n", jobs, 1e3 * seconds.count() / jobs,
               static_cast<double>(free_after_warm_up) / (1 << 20), static_cast<double>(device->FreeBytes()) / (1 << 20));
   EXPECT_GE(jobs, kLeastJobs);
-  EXPECT_GE(device->FreeBytes() + (16U << 20), free_after_warm_up) << "16 MiB for what the driver keeps by itself";
+  EXPECT_GE(device->FreeBytes() + (16U << 20), free_after_warm_up) << "16 MiB are for the driver";
 }
 
 TEST_F(GpuPipeline, CancellingGivesEverythingBack) {

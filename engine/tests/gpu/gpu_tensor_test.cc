@@ -1,4 +1,4 @@
-// A kernel between pictures and tensors on the GPU against the same kernel on the host.
+// Compares the kernels between pictures and tensors on the GPU with the same kernels on the host.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// A test that makes clips in a folder of its own.
+// A fixture that makes clips in its own folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace reelmend::testing {
 
 class ClipTest : public ::testing::Test {
  protected:
-  /// The path of a clip that ffmpeg makes with these arguments.
+  /// Makes a clip with these ffmpeg arguments and returns its path.
   std::string Clip(const std::string& name, const std::string& arguments) {
     Ffmpeg(arguments + " '" + folder_.File(name) + "'");
     return folder_.File(name);

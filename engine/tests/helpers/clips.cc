@@ -16,7 +16,7 @@ namespace reelmend::testing {
 
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "reelmend-test-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder");
   path_ = pattern;
 }
 
@@ -29,7 +29,7 @@ std::string RunCommand(const std::string& command) {
   const TemporaryFolder folder;
   const std::string errors = folder.File("errors");
   FILE* pipe = popen((command + " 2>" + errors + " </dev/null").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("popen failed");
+  if (pipe == nullptr) throw std::runtime_error("cannot start a command");
   std::string out;
   char buffer[65536];
   for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
@@ -44,7 +44,7 @@ std::string RunCommand(const std::string& command) {
 void Ffmpeg(const std::string& arguments) { RunCommand("ffmpeg -v error -y " + arguments); }
 
 void SetRotation(const std::string& file, int degrees) {
-  // ffmpeg 6 has an option of the input in place of the output's metadata, which later releases ignore.
+  // ffmpeg 6 added an input option. Later releases ignore the metadata of the output.
   static const bool has_option = RunCommand("ffmpeg -hide_banner -h long").find("-display_rotation") != std::string::npos;
   const std::string value = std::to_string(degrees);
   const std::string turned = file + ".turned" + std::filesystem::path(file).extension().string();
@@ -123,7 +123,7 @@ double Psnr(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>&
 EnhanceOptions PlainOptions() {
   EnhanceOptions options;
   options.target = Target::kSource;
-  options.device = "cpu";  // what is expected of the samples is expected of the CPU's
+  options.device = "cpu";  // tests expect the CPU's samples
   for (Strength* s : {&options.denoise, &options.sharpen, &options.adaptive_contrast, &options.face_restoration}) {
     s->mode = Strength::Mode::kOff;
   }

@@ -1,4 +1,4 @@
-// Test clips made by the ffmpeg command line, and ffmpeg/ffprobe as witnesses of what the engine wrote.
+// Makes test clips with the ffmpeg command line, and reads the engine's output with ffmpeg and ffprobe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,24 +25,24 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// Runs a shell command and answers its standard output; throws with its standard error when it fails.
+/// Runs a shell command and returns its standard output. Throws with its standard error if it fails.
 std::string RunCommand(const std::string& command);
 
-/// ffmpeg -v error -y ARGUMENTS
+/// Runs ffmpeg -v error -y ARGUMENTS.
 void Ffmpeg(const std::string& arguments);
 
-/// Writes a display matrix into an MP4 or MOV file: players turn the picture by `degrees` counter-clockwise.
+/// Writes a display matrix into an MP4 or MOV file: players rotate the picture by `degrees` counter-clockwise.
 void SetRotation(const std::string& file, int degrees);
 
-/// Video test pattern and tone as ffmpeg inputs.
+/// ffmpeg inputs: a video test pattern, and a tone.
 std::string VideoInput(const std::string& size, double seconds, const std::string& rate = "25");
 std::string ToneInput(double seconds);
 
 /// Presentation times of the decoded video frames, in seconds; NaN for a frame that ffprobe has no time for.
 std::vector<double> FrameTimes(const std::string& file);
 
-/// Entries of `ffprobe -show_entries stream=…` of a stream ("v" is the first video, "a:1" the second
-/// sound), by name; empty when there is none.
+/// Entries of `ffprobe -show_entries stream` by name. "v" is the first video stream, "a:1" the second audio stream. Empty if
+/// there is no such stream.
 std::map<std::string, std::string> StreamFacts(const std::string& file, const std::string& type);
 int CountPackets(const std::string& file, const std::string& stream);
 /// MD5 of the compressed packets of a stream.
@@ -55,7 +55,7 @@ std::vector<std::uint8_t> DecodeRgb(const std::string& file, double at_s = 0);
 std::vector<std::uint8_t> DecodePlane(const std::string& file, char plane);
 std::vector<std::uint8_t> DecodeLuma(const std::string& file);
 
-/// Peak signal-to-noise ratio of two equally long sample rows.
+/// PSNR in dB of two equally long sequences of samples.
 double Psnr(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b);
 
 /// Options for tests: no enhancement, the source's size, the fastest preset.

@@ -1,4 +1,4 @@
-// How far two results of a network are apart, and how far they may be.
+// The difference between two outputs of a network, and its tolerances.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace reelmend::testing {
 
-/// In 8-bit levels, of samples from 0 to 1.
+/// Differences in 8-bit levels; the samples range from 0 to 1.
 struct Differences {
   double rms = 0;
   double percentile = 0;  ///< 999 of 1,000 samples differ by this or less
@@ -29,10 +29,10 @@ inline Differences Compare(std::span<const float> a, std::span<const float> b) {
 }
 
 /// Note [Tolerance of networks]
-/// Bounds hold for the root mean square and for 999 of 1,000 samples. The largest difference proves nothing: where two programs
-/// round at other places, it grows with the number of samples. Activations in fp16 with sums in fp32 differ from fp32 by
-/// 0.05 levels (root mean square) and 0.2 (percentile); kernels that also sum in fp16 may differ by a few times that. Two
-/// programs that compute in int8 round at other layers: see OnnxHalf.QuantisedNetworksKeepTheirScales.
+/// Bounds apply to the root mean square and to 999 of 1,000 samples. The largest difference is no useful bound: it grows with the
+/// number of samples if two programs round in different layers. Activations in fp16 with sums in fp32 differ from fp32 by 0.05
+/// levels (root mean square) and 0.2 (percentile). Kernels that also sum in fp16 may differ by a few times that. Two programs
+/// that compute in int8 round in different layers: see OnnxHalf.UnsignedQuantisationIsComputedInFp16.
 struct Tolerance {
   double rms;
   double percentile;

@@ -1,4 +1,4 @@
-// What a run hands to its encoder: the witness for pictures before encoding.
+// Records the frames that a run passes to its encoder.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace reelmend::testing {
 
-/// A frame as the encoder got it.
+/// A frame that the encoder received.
 struct Encoded {
   std::int64_t pts = 0;
   std::int64_t duration = 0;
@@ -22,7 +22,7 @@ struct Encoded {
   bool operator==(const Encoded&) const = default;
 };
 
-/// FNV-1a over the samples.
+/// FNV-1a hash of the samples.
 inline std::uint64_t HashOf(const AVFrame& frame) {
   std::uint64_t hash = 14695981039346656037U;
   for (int plane = 0; plane < 3; ++plane) {
@@ -35,9 +35,9 @@ inline std::uint64_t HashOf(const AVFrame& frame) {
   return hash;
 }
 
-class WitnessEncoder : public device::FrameEncoder {
+class RecordingEncoder : public device::FrameEncoder {
  public:
-  WitnessEncoder(std::unique_ptr<device::FrameEncoder> encoder, std::vector<Encoded>& seen) : encoder_(std::move(encoder)), seen_(seen) {}
+  RecordingEncoder(std::unique_ptr<device::FrameEncoder> encoder, std::vector<Encoded>& seen) : encoder_(std::move(encoder)), seen_(seen) {}
   const AVCodecContext& context() const override { return encoder_->context(); }
   media::UniqueFrame TakeFrame() override { return encoder_->TakeFrame(); }
   void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet) override {
@@ -51,16 +51,16 @@ class WitnessEncoder : public device::FrameEncoder {
   std::vector<Encoded>& seen_;
 };
 
-/// The CPU, with a witness before its encoder.
-class WitnessProcessor : public device::Processor {
+/// The CPU's processor with a recording encoder.
+class RecordingProcessor : public device::Processor {
  public:
-  explicit WitnessProcessor(std::vector<Encoded>& seen) : seen_(seen) {}
+  explicit RecordingProcessor(std::vector<Encoded>& seen) : seen_(seen) {}
   std::string name() const override { return cpu_->name(); }
   bool runs_networks() const override { return cpu_->runs_networks(); }
   bool restores_faces() const override { return cpu_->restores_faces(); }
   AVBufferRef* decoder_device() const override { return nullptr; }
   std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
-    return std::make_unique<WitnessEncoder>(cpu_->MakeEncoder(options, queued), seen_);
+    return std::make_unique<RecordingEncoder>(cpu_->MakeEncoder(options, queued), seen_);
   }
   std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& options) override { return cpu_->MakeChain(options); }
   void Prepare(const EnhanceOptions& options, const Expectation& expectation) override { cpu_->Prepare(options, expectation); }
@@ -70,10 +70,10 @@ class WitnessProcessor : public device::Processor {
   std::vector<Encoded>& seen_;
 };
 
-/// Enhances on the CPU; the frames that were encoded.
+/// Enhances on the CPU and returns the frames that were encoded.
 inline std::vector<Encoded> EncodedFrames(const std::string& in, const std::string& out, const EnhanceOptions& options) {
   std::vector<Encoded> seen;
-  run::EnhanceOn(std::make_unique<WitnessProcessor>(seen), in, out, options);
+  run::EnhanceOn(std::make_unique<RecordingProcessor>(seen), in, out, options);
   return seen;
 }
 

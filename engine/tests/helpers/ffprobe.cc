@@ -20,7 +20,7 @@ FfprobeReport::FfprobeReport(const std::string& file) {
   std::istringstream lines(RunCommand(
       "ffprobe -v quiet -show_entries frame=stream_index,best_effort_timestamp_time,nb_samples:stream -of default '" + file +
       "' || true"));
-  // [STREAM] and [FRAME] hold entries; other sections lie inside or around them.
+  // Only [STREAM] and [FRAME] sections are read; other sections surround them or are nested in them.
   std::string section;
   std::map<std::string, std::string> entries;
   for (std::string line; std::getline(lines, line);) {
@@ -37,7 +37,7 @@ FfprobeReport::FfprobeReport(const std::string& file) {
 
 void FfprobeReport::Add(const std::string& section, const std::map<std::string, std::string>& entries) {
   if (section == "[STREAM]") {
-    streams_.emplace(std::atoi(entries.at("index").c_str()), entries);  // a transport stream's are told twice
+    streams_.emplace(std::atoi(entries.at("index").c_str()), entries);  // ffprobe lists the streams of a transport stream twice
   } else if (entries.count("stream_index") > 0) {
     frames_.push_back({std::atoi(entries.at("stream_index").c_str()), Number(entries, "best_effort_timestamp_time"),
                        Number(entries, "nb_samples")});
@@ -57,8 +57,8 @@ std::vector<int> FfprobeReport::Indices(const std::string& type) const {
 const std::map<std::string, std::string>& FfprobeReport::Stream(const std::string& specifier) const {
   static const std::map<std::string, std::string> kNone;
   const std::vector<int> indices = Indices(specifier.substr(0, 1));
-  const std::size_t place = specifier.size() > 2 ? std::stoul(specifier.substr(2)) : 0;
-  return place < indices.size() ? streams_.at(indices[place]) : kNone;
+  const std::size_t number = specifier.size() > 2 ? std::stoul(specifier.substr(2)) : 0;
+  return number < indices.size() ? streams_.at(indices[number]) : kNone;
 }
 
 std::string FfprobeReport::Codecs(const std::string& type) const {

@@ -1,4 +1,4 @@
-// What tests of networks share.
+// Helpers of the network tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@ inline bool HasOpenVino() {
 
 #define NEEDS_OPENVINO()                        \
   if (!::reelmend::testing::HasOpenVino()) \
-  GTEST_SKIP() << "OpenVINO is not in this build: networks are NOT tested (scripts/setup-openvino)."
+  GTEST_SKIP() << "This build has no OpenVINO: networks are NOT tested (scripts/setup-openvino)."
 
-/// An installed network of which there is no file.
+/// The description of an installed network; its file does not exist.
 inline ModelFile Described(const std::string& name, int scale, ModelFile::Precision precision = ModelFile::Precision::kFp32) {
   ModelFile file;
   file.name = name;

@@ -1,6 +1,5 @@
-// ONNX files made by code: networks whose results are known by arithmetic, and faulty ones.
-//
-// Only what that needs of the format (protocol buffers by hand; field numbers of onnx.proto, ONNX 1.17).
+// Writes ONNX files: networks with a known result, and faulty files. Supports only the parts of the format that these need
+// (protocol buffers with the field numbers of onnx.proto, ONNX 1.17).
 #pragma once
 
 #include <cmath>
@@ -47,12 +46,12 @@ struct Attribute {
   std::string name;
   std::vector<std::int64_t> ints;
   bool is_list = true;
-  std::string text;  ///< a text instead of numbers, unless empty
+  std::string text;  ///< text value; empty: the attribute has numbers
 };
 
 class OnnxFile {
  public:
-  static constexpr std::int64_t kOpen = -1;  ///< a dimension that the file leaves open
+  static constexpr std::int64_t kOpen = -1;  ///< a dimension without a fixed size
 
   OnnxFile& Input(const std::string& name, const std::vector<std::int64_t>& shape) {
     graph_.Bytes(11, ValueInfo(name, shape));
@@ -88,7 +87,7 @@ class OnnxFile {
     graph_.Bytes(1, node.bytes());
     return *this;
   }
-  /// A square convolution that keeps the size (zeros outside).
+  /// A square convolution that keeps the size; zeros outside of the picture.
   OnnxFile& Conv(const std::string& input, const std::string& output, int out_planes, int in_planes, int side,
                  const std::vector<float>& weights) {
     Tensor(output + "_w", {out_planes, in_planes, side, side}, weights);
@@ -147,8 +146,8 @@ class OnnxFile {
   Message graph_;
 };
 
-/// Luma and strength in; out luma × `scale`, every pixel `gain` × its source's + `strength_gain` × strength, each
-/// output row and column being a copy of the source's (nearest neighbour).
+/// Input: luma and strength. Output: luma enlarged by `scale` with nearest neighbour, each pixel `gain` × luma +
+/// `strength_gain` × strength.
 inline std::string NearestNetwork(int scale, float gain = 1, float strength_gain = 0) {
   const std::int64_t open = OnnxFile::kOpen;
   std::vector<float> weights;
@@ -159,7 +158,7 @@ inline std::string NearestNetwork(int scale, float gain = 1, float strength_gain
   return file.Bytes();
 }
 
-/// Like NearestNetwork(scale) after a mean over side × side pixels, zeros outside of the picture.
+/// NearestNetwork(scale) after a mean over side × side pixels; zeros outside of the picture.
 inline std::string BoxNetwork(int scale, int side) {
   const std::int64_t open = OnnxFile::kOpen;
   std::vector<float> weights;
@@ -173,8 +172,8 @@ inline std::string BoxNetwork(int scale, int side) {
   return file.Bytes();
 }
 
-/// Random 3 × 3 layers with ReLU, half resolution or not: as heavy as a real network. Reach: `layers` pixels. Of luma and
-/// strength, or of `planes_in` planes to `planes_out`.
+/// Random 3 × 3 layers with ReLU, as expensive as a real network. Its receptive field reaches `layers` pixels in each direction.
+/// The default planes are luma and strength in, luma out.
 inline std::string DeepNetwork(int scale, int layers, int planes, unsigned seed = 1, int planes_in = 2, int planes_out = 1) {
   const std::int64_t open = OnnxFile::kOpen;
   std::mt19937 random(seed);
@@ -199,8 +198,8 @@ inline std::string DeepNetwork(int scale, int layers, int planes, unsigned seed 
   return file.Bytes();
 }
 
-/// Luma, strength, Cb and Cr in; out luma, Cb and Cr × `scale` by nearest neighbour: luma + `strength_gain` × strength,
-/// and Cb and Cr × `chroma_gain` with their places exchanged, so that where each plane comes from shows.
+/// Input: luma, strength, Cb and Cr. Output, enlarged by `scale` with nearest neighbour: luma + `strength_gain` × strength,
+/// `chroma_gain` × Cr, `chroma_gain` × Cb. Cb and Cr are swapped so that tests notice a wrong order of planes.
 inline std::string SwappedChromaNetwork(int scale, float chroma_gain = 1, float strength_gain = 0) {
   const std::int64_t open = OnnxFile::kOpen;
   std::vector<float> weights;
@@ -216,7 +215,7 @@ inline std::string SwappedChromaNetwork(int scale, float chroma_gain = 1, float 
   return file.Bytes();
 }
 
-/// R′G′B′ × `scale` by nearest neighbour, with red and blue swapped, so that the order of planes shows.
+/// R′G′B′ enlarged by `scale` with nearest neighbour. Red and blue are swapped so that tests notice a wrong order of planes.
 inline std::string SwappedRgbNetwork(int scale) {
   const std::int64_t open = OnnxFile::kOpen;
   std::vector<float> weights;
@@ -231,8 +230,8 @@ inline std::string SwappedRgbNetwork(int scale) {
   return file.Bytes();
 }
 
-/// R′G′B′ × `scale` by nearest neighbour after a mean over 3 × 3 pixels (zeros outside of the picture), through a layer of
-/// `planes` planes. Those beyond three change nothing but the memory that it takes.
+/// R′G′B′ enlarged by `scale` with nearest neighbour after a mean over 3 × 3 pixels (zeros outside of the picture). The middle
+/// layer has `planes` planes; those beyond three only take memory.
 inline std::string WideRgbNetwork(int scale, int planes) {
   const std::int64_t open = OnnxFile::kOpen;
   std::vector<float> mean(static_cast<std::size_t>(planes) * 3 * 9);

@@ -2,8 +2,8 @@
 
 #include <string>
 
-/// Folders that tests read. They are compiled into one small file, so that the other objects are the same in every
-/// checkout and a compiler cache can share them.
+/// Folders that tests read. Only one small file contains their paths, so all other objects are the same in every checkout and
+/// a compiler cache can share them.
 namespace reelmend::test_paths {
 
 std::string SourceDir();       ///< engine/
