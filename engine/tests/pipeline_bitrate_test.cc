@@ -1,4 +1,4 @@
-// The limit of the bitrate, measured by ffprobe.
+// The bitrate limit, measured with ffprobe.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,7 +29,7 @@ TEST(Bitrate, StaysBelowItsLimitAndUsesIt) {
   };
   const long long free = rate(0);
   const long long limited = rate(free / 3);
-  // Half a second of buffer over four seconds.
+  // The rate buffer of half a second adds an eighth over four seconds.
   EXPECT_LT(limited, free / 3 * 1.125);
   EXPECT_GT(limited, free / 3 * 0.6);
   for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{1'000'000'001}}) {

@@ -1,4 +1,4 @@
-// `auto` on clean sources: nothing, or next to nothing, beside a plain resize.
+// Automatic strengths on clean sources: compared with a plain resize they change almost nothing.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -40,13 +40,13 @@ media::UniqueFrame NewFrame(int width, int height) {
   return frame;
 }
 
-/// Of light, in stops; levels follow it by the usual gamma.
+/// A change of exposure in stops, applied with a gamma of 2.2.
 struct Exposure {
   const char* name;
   double stops;
 };
 
-/// What ffmpeg makes of `input` at 640 × 360, exposed more or less than it was; nothing where it cannot.
+/// Reads `input` with ffmpeg at 640 × 360 and changes its exposure. Null if ffmpeg fails.
 media::UniqueFrame Load(const std::string& input, double stops) {
   constexpr double kGamma = 2.2;
   std::string path = (fs::temp_directory_path() / "reelmend-clean-XXXXXX").string();
@@ -82,7 +82,7 @@ struct Source {
   std::string input;
 };
 
-/// Pictures made here, and photographs from all over the folder where there is one.
+/// Generated pictures, and photographs spread evenly over the photo folder if it exists.
 std::vector<Source> Sources() {
   constexpr std::size_t kPhotos = 12;
   std::vector<Source> sources;
@@ -136,7 +136,7 @@ double LumaPsnr(const AVFrame& a, const AVFrame& b) {
   return sum == 0 ? 100 : 10 * std::log10(255.0 * 255 * a.width * a.height / sum);
 }
 
-/// A source with an error that is still called clean is not debanded, either. (A small one is called compressed earlier.)
+/// A source whose compression error still counts as clean is not debanded. (Small sources count as compressed earlier.)
 void CheckLightlyCompressed(const AVFrame& frame, plan::SourceTraits traits, const std::string& name) {
   traits.damage.known = true;
   for (const float error : {0.5F, 1.0F, 1.9F, 2.4F}) {
@@ -146,19 +146,19 @@ void CheckLightlyCompressed(const AVFrame& frame, plan::SourceTraits traits, con
   }
 }
 
-/// What the automatic strengths make of one clean picture.
+/// Checks the automatic strengths on one clean picture.
 void CheckClean(const AVFrame& frame, const plan::SourceTraits& traits, int scale, const std::string& name) {
-  constexpr double kNextToNothing = 45;  // dB
+  constexpr double kAlmostEqual = 45;  // dB
   const plan::Strengths strengths = plan::ChooseStrengths({}, traits, scale);
   const auto plain = Process(frame, scale, traits, {}, false);
   EXPECT_EQ(strengths.denoise, 0) << name;
-  if (pixel::LevelGain(traits.levels.levels) > 1) return;  // flat, and lifted
+  if (pixel::LevelGain(traits.levels.levels) > 1) return;  // a low-contrast picture, whose levels are lifted
   EXPECT_EQ(strengths.adaptive_contrast, 0) << name << " levels " << traits.levels.levels.black << " to " << traits.levels.levels.white;
-  EXPECT_GE(LumaPsnr(*plain, *Process(frame, scale, traits, strengths)), kNextToNothing)
+  EXPECT_GE(LumaPsnr(*plain, *Process(frame, scale, traits, strengths)), kAlmostEqual)
       << name << " noise " << traits.noise_sigma << " sharpen " << strengths.sharpen;
 }
 
-TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
+TEST(CleanSources, AutomaticStrengthsChangeAlmostNothing) {
   int clean = 0;
   int noisy = 0;
   int flat = 0;
@@ -167,7 +167,7 @@ TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
       const media::UniqueFrame frame = Load(source.input, exposure.stops);
       if (!frame) continue;
       const plan::SourceTraits traits = TraitsOf(*frame);
-      const bool is_clean = traits.noise_sigma <= 1.5F;  // a photograph with grain is not
+      const bool is_clean = traits.noise_sigma <= 1.5F;  // excludes photographs with grain
       ++(is_clean ? clean : noisy);
       flat += exposure.stops >= 0 && pixel::LevelGain(traits.levels.levels) > 1 ? 1 : 0;
       if (is_clean && exposure.stops == 0) CheckLightlyCompressed(*frame, traits, source.name);
@@ -177,8 +177,8 @@ TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
     }
   }
   EXPECT_GE(clean, 12);
-  EXPECT_LE(flat, clean / 10) << "well exposed pictures are taken for flat ones";
-  EXPECT_LE(noisy, clean / 6) << "the estimate of noise takes clean pictures for noisy ones";
+  EXPECT_LE(flat, clean / 10) << "well exposed pictures must not count as flat";
+  EXPECT_LE(noisy, clean / 6) << "the noise estimate must not count clean pictures as noisy";
 }
 
 }  // namespace

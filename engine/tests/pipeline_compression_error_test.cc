@@ -1,4 +1,4 @@
-// The compression error that a stream's quantiser tells of, of streams of 8 and of 10 bits per sample.
+// The compression error estimated from a stream's quantiser, for 8 and 10 bits per sample.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 class CompressionErrorOfStreams : public testing::ClipTest {
  protected:
-  /// Of a detailed clip that ffmpeg encodes with these arguments.
+  /// The estimate for a detailed clip that ffmpeg encodes with these arguments.
   float ErrorOf(const std::string& name, const std::string& encoder) {
     const std::string clip = Clip(name, testing::VideoInput("448x240", 0.4, "25") + " -vf noise=alls=6:allf=t " + encoder);
     EnhanceOptions options = testing::PlainOptions();
@@ -23,9 +23,9 @@ TEST_F(CompressionErrorOfStreams, IsTheSameForAnyBitDepth) {
   struct Case {
     const char* name;
     const char* encoder;
-    float tolerance;  ///< levels
+    float tolerance;  ///< in 8-bit levels
   };
-  // libvpx steers each depth by tables of its own, and its quantiser index means the same share of the range.
+  // libvpx has separate tables for each bit depth; the same quantiser index means the same share of the range.
   for (const Case& c : {Case{"x264", "-c:v libx264 -crf 18", 0.3F}, Case{"x264 coarse", "-c:v libx264 -crf 32", 0.8F},
                         Case{"vp9", "-c:v libvpx-vp9 -crf 30 -b:v 0 -deadline realtime -cpu-used 8", 0.8F}}) {
     const std::string encoder = c.encoder;

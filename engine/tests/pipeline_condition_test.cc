@@ -1,4 +1,4 @@
-// The estimate of a source's damage, and the words for it.
+// The estimate of a source's damage, and its description.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -76,7 +76,7 @@ struct Wording {
   std::string text;
 };
 
-TEST(DescribeDamage, SaysWhatIsWrongInWords) {
+TEST(DescribeDamage, NamesTheDamage) {
   EXPECT_EQ(DescribeDamage({}, {1280, 720}), "");
   EXPECT_EQ(DescribeDamage(Clean(), {1280, 720}), "clean");
   DamageEstimate mild = Clean();
@@ -97,7 +97,7 @@ TEST(DescribeDamage, SaysWhatIsWrongInWords) {
     DamageEstimate damage = Clean();
     damage.*wording.field = wording.value;
     EXPECT_EQ(DescribeDamage(damage, {1280, 720}), wording.text);
-    EXPECT_EQ(DescribeDamage(damage, {720, 1280}), wording.text) << "a portrait video";
+    EXPECT_EQ(DescribeDamage(damage, {720, 1280}), wording.text) << "in a portrait video";
   }
   DamageEstimate blank = Clean();
   blank.white_level = blank.black_level;
@@ -116,7 +116,7 @@ TEST(DescribeDamage, CountsTheStreamsQuantiserToo) {
   traits.damage.compression_error = 8;
   EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "heavily compressed");
   traits.damage.known = false;
-  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "") << "nothing was seen of the pictures";
+  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "") << "without a measurement of the pictures";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Flat footage through the whole pipeline: what the plan sees, what becomes of it, and what stays as it is.
+// Low-contrast footage in the whole pipeline: the plan, the result, and the sources that must not change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::size_t kLuma = 320 * 180;
 
 class FlatFootage : public ::testing::Test {
  protected:
-  /// A moving picture of `seconds` behind an ffmpeg filter; lossless.
+  /// A lossless clip of a moving pattern, changed by an ffmpeg filter.
   std::string Clip(const std::string& name, const std::string& filter, double seconds = 2) {
     Ffmpeg("-f lavfi -i testsrc2=size=320x180:rate=15 -t " + std::to_string(seconds) + " -vf \"format=yuv420p," +
            filter + "\" -c:v ffv1 -color_range tv '" + folder_.File(name) + "'");
@@ -37,7 +37,7 @@ class FlatFootage : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-/// Levels of black and white (0.5 % beyond them) of one picture, and its mean.
+/// Black and white level of one picture (0.5 % of the samples lie beyond each), and its mean.
 struct LumaOf {
   int black;
   int white;
@@ -62,7 +62,7 @@ EnhanceOptions Automatic() {
   return options;
 }
 
-// 42 % of the range: levels 80 to 172, of the pattern's 30 to 208.
+// Maps the pattern's levels 30 to 208 to 80 to 172, which are 42 % of the range.
 const std::string kFlat = "lutyuv=y=80+(val-30)*92/178:u=128+(val-128)*0.5:v=128+(val-128)*0.5";
 
 TEST_F(FlatFootage, IsLiftedByAutoVisiblyAndSteadily) {
@@ -75,7 +75,7 @@ TEST_F(FlatFootage, IsLiftedByAutoVisiblyAndSteadily) {
   for (std::size_t i = 0; i < after.size() / kLuma; ++i) {
     const LumaOf was(before, i);
     const LumaOf is(after, i);
-    ASSERT_LE(was.white - was.black, 0.43 * 219) << "the clip is not what the test needs";
+    ASSERT_LE(was.white - was.black, 0.43 * 219) << "the test needs a clip with low contrast";
     EXPECT_GE(is.white - is.black, (was.white - was.black) * 65 / 42) << i;
     EXPECT_GE(is.black, 17);
     EXPECT_LE(is.white, 234);
@@ -85,14 +85,14 @@ TEST_F(FlatFootage, IsLiftedByAutoVisiblyAndSteadily) {
   }
 }
 
-TEST_F(FlatFootage, TellsWhatItUses) {
+TEST_F(FlatFootage, HasAPlanThatNamesItsRange) {
   const EnhancePlan plan = PlanEnhance(Clip("flat.mkv", kFlat), Automatic());
   EXPECT_EQ(plan.stages.back().name, "adaptive_contrast");
   EXPECT_EQ(plan.stages.back().why.rfind("the picture uses 4", 0), 0U) << plan.stages.back().why;
   EXPECT_NE(plan.stages.back().why.find(" % of the range, from "), std::string::npos) << plan.stages.back().why;
 }
 
-TEST_F(FlatFootage, IsSeenBetweenBars) {
+TEST_F(FlatFootage, IsDetectedBetweenBars) {
   const std::string bars = kFlat + ",drawbox=0:0:320:24:black:fill,drawbox=0:156:320:24:black:fill";
   EXPECT_GT(PlanEnhance(Clip("bars.mkv", bars), Automatic()).stages.back().strength, 0.3F);
   EXPECT_GT(Run(folder_.File("bars.mkv"), Automatic()).applied.adaptive_contrast, 0.3F);
@@ -128,7 +128,7 @@ TEST_F(FlatFootage, ASegmentEqualsTheWhole) {
   Run(source, options);
   const auto part = DecodeLuma(folder_.File("out.mp4"));
   ASSERT_EQ(part.size(), 15 * kLuma);
-  // The pictures that go into the encoder are equal (TemporalStages); what it makes of them depends on what came before.
+  // The encoder's input is equal (see TemporalStages). Its output also depends on earlier frames.
   const auto start = whole.begin() + static_cast<std::ptrdiff_t>(30 * kLuma);
   const std::vector<std::uint8_t> same(start, start + static_cast<std::ptrdiff_t>(part.size()));
   EXPECT_GT(testing::Psnr(part, same), 45);

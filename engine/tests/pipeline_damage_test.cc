@@ -1,4 +1,4 @@
-// What happens to films of which some frames cannot be decoded: told up to a tenth, refused beyond it.
+// Videos with frames that cannot be decoded: up to a tenth of them is reported, more is refused.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace {
 
 constexpr int kFrames = 60;
 
-/// Wipes the contents of the frames that `is_hit` names, in an AVI file whose frames stand for themselves.
+/// Overwrites the frames that `is_hit` selects, in an AVI file with intra frames only.
 template <typename Predicate>
 int WipeFrames(const std::string& file, const Predicate& is_hit) {
   std::ifstream in(file, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   in.close();
-  const std::size_t index = bytes.find("idx1");  // names every chunk once more
+  const std::size_t index = bytes.find("idx1");  // the index, which repeats the name of every chunk
   int frame = 0;
   int hits = 0;
   for (std::size_t at = bytes.find("00dc", bytes.find("movi")); at < index; at = bytes.find("00dc", at), ++frame) {
@@ -65,11 +65,11 @@ TEST_F(DamageTest, FramesThatCannotBeDecodedAreCountedAndTheOthersKeepTheirTimes
   }
 }
 
-TEST_F(DamageTest, MoreThanATenthIsNoFilm) {
+TEST_F(DamageTest, MoreThanATenthIsRefused) {
   WipeFrames(Film(), [](int frame) { return frame > 0 && frame % 8 == 0; });  // 7 of 60
   try {
     Enhance(film_, output_, testing::PlainOptions());
-    ADD_FAILURE() << "was enhanced";
+    ADD_FAILURE() << "the video was enhanced";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnreadableVideo);
     EXPECT_STREQ(error.what(), "The video is too damaged: 7 of 60 frames cannot be decoded.");
@@ -77,7 +77,7 @@ TEST_F(DamageTest, MoreThanATenthIsNoFilm) {
   EXPECT_FALSE(testing::FileExists(output_));
 }
 
-TEST_F(DamageTest, ATenthIsStillOne) {
+TEST_F(DamageTest, ATenthIsAccepted) {
   const int lost = WipeFrames(Film(), [](int frame) { return frame % 10 == 9; });
   EXPECT_EQ(lost, 6);
   EXPECT_EQ(Enhance(film_, output_, testing::PlainOptions()).undecodable_frames, lost);

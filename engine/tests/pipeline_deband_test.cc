@@ -29,21 +29,21 @@ float Threshold(float stream_error, float seen_error, const Strength& denoise = 
 
 TEST(ChooseDebanding, GrowsWithTheCompressionError) {
   EXPECT_EQ(Threshold(0, 0), 0);
-  EXPECT_EQ(Threshold(2.4F, 2.4F), 0) << "such a source is called clean";
+  EXPECT_EQ(Threshold(2.4F, 2.4F), 0) << "this source counts as clean";
   EXPECT_GT(Threshold(3, 0), 1);
   EXPECT_LT(Threshold(3, 0), Threshold(8, 0));
-  EXPECT_EQ(Threshold(3, 8), Threshold(8, 0)) << "what the pictures tell of an earlier encode counts as much";
-  EXPECT_EQ(Threshold(40, 0), Threshold(30, 0)) << "has a limit";
+  EXPECT_EQ(Threshold(3, 8), Threshold(8, 0)) << "the error of an earlier encode, seen in the pictures, has the same effect";
+  EXPECT_EQ(Threshold(40, 0), Threshold(30, 0)) << "the threshold has a maximum";
 }
 
-TEST(ChooseDebanding, BelongsToTheDenoising) {
+TEST(ChooseDebanding, FollowsTheDenoisingStrength) {
   EXPECT_EQ(Threshold(8, 8, {Strength::Mode::kOff, 0}), 0);
   EXPECT_EQ(Threshold(8, 8, {Strength::Mode::kFixed, 0}), 0);
   EXPECT_FLOAT_EQ(Threshold(8, 8, {Strength::Mode::kFixed, 0.25F}), Threshold(8, 8) / 2);
   EXPECT_EQ(Threshold(8, 8, {Strength::Mode::kFixed, 1}), Threshold(8, 8));
 }
 
-/// Root mean square of what the first picture differs from the slope that it was made from; 8-bit levels.
+/// RMS difference between the first picture and its original ramp, in 8-bit levels.
 double ErrorOf(const std::string& file, int width, int height) {
   const std::vector<std::uint8_t> luma = DecodeLuma(file);
   double sum = 0;
@@ -56,7 +56,7 @@ double ErrorOf(const std::string& file, int width, int height) {
   return std::sqrt(sum / width / height);
 }
 
-TEST(Debanding, SmoothsASlopeThatACoarseQuantiserMadeBlocksOf) {
+TEST(Debanding, RemovesTheBlocksOfACoarselyQuantisedRamp) {
   const TemporaryFolder folder;
   const std::string source = folder.File("slope.avi");
   Ffmpeg("-f lavfi -i \"color=gray:s=320x180:r=10:d=0.5,geq=lum='50+X/5+Y/6':cb=128:cr=128\" -c:v mpeg4 -q:v 25 '" + source + "'");

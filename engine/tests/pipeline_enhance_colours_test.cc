@@ -1,4 +1,4 @@
-// The colours of enhanced videos, end to end, with ffmpeg and ffprobe as witnesses.
+// Colours of enhanced videos, end to end, checked with ffmpeg and ffprobe.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,7 +23,7 @@ struct ColorCase {
   const char* arguments;
 };
 
-// ffmpeg 7 writes the tags that the frames have, whatever the encoder's options say: so the frames are tagged as well.
+// ffmpeg 7 writes the frames' tags and ignores the encoder's options, so the frames are tagged, too.
 const ColorCase kColors[] = {
     {"bt709", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv420p -colorspace bt709 -color_range tv -c:v libx264"},
     {"bt601", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p -colorspace smpte170m -color_range tv -c:v libx264"},
@@ -72,19 +72,19 @@ TEST_F(EnhanceColours, KeepsColoursWithAutomaticStrengthsOnACleanSource) {
 }
 
 struct WidePrimaries {
-  const char* name;       // ffmpeg's
+  const char* name;       // ffmpeg's name of the primaries
   const char* matrix;
   const char* zscale;     // zscale's name of the primaries
 };
 
-/// SDR of wide primaries becomes BT.709, as zimg makes it.
+/// SDR with wide primaries is converted to BT.709 like in zimg.
 TEST_F(EnhanceColours, ConvertsWidePrimariesOfSdr) {
   if (RunCommand("ffmpeg -hide_banner -filters 2>/dev/null").find(" zscale ") == std::string::npos) {
-    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+    GTEST_SKIP() << "This machine has no ffmpeg with the zscale filter: nothing was compared with zimg.";
   }
   for (const WidePrimaries& c : {WidePrimaries{"bt2020", "bt2020nc", "bt2020"}, WidePrimaries{"smpte432", "bt709", "smpte432"}}) {
     const std::string tags = std::string(" -colorspace ") + c.matrix + " -color_primaries " + c.name + " -color_trc bt709 -color_range tv ";
-    // Colours of less than full saturation: BT.709 holds them all.
+    // The saturation is reduced, so all colours fit BT.709.
     const std::string source =
         Clip("wide.mov", std::string("-f lavfi -i smptebars=size=448x240:rate=5:duration=0.4,format=gbrp,hue=s=0.45,format=gbrp"
                                      " -vf zscale=min=gbr:pin=") + c.zscale + ":tin=bt709:rin=pc:m=" +
@@ -108,7 +108,7 @@ TEST_F(EnhanceColours, ConvertsWidePrimariesOfSdr) {
         farthest = std::max(farthest, std::abs(before[at + channel] - unconverted[at + channel]));
       }
     }
-    EXPECT_GT(farthest, 8) << "the conversion is seen at all";
+    EXPECT_GT(farthest, 8) << "the conversion must change the colours noticeably";
     const auto facts = StreamFacts(output_, "v");
     EXPECT_EQ(facts.at("color_primaries"), "bt709") << c.name;
     EXPECT_EQ(facts.at("color_transfer"), "bt709") << c.name;
@@ -130,7 +130,7 @@ TEST_F(EnhanceColours, CarriesPrimariesAndTransfer) {
   EXPECT_EQ(facts.at("chroma_location"), "left");
 }
 
-/// A grey of `level` of 1023 in PQ, with a mastering display of `peak` nits.
+/// A grey of 10-bit level `level` in PQ, mastered on a display of `peak` nits.
 std::string GreyInPq(int level, int peak) {
   const std::string luma = std::to_string(level);
   return "-f lavfi -i color=gray:s=320x180:r=25:d=0.4,format=yuv420p10le,geq=lum=" + luma +
@@ -141,7 +141,7 @@ std::string GreyInPq(int level, int peak) {
 }
 
 TEST_F(EnhanceColours, ToneMapsHighDynamicRange) {
-  // 573 is the level of 203 nits. It is white for a display that goes no further, and lower the more is above it.
+  // Level 573 is 203 nits. It becomes white if the display ends there, and gets darker the higher the peak is.
   struct Case {
     int peak;
     double level;

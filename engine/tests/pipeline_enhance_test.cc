@@ -1,4 +1,4 @@
-// Enhance, end to end, with ffmpeg and ffprobe as witnesses.
+// Enhance, end to end, checked with ffmpeg and ffprobe.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,14 +25,14 @@ using testing::TemporaryFolder;
 using testing::ToneInput;
 using testing::VideoInput;
 
-/// Every frame of the source is in the output, at its own time from the first frame on.
+/// Expects that the output has every frame of the source at the same time relative to the first frame.
 void ExpectSameTimes(const std::string& source, const std::string& output) {
   const std::vector<double> before = FrameTimes(source);
   const std::vector<double> after = FrameTimes(output);
   ASSERT_GT(before.size(), 0U);
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
-    if (std::isnan(before[i])) continue;  // the last frame of some B-frame files
+    if (std::isnan(before[i])) continue;  // ffprobe has no time for the last frame of some files with B-frames
     EXPECT_NEAR(after[i] - after[0], before[i] - before[0], 0.0011) << "frame " << i;
   }
 }
@@ -41,8 +41,8 @@ struct ClipCase {
   const char* file;
   const char* inputs;  ///< null: 320x180, 25 fps, 1.6 s, and a tone
   const char* encode;
-  const char* audio;   ///< codec of the output's sound; "" for none
-  bool is_copied;      ///< the sound's packets are the source's
+  const char* audio;   ///< audio codec of the output; "": no audio
+  bool is_copied;      ///< the output has the source's audio packets
 };
 
 const ClipCase kClips[] = {
@@ -114,7 +114,7 @@ TEST_P(EnhanceClips, KeepsFramesTimesAndSound) {
   EXPECT_EQ(result.undecodable_frames, 0);
   EXPECT_EQ(static_cast<std::uintmax_t>(result.size_bytes), std::filesystem::file_size(output));
   if (std::string(c.file) != "raw.h264") {
-    ExpectSameTimes(source, output);  // ffprobe itself has no times for a raw stream
+    ExpectSameTimes(source, output);  // ffprobe has no times for a raw stream
   } else {
     EXPECT_EQ(result.frames, 25);
   }
@@ -161,7 +161,8 @@ TEST_F(EnhanceTest, PutsTheIndexInFront) {
 }
 
 TEST_F(EnhanceTest, DeclaresTheDurationOfAVariableRate) {
-  // B-frames between gaps of one to three frames, which from the later starts on lie closer at the start than at the end.
+  // B-frames with gaps of one to three frames between them. With the later starts, the gaps at the start are smaller than those
+  // at the end.
   EnhanceOptions options = PlainOptions();
   options.encoder.preset = "veryfast";
   for (const char* first : {"0", "4", "12"}) {
@@ -195,7 +196,7 @@ TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
   }
 }
 
-/// The stages find the scenes; x264 is told to look for none.
+/// The stages detect the scenes; x264's own scene detection is off.
 TEST_F(EnhanceTest, HasAKeyFrameWhereASceneBegins) {
   const std::string source = folder_.File("scenes.mkv");
   Ffmpeg("-f lavfi -i testsrc2=size=320x180:rate=25:duration=1.2 -f lavfi -i smptehdbars=size=320x180:rate=25:duration=0.4 "
@@ -209,7 +210,7 @@ TEST_F(EnhanceTest, HasAKeyFrameWhereASceneBegins) {
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) times.push_back(std::round(std::stod(line) * 100) / 100);
   }
-  // 2.0 is on the grid, and 2.8 is a picture without structure, which begins no scene.
+  // 2.0 is a regular key frame. At 2.8 the picture has no structure, so no scene begins.
   EXPECT_EQ(times, (std::vector<double>{0, 1.2, 1.6, 2.0}));
   std::ifstream file(output_, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -217,9 +218,9 @@ TEST_F(EnhanceTest, HasAKeyFrameWhereASceneBegins) {
 }
 
 struct LevelCase {
-  const char* source;  ///< of two frames
+  const char* source;  ///< a clip of two frames
   Target target;
-  int most;            ///< level_idc that a player of that size takes (H.264 table A-1)
+  int most;            ///< highest level_idc that players of that size support (H.264 table A-1)
 };
 
 TEST_F(EnhanceTest, IsHighProfileAtALevelThatPlayersTake) {
@@ -227,7 +228,7 @@ TEST_F(EnhanceTest, IsHighProfileAtALevelThatPlayersTake) {
                              {"-f lavfi -i testsrc2=size=960x540:rate=60000/1001:duration=0.04", Target::k1080p, 42},
                              {"-f lavfi -i testsrc2=size=1280x720:rate=30:duration=0.07", Target::k4k, 51},
                              {"-f lavfi -i testsrc2=size=1280x720:rate=60:duration=0.04", Target::k4k, 52},
-                             // An absurd rate must not make an absurd level.
+                             // An extreme rate must not result in an extreme level.
                              {"-f lavfi -i testsrc2=size=1280x720:rate=240:duration=0.01", Target::k1080p, 52}};
   for (const LevelCase& c : cases) {
     const std::string source = Clip("clip.mp4", std::string(c.source) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
@@ -242,7 +243,7 @@ TEST_F(EnhanceTest, IsHighProfileAtALevelThatPlayersTake) {
   }
 }
 
-/// The contents of the first box of that name.
+/// The first `length` bytes in the first box with this name.
 std::string Box(const std::string& bytes, const std::string& name, std::size_t length) {
   const auto at = bytes.find(name);
   return at == std::string::npos ? "" : bytes.substr(at + name.size(), length);
@@ -257,8 +258,8 @@ TEST_F(EnhanceTest, WritesTheColourBox) {
   EXPECT_EQ(Box(bytes, "colr", 11), std::string("nclx\0\1\0\1\0\1\0", 11));
 }
 
-/// When the second packet of the first sound is presented. The first one may begin with a decoder's run-in, which MP4 hides:
-/// a stream's start is where the run-in begins in one container and where the sound begins in another.
+/// Presentation time of the second packet of the first audio stream. The first packet may contain encoder delay (priming), which
+/// MP4 hides: in some containers a stream starts with the priming, in others with the audible sound.
 double SecondSoundTime(const std::string& file) {
   std::istringstream lines(RunCommand("ffprobe -v error -select_streams a:0 -show_entries packet=pts_time -of csv=p=0 '" + file + "'"));
   std::string line;
@@ -281,11 +282,11 @@ TEST_F(EnhanceTest, KeepsTheDistanceOfSoundAndPicture) {
   EXPECT_NEAR(std::stod(StreamFacts(output_, "a").at("start_time")) - std::stod(StreamFacts(output_, "v").at("start_time")),
               std::stod(StreamFacts(late_sound, "a").at("start_time")) -
                   std::stod(StreamFacts(late_sound, "v").at("start_time")),
-              0.025);  // AAC's own run-in
+              0.025);  // the priming of AAC
 }
 
 TEST_F(EnhanceTest, FinishesWhenTheSoundBreaks) {
-  // A second sound track whose packets are noise: the decoder fails on most of them.
+  // A sound track with damaged packets: the decoder fails on most of them.
   const std::string good = Clip("good.mkv", VideoInput("320x180", 2) + " " + ToneInput(2) +
                                                 " -c:v libx264 -pix_fmt yuv420p -c:a libvorbis");
   const std::string broken = Clip("broken.mkv", "-i " + good + " -map 0 -c copy -bsf:a noise=amount=20");
@@ -306,9 +307,9 @@ TEST_F(EnhanceTest, EnlargesToTheTarget) {
   EXPECT_EQ(StreamFacts(output_, "v").at("width"), "1920");
 }
 
-// ---- turning -------------------------------------------------------------------------------------------
+// ---- rotation ------------------------------------------------------------------------------------------
 
-/// The first frame as RGB by zimg, which takes chroma from where it lies, and turned only then.
+/// The first frame as RGB. zimg converts it with correct chroma siting before ffmpeg rotates it.
 std::vector<std::uint8_t> SitedRgb(const std::string& file, int degrees) {
   const std::map<int, std::string> turns = {{0, ""}, {90, ",transpose=cclock"}, {180, ",hflip,vflip"}, {270, ",transpose=clock"}};
   const std::string raw = RunCommand("ffmpeg -v error -noautorotate -i '" + file + "' -frames:v 1 -vf zscale=min=170m:m=gbr:r=pc,format=gbrp" +
@@ -318,9 +319,9 @@ std::vector<std::uint8_t> SitedRgb(const std::string& file, int degrees) {
 
 TEST_F(EnhanceTest, TurnsPixelsAsPlayersDo) {
   if (RunCommand("ffmpeg -hide_banner -filters 2>/dev/null").find(" zscale ") == std::string::npos) {
-    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: no turned picture was compared.";
+    GTEST_SKIP() << "This machine has no ffmpeg with the zscale filter: no rotated picture was compared.";
   }
-  // The pattern as RGB by zimg: swscale makes other edges of colour in each release.
+  // zimg converts the pattern to RGB, because each release of swscale makes different colour edges.
   const std::string soft = " -vf format=yuv420p,zscale=min=170m:rin=tv:m=gbr:r=pc,format=gbrp,gblur=sigma=3";
   for (const std::string format : {"yuv420p", "yuv422p", "yuv444p"}) {
     for (const int degrees : {90, 180, 270}) {
@@ -330,12 +331,12 @@ TEST_F(EnhanceTest, TurnsPixelsAsPlayersDo) {
       EnhanceOptions options = PlainOptions();
       options.encoder.crf = 2;
       Enhance(source, output_, options);
-      // Our output is BT.709; the same picture by the source's matrix is what is compared.
+      // The output is BT.709. It is converted to the source's matrix for the comparison.
       const std::string same = Clip("same.mov", "-i '" + output_ + "' -vf zscale=m=170m" + tags + "-c:v ffv1 -strict -2");
       const auto before = SitedRgb(source, degrees);
       const auto after = SitedRgb(same, 0);
       ASSERT_EQ(before.size(), after.size());
-      // Chroma whose place is forgotten in the turn gives 30 to 35, a wrong turn about 1.
+      // A wrong chroma siting after the rotation gives 30 to 35 dB, a wrong rotation about 1 dB.
       EXPECT_GT(testing::Psnr(before, after), 38) << format << " " << degrees;
       EXPECT_EQ(StreamFacts(output_, "v").count("rotation"), 0U);
     }

@@ -29,7 +29,7 @@ using testing::ToneInput;
 using testing::VideoInput;
 
 #if defined(__SANITIZE_THREAD__)
-constexpr double kSoon_s = 3;  // everything is about ten times slower
+constexpr double kSoon_s = 3;  // a sanitizer makes everything about ten times slower
 #else
 constexpr double kSoon_s = 0.3;
 #endif
@@ -86,8 +86,8 @@ TEST_F(FaultTest, RefusesBadOptionsAndSources) {
   EXPECT_TRUE(FileExists(good));
 }
 
-/// Seconds from the first answer "cancelled" to the end of the call; `is_due` is asked at each poll.
-/// The best of several, since what others do on the machine may make any one late.
+/// Measures the seconds from the first poll that returns "cancelled" to the end of the call. Every poll calls `is_due`. Takes the
+/// best of several attempts, because other work on the machine may delay some.
 class CancelTest : public FaultTest {
  protected:
   double Late_s(const std::string& source, const EnhanceOptions& options,
@@ -113,7 +113,7 @@ TEST_F(CancelTest, EndsAtOnceAtAnyTime) {
                                                   " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac");
   EnhanceOptions options = PlainOptions();
   options.target = Target::k1080p;
-  options.encoder.preset = "medium";  // 500 frames of it take longer than the longest of these, also on a fast machine
+  options.encoder.preset = "medium";  // on any machine its 500 frames take longer than the longest of these delays
   for (const int after_ms : {0, 30, 150, 700, 1500}) {
     const auto after = [after_ms](EnhanceCallbacks&) {
       return [deadline = Clock::now() + std::chrono::milliseconds(after_ms)] { return Clock::now() >= deadline; };
@@ -127,8 +127,8 @@ TEST_F(CancelTest, EndsAtOnceAt4k_Long) {
       Clip("long.mp4", VideoInput("1920x1080", 2) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
   EnhanceOptions options;
   options.target = Target::k4k;
-  // Looks 20 frames ahead: when the last of the 50 has gone in, at about 0.75, as many as 25 are still to come out,
-  // which leaves the last of these cancellations time to be asked for however fast the machine is.
+  // This preset looks 20 frames ahead. When the last of the 50 frames enters the encoder, at about 0.75, up to 25 frames are not
+  // yet encoded. So even a fast machine is still working at the last of these shares.
   options.encoder.preset = "faster";
   for (const double share : {0.0, 0.1, 0.6, 0.78}) {
     const auto at_share = [share](EnhanceCallbacks& callbacks) {
@@ -140,7 +140,7 @@ TEST_F(CancelTest, EndsAtOnceAt4k_Long) {
   }
 }
 
-/// A limit must be told in words that callers know as "too long".
+/// Expects an error about the limit whose message mentions the length or the duration.
 void ExpectTooLong(const std::string& source, const std::string& output, double limit_s) {
   EnhanceOptions options = PlainOptions();
   options.limits.max_duration_s = limit_s;
@@ -149,14 +149,14 @@ void ExpectTooLong(const std::string& source, const std::string& output, double 
     ADD_FAILURE() << source << " was enhanced";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded) << error.what();
-    const std::string words = error.what();
-    EXPECT_TRUE(words.find("long") != std::string::npos || words.find("duration") != std::string::npos) << words;
+    const std::string message = error.what();
+    EXPECT_TRUE(message.find("long") != std::string::npos || message.find("duration") != std::string::npos) << message;
   }
   EXPECT_FALSE(FileExists(output));
 }
 
 TEST_F(FaultTest, CountsWhatIsDecodedNotWhatIsDeclared) {
-  // Half a second by its clock, but 600 frames in it.
+  // 600 frames within half a second of timestamps.
   const std::string dense =
       Clip("dense.mkv", VideoInput("32x32", 6, "100") + " -vf setpts=N/1200/TB -vsync passthrough -enc_time_base 1/1200 "
                                                         "-c:v ffv1 -pix_fmt yuv420p");
@@ -165,7 +165,7 @@ TEST_F(FaultTest, CountsWhatIsDecodedNotWhatIsDeclared) {
   ExpectTooLong(raw, output_, 2);
 }
 
-/// Writes `width` and `height` as 16-bit big-endian numbers `offset` bytes behind the first `marker`.
+/// Writes `width` and `height` as 16-bit big-endian numbers `offset` bytes after the first `marker`.
 void PatchSize(const std::string& file, const std::string& marker, std::size_t offset) {
   std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
   const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
@@ -181,7 +181,7 @@ TEST_F(FaultTest, RefusesHugePicturesBeforeTheirMemoryIsTaken) {
   const std::string box = Clip("box.mp4", VideoInput("64x64", 1) + " -c:v libx264 -pix_fmt yuv420p");
   PatchSize(box, "avc1", 28);
   const std::string jpeg = Clip("jpeg.avi", VideoInput("64x64", 1) + " -c:v mjpeg -pix_fmt yuvj420p");
-  PatchSize(jpeg, std::string("\xFF\xC0\x00\x11\x08", 5), 5);  // start of frame: length, bits, height, width
+  PatchSize(jpeg, std::string("\xFF\xC0\x00\x11\x08", 5), 5);  // start of frame (SOF0): length, bits, then height and width
   for (const std::string& source : {box, jpeg}) {
     try {
       Enhance(source, output_, PlainOptions());
@@ -191,37 +191,38 @@ TEST_F(FaultTest, RefusesHugePicturesBeforeTheirMemoryIsTaken) {
     }
     EXPECT_FALSE(FileExists(output_));
   }
-  // Squaring its pixels would make a picture above the ceiling of one below it.
+  // The coded picture is below the limit, but with square pixels it is above it.
   const std::string wide = Clip("wide.mp4", VideoInput("320x180", 0.2) + " -vf setsar=4/1 -c:v libx264 -pix_fmt yuv420p");
   EnhanceOptions options = PlainOptions();
   options.limits.max_pixels = 100'000;
   ExpectError(wide, options, ErrorCode::kLimitExceeded);
 }
 
-/// Checks what one run tells; the shortest time between two tellings, the last one left out, which comes when it comes.
+/// Checks the progress reports of one run. Returns the shortest time between two reports, without the last report, which is sent
+/// at the end of the job.
 std::chrono::steady_clock::duration ShortestPause(const std::string& source, const std::string& output,
                                                   const EnhanceOptions& options) {
-  std::vector<Progress> told;
+  std::vector<Progress> reports;
   std::vector<std::chrono::steady_clock::time_point> times;
   EnhanceCallbacks callbacks;
   callbacks.on_progress = [&](const Progress& progress) {
-    told.push_back(progress);
+    reports.push_back(progress);
     times.push_back(std::chrono::steady_clock::now());
   };
   const EnhanceResult result = Enhance(source, output, options, callbacks);
-  EXPECT_GE(told.size(), 3U);
+  EXPECT_GE(reports.size(), 3U);
   auto shortest = std::chrono::steady_clock::duration::max();
-  for (std::size_t i = 1; i < told.size(); ++i) {
-    EXPECT_GE(told[i].fraction, told[i - 1].fraction);
-    EXPECT_GE(told[i].frames_done, told[i - 1].frames_done);
-    if (i + 1 < told.size()) shortest = std::min(shortest, times[i] - times[i - 1]);
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    EXPECT_GE(reports[i].fraction, reports[i - 1].fraction);
+    EXPECT_GE(reports[i].frames_done, reports[i - 1].frames_done);
+    if (i + 1 < reports.size()) shortest = std::min(shortest, times[i] - times[i - 1]);
   }
-  EXPECT_EQ(told.back().fraction, 1);
-  EXPECT_EQ(told.back().frames_done, result.frames);
-  EXPECT_GT(told[told.size() / 2].fraction, 0);
-  // Ten a second at most, and the last one.
+  EXPECT_EQ(reports.back().fraction, 1);
+  EXPECT_EQ(reports.back().frames_done, result.frames);
+  EXPECT_GT(reports[reports.size() / 2].fraction, 0);
+  // At most ten reports per second, plus the last one.
   const double seconds = std::chrono::duration<double>(times.back() - times.front()).count();
-  EXPECT_LE(static_cast<double>(told.size()), 10 * seconds + 2.5);
+  EXPECT_LE(static_cast<double>(reports.size()), 10 * seconds + 2.5);
   return shortest;
 }
 
@@ -230,40 +231,40 @@ TEST_F(FaultTest, TellsItsProgress) {
   EnhanceOptions options = PlainOptions();
   options.target = Target::k1080p;
   auto longest = std::chrono::steady_clock::duration::zero();
-  // How far two of them are apart is the scheduler's as well: the best of three.
+  // The scheduler also affects the times between reports, so take the best of three runs.
   for (int i = 0; i < 3 && longest <= std::chrono::milliseconds(90); ++i) {
     longest = std::max(longest, ShortestPause(source, output_, options));
   }
   EXPECT_GT(longest, std::chrono::milliseconds(90));
 }
 
-/// Share of the tellings between a tenth and nine tenths of the work that were within 30 % of the time really left.
+/// Share of the reports, between a tenth and nine tenths of the work, whose estimate is within 30 % of the actual time left.
 double GoodEstimates(const std::string& source, const std::string& output, std::string& list) {
   EnhanceOptions options = PlainOptions();
   options.target = Target::k1080p;
-  options.encoder = {};  // the service's own, with x264 looking ahead
-  std::vector<std::pair<Progress, std::chrono::steady_clock::time_point>> told;
+  options.encoder = {};  // the service's defaults, with x264's look-ahead
+  std::vector<std::pair<Progress, std::chrono::steady_clock::time_point>> reports;
   EnhanceCallbacks callbacks;
-  callbacks.on_progress = [&](const Progress& progress) { told.emplace_back(progress, std::chrono::steady_clock::now()); };
+  callbacks.on_progress = [&](const Progress& progress) { reports.emplace_back(progress, std::chrono::steady_clock::now()); };
   Enhance(source, output, options, callbacks);
-  int tellings = 0;
+  int count = 0;
   int good = 0;
-  for (const auto& [progress, time] : told) {
+  for (const auto& [progress, time] : reports) {
     if (progress.fraction < 0.1 || progress.fraction > 0.9) continue;
-    const double left_s = std::chrono::duration<double>(told.back().second - time).count();
-    ++tellings;
+    const double left_s = std::chrono::duration<double>(reports.back().second - time).count();
+    ++count;
     if (std::abs(progress.eta_s - left_s) <= 0.3 * left_s) ++good;
-    list += std::to_string(progress.fraction) + ": told " + std::to_string(progress.eta_s) + " s, was " +
+    list += std::to_string(progress.fraction) + ": estimated " + std::to_string(progress.eta_s) + " s, actual " +
             std::to_string(left_s) + " s\n";
   }
-  return tellings > 3 ? static_cast<double>(good) / tellings : 0;
+  return count > 3 ? static_cast<double>(good) / count : 0;
 }
 
 TEST_F(FaultTest, TellsTheTimeLeft) {
   const std::string source = Clip("clip.mp4", VideoInput("640x360", 10) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
   std::string list;
   double good = 0;
-  // Work of others that begins or ends in the middle of a run makes every estimate wrong: several tries.
+  // Other work that starts or ends during a run makes every estimate wrong, so there are several attempts.
   for (int i = 0; i < 5 && good < 0.8; ++i) good = std::max(good, GoodEstimates(source, output_, list));
   EXPECT_GE(good, 0.8) << list;
 }
@@ -275,7 +276,7 @@ TEST_F(FaultTest, PassesOnWhatACallbackThrows) {
   ExpectError(source, PlainOptions(), ErrorCode::kInternal, callbacks);
 }
 
-/// Overwrites a share of the bytes between two thirds with noise.
+/// Overwrites a byte every `bytes_between_hits` bytes with noise, between the shares `from` and `to` of the file.
 void Damage(const std::string& file, int bytes_between_hits, double from, double to) {
   std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
   const auto size = static_cast<double>(std::filesystem::file_size(file));

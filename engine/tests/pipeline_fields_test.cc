@@ -23,7 +23,8 @@ constexpr std::size_t kPicture = kWidth * kHeight;
 
 using Luma = std::vector<std::uint8_t>;
 
-/// How much rows differ from both of their neighbours more than these do from each other: the mark of woven fields.
+/// Measures combing, the sign of interleaved fields: how much more a row differs from both neighbouring rows than these differ
+/// from each other.
 double Combing(const Luma& luma) {
   double sum = 0;
   for (std::size_t i = kWidth; i + kWidth < luma.size(); ++i) {
@@ -49,7 +50,7 @@ class FieldsTest : public ::testing::Test {
   std::string output_ = folder_.File("out.mp4");
 };
 
-// BT.709 as the output is: luma stays as it is.
+// BT.709 like the output, so luma does not change.
 constexpr const char* kTags = " -pix_fmt yuv420p -colorspace bt709 -color_primaries bt709 -color_trc bt709 ";
 constexpr const char* kFiftyFields = "-f lavfi -i testsrc2=size=352x288:rate=50:duration=1 ";
 
@@ -62,7 +63,7 @@ TEST_F(FieldsTest, WovenFieldsAreDeinterlaced) {
   const auto after = FrameTimes(output_);
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
-    if (std::isnan(before[i])) continue;  // the last frame of some files
+    if (std::isnan(before[i])) continue;  // ffprobe has no time for the last frame of some files
     EXPECT_NEAR(after[i] - after[0], before[i] - before[0], 0.0011) << i;
   }
   EXPECT_LT(Combing(DecodeLuma(output_)), 0.6 * Combing(DecodeLuma(source)));
@@ -91,8 +92,8 @@ TEST_F(FieldsTest, ProgressivePicturesStayAsTheyAreWithinAMixedStream) {
   EXPECT_LT(Combing(half(after, 1)), 0.6 * Combing(half(before, 1)));
 }
 
-TEST_F(FieldsTest, TelecineIsLeft) {
-  // The woven pictures among it stay woven: nothing is taken for interlaced that does not say so.
+TEST_F(FieldsTest, TelecineIsNotDeinterlaced) {
+  // Some telecined frames have interleaved fields, but only frames that are flagged as interlaced are deinterlaced.
   const std::string film = "-f lavfi -i testsrc2=size=352x288:rate=24000/1001:duration=1 -vf telecine ";
   const std::string source = Clip("telecine.mkv", film + "-c:v libx264 -crf 6" + kTags);
   Run(source);

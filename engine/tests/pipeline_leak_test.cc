@@ -1,4 +1,4 @@
-// Many jobs in one process: memory, files and threads are given back.
+// Many jobs in one process: memory, files and threads must be released.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ using testing::ToneInput;
 using testing::VideoInput;
 
 double ResidentMb() {
-  malloc_trim(0);  // what is free goes back first, or the allocator's own habits would be measured
+  malloc_trim(0);  // returns free memory to the system, so that the allocator's caches do not count
   std::ifstream file("/proc/self/statm");
   long total = 0;
   long resident = 0;
@@ -38,7 +38,7 @@ std::ptrdiff_t CountEntries(const char* folder) {
 
 TEST(Leaks, TwoHundredJobsInOneProcess) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer keeps freed memory";
+  GTEST_SKIP() << "Sanitizers keep freed memory.";
 #endif
   const TemporaryFolder folder;
   std::ofstream(folder.File("cues.srt")) << "1\n00:00:00,100 --> 00:00:00,200\nwords\n\n";
@@ -55,12 +55,12 @@ TEST(Leaks, TwoHundredJobsInOneProcess) {
     if (number % 5 == 4) callbacks.is_cancelled = [calls = 0]() mutable { return ++calls > 8; };
     try {
       Enhance(number % 5 == 3 ? bad : good, folder.File("out.mp4"), options, callbacks);
-    } catch (const Error&) {  // two of five are to fail
+    } catch (const Error&) {  // two of five jobs fail on purpose
     }
   };
   constexpr int kWarmUp = 50;
   for (int i = 0; i < kWarmUp; ++i) work(i);
-  // Cancelled runs are taken down meanwhile, on a busy machine later.
+  // Cancelled jobs are still being destroyed; on a busy machine this takes longer.
   auto threads = CountEntries("/proc/self/task");
   for (decltype(threads) before = threads + 1; threads < before;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -69,7 +69,7 @@ TEST(Leaks, TwoHundredJobsInOneProcess) {
   const double memory_mb = ResidentMb();
   const auto files = CountEntries("/proc/self/fd");
   for (int i = 0; i < 200; ++i) work(i);
-  // As long as it takes on a busy machine.
+  // Waits until their threads have ended.
   for (int i = 0; i < 100 && CountEntries("/proc/self/task") > threads; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

@@ -1,4 +1,4 @@
-// Every kind of source that people have: frames, times, size, sound and tags of the output, with ffprobe as witness.
+// Many kinds of sources: frames, times, size, sound and tags of the output, checked with ffprobe.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ struct Row {
   int frames;          ///< −1: as many as ffprobe decodes
   int width = 160;
   int height = 90;
-  const char* audio = "";  ///< codecs of the output's sound, with spaces between; "+" before: with a tone as input
-  const char* after = "";  ///< shell command on the finished file $f, in its folder
+  const char* audio = "";  ///< audio codecs of the output, separated by spaces; a leading "+" adds a tone as input
+  const char* after = "";  ///< shell command on the finished file $f, run in its folder
 };
 
 // One of every container and codec on the allow list that the ffmpeg command can write.
@@ -83,7 +83,7 @@ const Row kFormats[] = {
      25, 160, 90, "+aac ac3 aac"},
 };
 
-// Shapes and sample formats.
+// Shapes, orientations and sample formats.
 const Row kPictures[] = {
     {"422.mp4", nullptr, "-c:v libx264 -pix_fmt yuv422p", 25},
     {"444.mp4", nullptr, "-c:v libx264 -pix_fmt yuv444p", 25},
@@ -120,7 +120,7 @@ const Row kPictures[] = {
      "-vf tinterlace=interleave_bottom,fieldorder=bff -c:v libx264 -x264-params interlaced=1:bff=1 -pix_fmt yuv420p", 25, 160, 96},
 };
 
-// Clocks.
+// Frame rates, start times and timestamps.
 const Row kClocks[] = {
     {"23.976.mp4", "-f lavfi -i testsrc2=size=160x90:rate=24000/1001:duration=2", "-c:v libx264 -pix_fmt yuv420p -c:a aac", 48,
      160, 90, "+aac"},
@@ -142,7 +142,7 @@ const Row kClocks[] = {
     {"many-b.mkv", nullptr, "-c:v libx264 -bf 8 -b_strategy 0 -pix_fmt yuv420p -c:a aac", 25, 160, 90, "+aac"},
     {"open-gop.ts", "-f lavfi -i testsrc2=size=160x90:rate=25:duration=2",
      "-c:v libx264 -g 10 -bf 3 -x264-params open-gop=1 -pix_fmt yuv420p -c:a mp2", 50, 160, 90, "+aac"},
-    // 2^33 ticks of 90 kHz are 95443.7 s: the clock wraps in the middle.
+    // 2^33 ticks of 90 kHz are 95443.7 s, so the timestamps wrap in the middle of the clip.
     {"wrap.ts", "-f lavfi -i testsrc2=size=160x90:rate=25:duration=4", "-c:v libx264 -pix_fmt yuv420p -c:a aac -output_ts_offset 95440.5",
      100, 160, 90, "+aac"},
     {"wrap-mp2.ts", "-f lavfi -i testsrc2=size=160x90:rate=25:duration=4",
@@ -162,7 +162,7 @@ const Row kClocks[] = {
      "-map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -c:a libopus", 25, 160, 90, "+opus"},
     {"late-picture.ts", "-itsoffset 0.9 -f lavfi -i testsrc2=size=160x90:rate=25:duration=1",
      "-map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -c:a mp2", 25, 160, 90, "+aac"},
-    // Copied from the middle of a group of pictures: an edit list hides what comes before the cut.
+    // Cut in the middle of a group of pictures: an edit list hides the frames before the cut.
     {"cut.mp4", "-f lavfi -i testsrc2=size=160x90:rate=25:duration=3", "-c:v libx264 -g 40 -pix_fmt yuv420p -c:a aac", -1, 160,
      90, "+aac", "ffmpeg -v error -y -ss 1.1 -i $f -c copy cut-copy.mp4 && mv cut-copy.mp4 $f"},
     {"cut.mov", "-f lavfi -i testsrc2=size=160x90:rate=25:duration=3", "-c:v libx264 -g 40 -bf 0 -pix_fmt yuv420p -c:a aac", -1,
@@ -210,7 +210,7 @@ void ExpectOutputTags(const FfprobeReport& output, const EnhanceResult& result) 
   EXPECT_NEAR(std::stod(video.at("duration")), result.duration_s, 0.001);
 }
 
-/// Every frame at its own distance from the first, the sound at its own distance from the picture.
+/// Expects the same times of all frames relative to the first one, and the same offset between sound and picture.
 void ExpectSameClock(const DecodedTimes& before, const DecodedTimes& after, double tolerance_s) {
   ASSERT_FALSE(before.video.empty());
   ASSERT_EQ(before.video.size(), after.video.size());
@@ -229,7 +229,7 @@ void ExpectSameClock(const DecodedTimes& before, const DecodedTimes& after, doub
   }
 }
 
-/// Quickly encoded: pixels are not compared here.
+/// Options with a fast encoder setting, because these tests do not compare pixels.
 EnhanceOptions CoarseOptions() {
   EnhanceOptions options = PlainOptions();
   options.encoder.crf = 40;
@@ -278,15 +278,15 @@ TEST_P(Matrix, KeepsFramesTimesShapeAndSound) {
   EXPECT_NEAR(probe.duration_s, result.source.duration_s, std::string(row.after).rfind("declare", 0) == 0 ? 100 : 0.2);
 }
 
-// ---- real cameras' and encoders' files, where they lie beside the repository -------------------------------
+// ---- files of real cameras and encoders, if the media folder exists beside the repository ------------------
 
-/// What is to be known of a file; a file that is not listed is enhanced whole and compared with `v:0`.
+/// The expectations for a file. A file that is not listed must be enhanced completely, and is compared with its stream v:0.
 struct RealFile {
   const char* name;
-  bool is_refused = false;             ///< with unreadable_video
-  const char* video_stream = "v:0";    ///< the one that is taken
-  int lost = 0;                        ///< frames that ffprobe shows and we do not, or the other way round, at most
-  double tolerance_s = 0.00101;        ///< of frame times
+  bool is_refused = false;             ///< refused with unreadable_video
+  const char* video_stream = "v:0";    ///< the stream that is enhanced
+  int lost = 0;                        ///< how much the numbers of frames of ffprobe and of the engine may differ
+  double tolerance_s = 0.00101;        ///< tolerance of frame times
 };
 
 const RealFile kKnown[] = {
@@ -303,7 +303,7 @@ const RealFile kKnown[] = {
     {"text-as.mp4", true},
     {"vvc.mp4", true},
     {"nasa-2v-2a-2s.mp4", false, "v:1"},
-    {"hevc-portrait-1376x1840.mp4", false, "v:0", 0, 0.04},  // one frame's time lies before its forerunner's
+    {"hevc-portrait-1376x1840.mp4", false, "v:0", 0, 0.04},  // one frame has an earlier time than the frame before it
 };
 
 RealFile Known(const std::string& name) {
@@ -323,7 +323,7 @@ std::vector<std::string> RealFiles() {
   return names;
 }
 
-/// Of the displayed picture, by ffprobe's facts.
+/// The size of the displayed picture, computed from ffprobe's entries.
 Size DisplayedByFacts(const std::map<std::string, std::string>& facts) {
   double width = std::stod(facts.at("width"));
   double height = std::stod(facts.at("height"));
@@ -346,7 +346,7 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
   const TemporaryFolder folder;
   const std::string output = folder.File("out.mp4");
   EnhanceOptions options = CoarseOptions();
-  // Two are too long and too large to be done whole here: of one a part, the other reduced.
+  // Two files would take too long: of the long one only a part is enhanced, the huge one is reduced.
   const bool is_long = GetParam() == "long-1080p-6min.mp4";
   const bool is_huge = GetParam() == "8k24-hevc.mp4";
   if (is_long) options.segment = Segment{100, 101.5, 4};
@@ -361,7 +361,7 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
     EXPECT_THROW(ProbeFile(source), Error);
     return;
   }
-  ASSERT_FALSE(known.is_refused) << "was accepted";
+  ASSERT_FALSE(known.is_refused) << "the file was accepted";
   const FfprobeReport made(output);
   ExpectOutputTags(made, result);
   const ProbeResult probe = ProbeFile(source);
@@ -370,20 +370,20 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
     EXPECT_NEAR(result.duration_s, 1.5, 0.001);
     return;
   }
-  // The service charges by the first measurement and refunds when the second differs by more than a second.
+  // The service charges for the probed duration. It refunds if the duration of the job differs by more than a second.
   EXPECT_NEAR(probe.duration_s, result.source.duration_s, 0.5);
-  const FfprobeReport given(source);
-  const Size shown = DisplayedByFacts(given.Stream(known.video_stream));
+  const FfprobeReport original(source);
+  const Size shown = DisplayedByFacts(original.Stream(known.video_stream));
   if (!is_huge) {
     EXPECT_EQ(result.width, shown.width);
     EXPECT_EQ(result.height, shown.height);
   }
-  const DecodedTimes before = given.Times(known.video_stream);
+  const DecodedTimes before = original.Times(known.video_stream);
   const DecodedTimes after = made.Times();
   EXPECT_NEAR(static_cast<double>(before.video.size()), static_cast<double>(result.frames), known.lost);
   EXPECT_EQ(static_cast<std::int64_t>(after.video.size()), result.frames);
   EXPECT_EQ(after.audio.size(), before.audio.size());
-  EXPECT_EQ(made.SoundLanguages(), given.SoundLanguages());
+  EXPECT_EQ(made.SoundLanguages(), original.SoundLanguages());
   if (before.video.size() == after.video.size()) ExpectSameClock(before, after, known.tolerance_s);
 }
 
@@ -397,7 +397,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealMatrix);
 INSTANTIATE_TEST_SUITE_P(Files, RealMatrix, ::testing::ValuesIn(RealFiles()), PlainName);
 
 TEST(RealMatrixFiles, AreThere) {
-  if (RealFiles().empty()) GTEST_SKIP() << "no sample files in " << test_paths::SharedMediaDir();
+  if (RealFiles().empty()) GTEST_SKIP() << "There are no sample files in " << test_paths::SharedMediaDir();
 }
 
 std::string RowName(const ::testing::TestParamInfo<Row>& info) {

@@ -1,4 +1,4 @@
-// Which installed network is chosen for a size, and how strong it is.
+// The choice of an installed network for a size, and its strength.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ using plan::FitNetwork;
 using plan::NetworkDevice;
 using testing::Described;
 
-TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
+TEST(FitNetwork, RunsAsOftenAsTheRatioNeeds) {
   const std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("other", 4)};
   struct Case { Size in, out; int scale, passes; bool after; };
   for (const Case& c : {Case{{960, 540}, {1920, 1080}, 2, 1, false}, {{960, 540}, {3840, 2160}, 2, 2, false},
@@ -66,7 +66,7 @@ TEST(OwnName, IsThatOfTheFirstEntryOfAFile) {
   EXPECT_EQ(plan::OwnName(models, nowhere), "other");
 }
 
-/// As in the shipped manifest, where `quality` has no x1 file of its own.
+/// Networks as in the shipped manifest: `quality` has no ×1 file and uses the ×1 file of `fast`.
 std::vector<ModelFile> WithBorrowedX1(double fast_ms = 0, double quality_ms = 0) {
   std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("quality", 2), Described("fast", 1)};
   models[3].name = "quality";
@@ -101,13 +101,13 @@ TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
   const auto reduced = FitNetwork(models, "quality", {3840, 2160}, {1920, 1080});
   EXPECT_EQ(reduced->file.layout, ModelFile::Layout::kLumaStrength);
   EXPECT_TRUE(reduced->after_resize);
-  EXPECT_FALSE(FitNetwork({colour}, "quality", {1920, 1080}, {1920, 1080}).has_value()) << "it is no operator's RGB network";
+  EXPECT_FALSE(FitNetwork({colour}, "quality", {1920, 1080}, {1920, 1080}).has_value()) << "only operators' RGB networks run without a file of the needed scale";
 }
 
 TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
   const std::vector<ModelFile> both = {Described("fast", 2), Described("quality", 2)};
-  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkDevice place) {
-    return plan::AutomaticModel(models, {960, 540}, out, place);
+  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkDevice device) {
+    return plan::AutomaticModel(models, {960, 540}, out, device);
   };
   EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kGpu), "quality");
   EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kCpu), "fast");
@@ -123,7 +123,7 @@ TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
     const bool is_int8 = fit->file.precision == ModelFile::Precision::kInt8;
     EXPECT_EQ(is_int8, inference::HasFastInt8() && loss <= 0.1) << loss;
   }
-  EXPECT_TRUE(FitNetwork({int8}, "fast", {960, 540}, {1920, 1080}).has_value());  // better than none
+  EXPECT_TRUE(FitNetwork({int8}, "fast", {960, 540}, {1920, 1080}).has_value());  // int8 is better than no network
 }
 
 TEST(NetworkStrength, FollowsNoiseAndCompression) {
@@ -134,7 +134,7 @@ TEST(NetworkStrength, FollowsNoiseAndCompression) {
   EXPECT_EQ(strength(0.3F, 0.3F), 0);
   EXPECT_NEAR(strength(25, 0), 0.5F, 1e-6);
   EXPECT_NEAR(strength(3, 4), std::hypot(3.0, 16 / 5.2) / 50, 1e-6);
-  EXPECT_LT(strength(0, 2), 0.7F * 2 / 50);  // what a good encoder leaves out is not guessed at
+  EXPECT_LT(strength(0, 2), 0.7F * 2 / 50);  // a network must not invent the detail that a good encoder removed
   EXPECT_GT(strength(0, 10), 0.85F * 10 / 50);
   EXPECT_EQ(strength(80, 0), 1);
   EnhanceOptions options;

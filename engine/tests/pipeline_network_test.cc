@@ -1,4 +1,4 @@
-// Networks in the pipeline. Their results are known by arithmetic, or held against the plain filter's.
+// Networks in the pipeline. Their results are computed, or compared with those of the plain filters.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -49,7 +49,7 @@ class NetworkPipeline : public ::testing::Test {
     return path;
   }
 
-  /// No enhancement but the network, into the box of 1080p, nearly without loss.
+  /// Options without enhancements except the network, with a target of 1080p and a nearly lossless encoder.
   static EnhanceOptions Options(const std::vector<ModelFile>& models, const std::string& model = "test") {
     EnhanceOptions options = testing::PlainOptions();
     options.model = model;
@@ -61,7 +61,7 @@ class NetworkPipeline : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// A network that repeats pixels, then no resize: what comes out is known to the pixel.
+// The network repeats pixels and no resize follows, so every output pixel is known.
 TEST_F(NetworkPipeline, TwiceTheSizeIsExactlyTheNetworksPicture) {
   NEEDS_OPENVINO();
   const std::string source = Clip("in.mkv", "960x540", "-c:v ffv1 -pix_fmt yuv420p -color_range tv -colorspace bt709");
@@ -75,7 +75,7 @@ TEST_F(NetworkPipeline, TwiceTheSizeIsExactlyTheNetworksPicture) {
   EXPECT_TRUE(std::ranges::any_of(result.stages, [](const StageTime& s) { return s.name == "network" && s.cpu_seconds > 0; }));
 }
 
-// A network that keeps the picture as it is: the way in and out may lose nothing, at any size and ratio.
+// The network does not change the picture, so the conversion to and from tensors must not either, at any size and ratio.
 TEST_F(NetworkPipeline, TheWayThroughANetworkLosesNothing) {
   NEEDS_OPENVINO();
   struct Case { const char* size; const char* format; const char* filter; };
@@ -123,7 +123,7 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAnRgbNetworkAsItMadeThem) {
   }
 }
 
-/// Colours that a network changes, at any scale, once or twice; the first pass alone is told a strength.
+/// The network changes colours, at several scales, in one or two passes. Only the first pass gets a strength.
 TEST_F(NetworkPipeline, ColoursComeOutOfAYcbcrNetworkAsItMadeThem) {
   NEEDS_OPENVINO();
   constexpr float kGain = -0.5F;
@@ -150,18 +150,18 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAYcbcrNetworkAsItMadeThem) {
       EXPECT_NEAR(result.applied.denoise, kStrength, 1e-6);
       const double gain = std::pow(kGain, c.passes);
       const auto made = [&](char plane) { return static_cast<double>(DecodePlane(folder_.File("out.mp4"), plane)[0]); };
-      EXPECT_NEAR(made('y'), expected('y') + kStrength * 219, 2);  // of the output, which is always limited
+      EXPECT_NEAR(made('y'), expected('y') + kStrength * 219, 2);  // the output always has limited range
       EXPECT_NEAR(made('u'), 128 + gain * (expected(c.passes == 1 ? 'v' : 'u') - 128), 2);
       EXPECT_NEAR(made('v'), 128 + gain * (expected(c.passes == 1 ? 'u' : 'v') - 128), 2);
     }
   }
 }
 
-/// What a network restores no filter does again: luma, and chroma where it makes that.
+/// The filters do not denoise the planes that a network restores: luma, and chroma if it outputs chroma.
 TEST_F(NetworkPipeline, WhatTheNetworkRestoresIsNotDenoisedBefore) {
   NEEDS_OPENVINO();
   const std::string source = folder_.File("noisy.mkv");
-  // One picture: the filter over time has nothing to do.
+  // The clip has one picture, so the temporal filter has no effect.
   Ffmpeg("-f lavfi -i color=0x806040:size=160x120:rate=25 -vf noise=alls=25 -frames:v 1 -c:v ffv1 -colorspace bt709 -pix_fmt yuv420p '" + source + "'");
   using Layout = ModelFile::Layout;
   struct Case { Layout layout; float most; bool keeps_luma, keeps_chroma; };
@@ -180,7 +180,7 @@ TEST_F(NetworkPipeline, WhatTheNetworkRestoresIsNotDenoisedBefore) {
     run("off.mp4", {Strength::Mode::kOff, 0});
     run("on.mp4", {Strength::Mode::kFixed, 1});
     const auto is_same = [&](char plane) { return DecodePlane(folder_.File("on.mp4"), plane) == DecodePlane(folder_.File("off.mp4"), plane); };
-    // Of equal planes the encoder makes the same only where all of them are equal.
+    // The encoder's output planes are only equal if all of its input planes are equal, so luma is compared by PSNR.
     const double alike = Psnr(DecodeLuma(folder_.File("on.mp4")), DecodeLuma(folder_.File("off.mp4")));
     EXPECT_EQ(alike > 48, c.keeps_luma) << alike;
     for (const char plane : {'u', 'v'}) EXPECT_EQ(is_same(plane), c.keeps_chroma) << plane;
@@ -211,19 +211,19 @@ TEST_F(NetworkPipeline, AnyRatioEndsAtTheExactSize) {
   }
 }
 
-/// How many tiles a job with two threads cuts its frames into.
+/// The number of tiles per frame in a job with two threads.
 std::size_t TilesOfAJob(const ModelFile& file, Size in) {
   const auto backend = inference::CreateBackend("openvino");
-  inference::FrameNetworkOptions options;  // the bound of memory is that of jobs
+  inference::FrameNetworkOptions options;  // has the memory limit of jobs
   options.width = in.width;
   options.height = in.height;
   options.threads = 2;
   return inference::FrameNetwork(*backend, file, options).tiles().tiles.size();
 }
 
-/// The networks that people trade: RGB, ×4, no other scale. What they make is resized to the size that was asked for, and a
-/// picture that needs more memory than a job grants them is cut into tiles that no one sees.
-TEST_F(NetworkPipeline, AFourfoldRgbNetworkEndsAtTheExactSizeInTilesWhereMemoryAsksForThem) {
+/// Public networks are often RGB, ×4 and have no other scale. Their output is resized to the target. Pictures that exceed the
+/// job's memory limit are processed in tiles, without visible seams.
+TEST_F(NetworkPipeline, AFourfoldRgbNetworkEndsAtTheExactSizeInTilesWhereMemoryIsLimited) {
   NEEDS_OPENVINO();
   struct Case { Size in; Target target; Size out; bool is_cut; };
   for (const Case& c : {Case{{640, 360}, Target::k1080p, {1920, 1080}, true}, {{160, 120}, Target::k1080p, {1440, 1080}, false},
@@ -293,10 +293,10 @@ TEST_F(NetworkPipeline, AutoTakesFastOnlyWhereItHasSomethingToDo) {
   EXPECT_EQ(ran(small, {fast}, "none").model, "none");
   EXPECT_EQ(ran(small, {fast, other}, "other").model, "other");
   EXPECT_EQ(ran(clean, {fast, restores}, "auto").model, "none");
-  EXPECT_EQ(ran(clean, {fast}, "fast").model, "none");  // has no file that would serve
+  EXPECT_EQ(ran(clean, {fast}, "fast").model, "none");  // its files do not fit this size
   const AppliedEnhancements restored = ran(coarse, {fast, restores}, "auto");
   EXPECT_EQ(restored.model, "fast");
-  EXPECT_GT(restored.denoise, 0.1F);  // from the stream's quantiser: the picture itself has no noise
+  EXPECT_GT(restored.denoise, 0.1F);  // comes from the stream's quantiser; the picture has no noise
 }
 
 TEST_F(NetworkPipeline, TheStreamsQuantiserSetsTheStrength) {
@@ -318,7 +318,7 @@ TEST_F(NetworkPipeline, TheStreamsQuantiserSetsTheStrength) {
 
 TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   NEEDS_OPENVINO();
-  // Strength shows: white is added by it.
+  // This network adds its strength to luma, so the result shows the strength.
   ModelFile detail = Save("detail", NearestNetwork(2, 1, 1), 2);
   detail.is_blind = true;
   const ModelFile fast = Save("fast", NearestNetwork(2), 2);
@@ -341,7 +341,7 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_EQ(PlanEnhance(rough, options).model, "fast");
   options.models = {fast, detail};
   options.denoise = {Strength::Mode::kOff, 0};
-  EXPECT_EQ(PlanEnhance(rough, options).model, "fast") << "no restoration is wanted";
+  EXPECT_EQ(PlanEnhance(rough, options).model, "fast") << "restoration is off";
   options.model = "detail";
   options.denoise = {};
   const EnhancePlan asked = PlanEnhance(fine, options);
@@ -370,13 +370,13 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
   ModelFile detail = Save("detail", NearestNetwork(2), 2);
   detail.is_blind = true;
   options.models.push_back(detail);
-  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source is enlarged before: detail at 90 %") << "it has learned from such sources";
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source is enlarged before: detail at 90 %") << "this network was trained on such sources";
   options.target = Target::kSource;
-  EXPECT_NE(PlanEnhance(path, options).stages[1].why.find("detail at 90 %, from "), std::string::npos) << "there is no detail for x1";
+  EXPECT_NE(PlanEnhance(path, options).stages[1].why.find("detail at 90 %, from "), std::string::npos) << "there is no ×1 file of detail";
   options.target = Target::k1080p;
   options.models.pop_back();
   options.denoise = {Strength::Mode::kOff, 0};
-  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 1.50 times") << "nothing is to be restored";
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 1.50 times") << "restoration is off";
   options.denoise = {};
   options.model = "none";
   EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "turned off");
@@ -387,7 +387,7 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
 
 TEST_F(NetworkPipeline, ANetworkIsAskedForNoMoreThanItWasTrainedFor) {
   NEEDS_OPENVINO();
-  // Strength shows: white is added by it.
+  // This network adds its strength to luma, so the result shows the strength.
   ModelFile fast = Save("fast", NearestNetwork(2, 1, 1), 2);
   const std::string source = folder_.File("grey.mkv");
   Ffmpeg("-f lavfi -i color=gray:size=160x120:rate=10:duration=0.3 -c:v ffv1 -pix_fmt yuv420p '" + source + "'");
@@ -397,7 +397,7 @@ TEST_F(NetworkPipeline, ANetworkIsAskedForNoMoreThanItWasTrainedFor) {
     options.target = Target::k1080p;
     options.denoise = {Strength::Mode::kFixed, 0.4F};
     const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
-    EXPECT_NEAR(result.applied.denoise, most > 0 ? std::min(most, 0.4F) : 0.4F, 1e-6);  // or the filters' own
+    EXPECT_NEAR(result.applied.denoise, most > 0 ? std::min(most, 0.4F) : 0.4F, 1e-6);  // without a network's limit the filters' strength
     return static_cast<double>(DecodeLuma(folder_.File("out.mp4"))[0]);
   };
   const double plain = brightness(0);
@@ -436,14 +436,14 @@ TEST_F(NetworkPipeline, CancellingEndsAHeavyNetworkSoon) {
   EnhanceOptions options = Options({Save("test", DeepNetwork(2, 10, 64), 2, 10)});
   options.target = Target::k1080p;
   double late_s = std::numeric_limits<double>::infinity();
-  // The best of several, since what others do on the machine may make any one late.
+  // The best of several attempts, because other work on the machine may delay some.
   for (int attempt = 0; attempt < 4 && late_s > 4.5; ++attempt) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
     EnhanceCallbacks callbacks;
     callbacks.is_cancelled = [deadline] { return std::chrono::steady_clock::now() >= deadline; };
     try {
       Enhance(source, folder_.File("out.mp4"), options, callbacks);
-      ADD_FAILURE() << "was not cancelled";
+      ADD_FAILURE() << "the job was not cancelled";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kCancelled);
     }

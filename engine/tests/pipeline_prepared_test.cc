@@ -1,4 +1,4 @@
-// What is made ready before a video comes is used when it fits and changes nothing of the result.
+// Preparation before a video is known: a job uses it if it fits, and it does not change the result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Prepared : public ::testing::Test {
   void SetUp() override {
     const auto names = inference::AvailableBackends();
     if (std::ranges::find(names, "openvino") == names.end())
-      GTEST_SKIP() << "OpenVINO is not in this build: nothing can be made ready (scripts/setup-openvino).";
+      GTEST_SKIP() << "This build has no OpenVINO: nothing can be prepared (scripts/setup-openvino).";
     Save("test", 2);
   }
 
@@ -55,7 +55,7 @@ class Prepared : public ::testing::Test {
     return options;
   }
 
-  /// Without its file a network can come out of the preparation alone.
+  /// Removes the network's file and runs: the network can then only come from the preparation. Returns the error or "".
   std::string RunWithoutTheFile(const std::string& in, const EnhanceOptions& options, std::unique_ptr<Preparation> prepared) {
     std::filesystem::remove(model_.path);
     try {
@@ -73,9 +73,9 @@ class Prepared : public ::testing::Test {
   ModelFile model_;
 };
 
-TEST_F(Prepared, NetworksAreTakenAndMakeTheSamePictures) {
+TEST_F(Prepared, NetworksAreReusedAndGiveTheSamePictures) {
   struct Case { const char* size; Size picture, output; };
-  for (const Case& c : {Case{"960x64", {960, 64}, {1920, 128}}, {"480x32", {480, 32}, {1920, 128}}}) {  // one pass, and two
+  for (const Case& c : {Case{"960x64", {960, 64}, {1920, 128}}, {"480x32", {480, 32}, {1920, 128}}}) {  // one pass; two passes
     SCOPED_TRACE(c.size);
     Save("test", 2);
     const std::string in = Clip(c.size);
@@ -86,7 +86,7 @@ TEST_F(Prepared, NetworksAreTakenAndMakeTheSamePictures) {
   }
 }
 
-TEST_F(Prepared, WhatDoesNotFitIsLetGo) {
+TEST_F(Prepared, WhatDoesNotFitIsDiscarded) {
   const std::string in = Clip("960x64");
   const Expectation fitting{{960, 64}, {1920, 128}, "test", false};
   EnhanceOptions other = Options();
@@ -110,7 +110,7 @@ TEST_F(Prepared, AnotherDeviceOrNameIsOpenedAnew) {
   EXPECT_THROW(Prepare(absent, {}), Error);
 }
 
-TEST_F(Prepared, WhatCannotBeMadeReadyIsSaidByTheRun) {
+TEST_F(Prepared, AFailedPreparationIsReportedByTheRun) {
   std::ofstream(model_.path, std::ios::binary | std::ios::trunc) << "no network";
   auto prepared = Prepare(Options(), {{960, 64}, {1920, 128}, "test", false});
   try {

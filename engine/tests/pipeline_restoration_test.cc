@@ -1,4 +1,4 @@
-// Which network a damaged source gets, and how strong.
+// The choice of network and strength for damaged sources.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -26,7 +26,7 @@ TEST(ChooseRestoration, IsFaithfulToCleanAndNoisySources) {
   }
 }
 
-TEST(ChooseRestoration, NamesWhatIsWorst) {
+TEST(ChooseRestoration, NamesTheWorstDamage) {
   struct Case {
     Damage damage;
     DamageKind cause;
@@ -49,23 +49,23 @@ TEST(ChooseRestoration, NamesWhatIsWorst) {
 }
 
 TEST(ChooseRestoration, TakesTwoMildSignsTogether) {
-  const auto of = [](float told, float seen, float left) { return ChooseRestoration({told, 0, 0, 1, left, seen}); };
-  EXPECT_EQ(of(3, 3.6F, 1).strength, 0) << "neither says enough";
+  const auto of = [](float stream, float measured, float scale) { return ChooseRestoration({stream, 0, 0, 1, scale, measured}); };
+  EXPECT_EQ(of(3, 3.6F, 1).strength, 0) << "neither sign is strong enough";
   EXPECT_EQ(of(3, 4.2F, 1).cause, DamageKind::kCompression);
-  EXPECT_EQ(of(0.5F, 4.8F, 1).strength, 0) << "a drawing that its stream calls well";
-  EXPECT_EQ(of(0.5F, 1, 0.7F).strength, 0) << "a little soft, and hardly compressed";
+  EXPECT_EQ(of(0.5F, 4.8F, 1).strength, 0) << "a drawing with a good quantiser";
+  EXPECT_EQ(of(0.5F, 1, 0.7F).strength, 0) << "slightly soft and hardly compressed";
   EXPECT_EQ(of(2.6F, 1, 0.7F).cause, DamageKind::kBlur);
   EXPECT_EQ(of(2.6F, 1, 0.85F).strength, 0);
 }
 
-TEST(ChooseRestoration, ExpectsOfSmallSourcesWhatNoMeasurementSees) {
-  const auto of = [](int lines, float told, float seen) { return ChooseRestoration({told, 0, 0, 1, 1, seen, lines}); };
+TEST(ChooseRestoration, AssumesMoreDamageInSmallSources) {
+  const auto of = [](int lines, float stream, float measured) { return ChooseRestoration({stream, 0, 0, 1, 1, measured, lines}); };
   for (const int lines : {144, 240, 400}) {
     EXPECT_EQ(of(lines, 1.6F, 0).cause, DamageKind::kSmall) << lines;
     EXPECT_FLOAT_EQ(of(lines, 1.2F, 0).strength, 0.6F) << lines;
     EXPECT_EQ(of(lines, 0, 2.4F).cause, DamageKind::kSmall) << lines;
     EXPECT_EQ(of(lines, 1.1F, 1.1F).strength, 0) << lines;
-    EXPECT_EQ(of(lines, 5, 0).cause, DamageKind::kCompression) << lines;  // what is measured is named first
+    EXPECT_EQ(of(lines, 5, 0).cause, DamageKind::kCompression) << lines;  // a measured cause takes precedence
   }
   for (const int lines : {0, 402, 1080}) EXPECT_EQ(of(lines, 1.6F, 2.4F).strength, 0) << lines;
   EXPECT_EQ(plan::DamageName(DamageKind::kSmall), "small and compressed");
@@ -83,8 +83,8 @@ TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
 
 TEST(ChooseRestoration, ASourceThatLostHalfOfItsResolutionHasASmallerWorkingSize) {
   for (const auto& [scale, share] : {std::pair{1.0F, 1.0F}, {0.6F, 1.0F}, {0.55F, 0.605F}, {0.5F, 0.55F}, {0.3F, 0.4F}, {0.15F, 0.4F}}) {
-    EXPECT_FLOAT_EQ(ChooseRestoration({0, 0, 0, scale, 1}).working_share, share) << "recorded at " << scale;
-    EXPECT_FLOAT_EQ(ChooseRestoration({0, 0, 0, 1, scale}).working_share, share) << "with " << scale << " left";
+    EXPECT_FLOAT_EQ(ChooseRestoration({0, 0, 0, scale, 1}).working_share, share) << "true scale " << scale;
+    EXPECT_FLOAT_EQ(ChooseRestoration({0, 0, 0, 1, scale}).working_share, share) << "effective scale " << scale;
   }
 }
 
@@ -131,8 +131,8 @@ TEST(AutomaticModel, IsDetailForDamagedSourcesWhereItIsInstalled) {
   const ModelFile quality = Named("quality", false);
   const ModelFile detail = Named("detail", true);
   const ModelFile large = Named("detail-large", true);
-  const auto of = [](const std::vector<ModelFile>& models, NetworkDevice place, float strength, Size out = {1920, 1080}) {
-    return plan::AutomaticModel(models, {960, 540}, out, place, {strength, DamageKind::kBlur});
+  const auto of = [](const std::vector<ModelFile>& models, NetworkDevice device, float strength, Size out = {1920, 1080}) {
+    return plan::AutomaticModel(models, {960, 540}, out, device, {strength, DamageKind::kBlur});
   };
   const std::vector<ModelFile> all = {fast, quality, detail, large};
   EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F), "detail");
@@ -141,11 +141,11 @@ TEST(AutomaticModel, IsDetailForDamagedSourcesWhereItIsInstalled) {
   EXPECT_EQ(of(all, NetworkDevice::kGpu, 0), "quality");
   EXPECT_EQ(of({fast, quality, detail}, NetworkDevice::kGpu, 0.5F), "detail");
   EXPECT_EQ(of({fast}, NetworkDevice::kCpu, 0.5F), "fast");
-  EXPECT_EQ(of({fast, Named("detail", false)}, NetworkDevice::kCpu, 0.5F), "fast") << "an operator's network of that name that is told the damage";
-  EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F, {960, 540}), "fast") << "there is no detail for x1";
+  EXPECT_EQ(of({fast, Named("detail", false)}, NetworkDevice::kCpu, 0.5F), "fast") << "an operator's network with that name that is not blind";
+  EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F, {960, 540}), "fast") << "there is no ×1 file of detail";
 }
 
-TEST(BlindStrength, IsWhatIsWanted) {
+TEST(BlindStrength, FollowsTheOptionsAndTheMeasurement) {
   const auto of = [](const std::string& model, Strength denoise, float measured) {
     EnhanceOptions options;
     options.model = model;
@@ -154,9 +154,9 @@ TEST(BlindStrength, IsWhatIsWanted) {
   };
   EXPECT_EQ(of("auto", {}, 0.6F), 0.6F);
   EXPECT_EQ(of("detail", {}, 0.6F), 0.6F);
-  EXPECT_EQ(of("detail", {}, 0), 0.5F) << "asked for by name";
+  EXPECT_EQ(of("detail", {}, 0), 0.5F) << "the network is requested by name";
   EXPECT_EQ(of("detail", {Strength::Mode::kFixed, 0.2F}, 0.6F), 0.2F);
-  EXPECT_EQ(of("detail", {Strength::Mode::kOff, 0}, 0.6F), 0) << "the faithful result";
+  EXPECT_EQ(of("detail", {Strength::Mode::kOff, 0}, 0.6F), 0) << "off selects the faithful result";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Note [Still pictures] in cpu/network_stage.h: reused output equals what the network would have made.
+// Reuse of network output for unchanged areas (Note [Still pictures] in cpu/network_stage.h): the result must not change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using testing::TemporaryFolder;
 constexpr Size kSize = {480, 272};
 constexpr pixel::Subsampling kSubsampling = {1, 1};
 
-/// A page with a cursor of 9 × 13 samples and a clock that steps; `seed` makes another page.
+/// A page with a cursor of 9 × 13 samples and a clock. `seed` selects the page.
 Image Page(int cursor_x, int cursor_y, int clock, unsigned seed = 1) {
   Image image(kSize.width, kSize.height, kSubsampling, {});
   pixel::testing::Fill(image, [&](int p, int x, int y) {
@@ -44,7 +44,7 @@ Image Page(int cursor_x, int cursor_y, int clock, unsigned seed = 1) {
   return image;
 }
 
-/// The film of a screen: still, moving cursor, a clock, a new page, a change all over.
+/// A screen recording: a still page, a moving cursor, a clock, new pages, and a cursor near the corner.
 std::vector<Image> Film() {
   std::vector<Image> film;
   const auto add = [&](int times, const auto& make) {
@@ -55,7 +55,7 @@ std::vector<Image> Film() {
   add(3, [](int) { return Page(260, 170, 0); });
   add(6, [](int i) { return Page(260, 170, i); });
   add(3, [](int i) { return Page(260, 170, 5, 2 + i); });
-  add(5, [](int i) { return Page(460 - 3 * i, 262, 5, 5); });  // into the corner
+  add(5, [](int i) { return Page(460 - 3 * i, 262, 5, 5); });  // at the lower right corner
   return film;
 }
 
@@ -85,7 +85,7 @@ class ReuseTest : public ::testing::Test {
     return options;
   }
 
-  /// The planes that the network makes, of all pictures of the film, depth() at once.
+  /// Runs all pictures with depth() in flight. Returns the planes that the network outputs.
   static std::vector<std::vector<std::uint16_t>> Run(NetworkStage& stage, const std::vector<Image>& film) {
     pixel::ThreadPool pool(2);
     std::vector<std::vector<std::uint16_t>> all;
@@ -96,7 +96,7 @@ class ReuseTest : public ::testing::Test {
       for (int p = 0; p < (stage.makes_chroma() ? 3 : 1); ++p) {
         for (int y = 0; y < out.plane(p).height; ++y) samples.insert(samples.end(), out.plane(p).Row(y), out.plane(p).Row(y) + out.plane(p).width);
       }
-      pixel::testing::Fill(out, [](int, int, int) { return 1; });  // as the stages behind it change it
+      pixel::testing::Fill(out, [](int, int, int) { return 1; });  // overwrites the output, like the stages after it
     };
     int waiting = 0;
     for (const Image& picture : film) {
@@ -141,7 +141,7 @@ TEST_F(ReuseTest, WhatIsReusedIsWhatTheNetworkMakes) {
   }
 }
 
-/// A halo that is too small makes tiles that differ from the whole: the trials find out, and no picture shows it.
+/// With a halo that is too small, tiles differ from the whole picture. The trials detect it before any output uses tiles.
 TEST_F(ReuseTest, TilesThatDifferAreNotUsed) {
   NEEDS_OPENVINO();
   const ModelFile file = Save(testing::BoxNetwork(2, 33), 2, 0, 1, Layout::kLumaStrength);
@@ -155,7 +155,7 @@ TEST_F(ReuseTest, TilesThatDifferAreNotUsed) {
   EXPECT_EQ(reusing.reuse().partial, 0);
 }
 
-/// The same where it does not show at first: on black, zeros beyond a tile are what the picture has there.
+/// The same with a difference that appears later: on black, the zeros outside of a tile equal the picture.
 TEST_F(ReuseTest, TilesThatDifferLaterAreFoundByALaterTrial) {
   NEEDS_OPENVINO();
   const auto on_black = [](int cursor_x) {
@@ -191,7 +191,7 @@ TEST_F(ReuseTest, PicturesThatDifferAllOverKeepNothing) {
   EXPECT_FALSE(stage.wants_tiles());
 }
 
-/// A file that was replaced meanwhile ends no job.
+/// If the file is replaced during a job, the job continues.
 TEST_F(ReuseTest, WithoutTheFileItGoesOnWithoutTiles) {
   NEEDS_OPENVINO();
   const ModelFile file = Save(DeepNetwork(2, 2, 16), 2, 2, 2, Layout::kLumaStrength);
@@ -204,7 +204,7 @@ TEST_F(ReuseTest, WithoutTheFileItGoesOnWithoutTiles) {
   EXPECT_GT(reusing.reuse().whole, 0);
 }
 
-/// Through the whole pipeline: each frame of a video that repeats its frames is what it is in a video of its own.
+/// The whole pipeline on a video with repeated frames: each frame equals the result of a video with that frame only.
 TEST_F(ReuseTest, RepeatedFramesOfAVideoAreEnhancedAsAnyOthers) {
   NEEDS_OPENVINO();
   ModelFile file = Save(NearestNetwork(1), 1, 0, 1, Layout::kLumaStrength);
@@ -218,7 +218,7 @@ TEST_F(ReuseTest, RepeatedFramesOfAVideoAreEnhancedAsAnyOthers) {
   ASSERT_EQ(frames.size(), 50U);
   std::set<std::uint64_t> distinct;
   for (const auto& frame : frames) distinct.insert(frame.hash);
-  EXPECT_EQ(distinct.size(), 4U);  // of 2 pictures a second
+  EXPECT_EQ(distinct.size(), 4U);  // 2 pictures per second for 2 s
   for (std::size_t i = 0; i < frames.size(); i += 12) {
     const std::string one = folder_.File("one.mkv");
     Ffmpeg("-i '" + screen + "' -vf trim=start_frame=" + std::to_string(i) + ":end_frame=" + std::to_string(i + 1) +

@@ -1,4 +1,4 @@
-// One video in segments: planned, made apart, joined. The witnesses are a run in one piece, ffmpeg and ffprobe.
+// Videos in segments: planned, enhanced separately and joined. Compared with a run in one piece, using ffmpeg and ffprobe.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ std::string PacketTimes(const std::string& file, const std::string& stream) {
   return RunCommand("ffprobe -v error -select_streams " + stream + " -show_entries packet=pts,dts,duration -of csv=p=0 '" + file + "'");
 }
 
-/// When the frames of the video are decoded, and when they are shown. A key frame at a cut changes the order of coding around
-/// it, so each list is compared by itself.
+/// Presentation times (sorted) and decode times of the video packets. A key frame at a cut changes the coding order around it,
+/// so the two lists are compared separately.
 std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> VideoTimes(const std::string& file) {
   std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> times;
   std::istringstream lines(PacketTimes(file, "v:0"));
@@ -57,7 +57,7 @@ std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> VideoTimes(const
   return times;
 }
 
-/// Chapters, tags and streams, without what depends on the encoded bytes.
+/// ffprobe's entries of chapters, tags and streams that do not depend on the encoded bytes.
 std::string Facts(const std::string& file) {
   return RunCommand("ffprobe -v error -show_chapters -show_entries format=format_name,start_time,duration:format_tags:"
                     "stream=codec_name,codec_type,profile,width,height,sample_aspect_ratio,pix_fmt,color_range,color_space,"
@@ -65,7 +65,7 @@ std::string Facts(const std::string& file) {
                     "channels:stream_tags:stream_disposition -of default '" + file + "'");
 }
 
-/// A file as bytes that are slow to come; from `broken` on they cannot be read.
+/// A slow source that counts its reads. Reads from offset `broken` on fail.
 class WatchedSource : public ByteSource {
  public:
   explicit WatchedSource(const std::string& path, std::int64_t broken = std::numeric_limits<std::int64_t>::max())
@@ -75,7 +75,7 @@ class WatchedSource : public ByteSource {
   std::int64_t size() const override { return file_.size(); }
   std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
     ++reads_;
-    if (offset >= broken_) throw Error(ErrorCode::kIo, "The bytes are gone.");
+    if (offset >= broken_) throw Error(ErrorCode::kIo, "The bytes cannot be read.");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return file_.Read(offset, destination, std::min<std::size_t>(length, 4096));
   }
@@ -86,7 +86,7 @@ class WatchedSource : public ByteSource {
   std::atomic<std::int64_t> reads_ = 0;
 };
 
-/// All stages that look back, and short segments.
+/// Options with all stages that depend on earlier frames.
 EnhanceOptions TemporalOptions() {
   EnhanceOptions options = PlainOptions();
   options.denoise = {Strength::Mode::kFixed, 0.3F};
@@ -98,14 +98,14 @@ EnhanceOptions TemporalOptions() {
 
 constexpr SegmentLengths kShort{.shortest_s = 1.6, .wanted_s = 2.2, .longest_s = 5};
 
-/// Nine seconds of noise, with cuts to another scene at 3.1 and 5.5 s.
+/// ffmpeg input: nine seconds of a noisy pattern with scene cuts at 3.1 and 5.5 s.
 const char* const kFilm =
     "-f lavfi -i \"testsrc2=size=192x108:rate=25:duration=9,noise=alls=14:allf=t,hue=h='if(between(t,3.1,5.5),140,0)'"
     ":b='if(between(t,3.1,5.5),1.5,0)'\"";
 
 class Segments : public ::testing::Test {
  protected:
-  /// What the test compares: a run in one piece, and the plan.
+  /// Runs the source in one piece and makes the plan.
   void Prepare(const std::string& source, const EnhanceOptions& options, const SegmentLengths& lengths = kShort) {
     source_ = source;
     options_ = options;
@@ -123,7 +123,7 @@ class Segments : public ::testing::Test {
     return EncodedFrames(source_, path, options);
   }
 
-  /// Makes all pieces, the last one first.
+  /// Makes all pieces, starting with the last one, and expects the same frames as in one piece.
   void MakePieces() {
     pieces_.clear();
     std::vector<Encoded> joined;
@@ -173,7 +173,7 @@ struct FormatCase {
   const char* file;
   /// ffmpeg's arguments after the inputs (0: film, 1: tone); or a command with the placeholders {film} and {out}
   const char* encode;
-  /// why it stays whole; null: it is cut
+  /// why the video is not cut; null: it is cut
   const char* why_whole = nullptr;
 };
 
@@ -261,7 +261,7 @@ TEST_F(Segments, KeepSoundSubtitlesChaptersAndTags) {
   EXPECT_EQ(PacketTimes(File("joined.mp4"), "s:0"), PacketTimes(File("whole.mp4"), "s:0"));
 }
 
-/// Sample files of cameras, phones and programs; short and not huge, so that each takes seconds.
+/// Small sample files of cameras, phones and programs, so that each takes only seconds.
 std::vector<std::string> RealFiles() {
   constexpr std::uintmax_t kLargest = 3'000'000;
   std::vector<std::string> names;
@@ -276,7 +276,7 @@ std::vector<std::string> RealFiles() {
   return names;
 }
 
-/// Some of those that are long enough to be cut, so that the test compares something.
+/// Files that must be cut, so that the test cannot pass without a comparison.
 const char* const kAreCut[] = {"1080p60-aac51.mp4", "edts.mp4", "first-pts-10s.mp4", "hevc-1080p.ts", "mpeg4-mp3.avi", "sample.3gp", "vp9-alpha.webm"};
 
 class SegmentsOfRealFiles_Long : public Segments, public ::testing::WithParamInterface<std::string> {};
@@ -288,21 +288,21 @@ TEST_P(SegmentsOfRealFiles_Long, JoinToWhatOneRunMakes) {
   try {
     Prepare(test_paths::SharedMediaDir() + "/" + GetParam(), options, kTiny);
   } catch (const Error&) {
-    return;  // RealMatrix says which files are refused
+    return;  // RealMatrix tests which files are refused
   }
   if (plan_.segments.size() == 1) {
     EXPECT_FALSE(plan_.why_whole.empty());
     EXPECT_EQ(std::ranges::count(kAreCut, GetParam()), 0);
-    std::printf("%s stays whole: %s\n", GetParam().c_str(), plan_.why_whole.c_str());
+    std::printf("%s is not cut: %s\n", GetParam().c_str(), plan_.why_whole.c_str());
     return;
   }
   try {
     MakePieces();
   } catch (const Error& error) {
-    // The service falls back to one piece.
+    // In this case the service falls back to one piece.
     ASSERT_EQ(error.code(), ErrorCode::kSegmentMismatch) << error.what();
     EXPECT_EQ(std::ranges::count(kAreCut, GetParam()), 0);
-    std::printf("%s is given up: %s\n", GetParam().c_str(), error.what());
+    std::printf("%s cannot be made in segments: %s\n", GetParam().c_str(), error.what());
     return;
   }
   if (HasFatalFailure()) return;
@@ -341,7 +341,7 @@ class PlannedSegments : public Segments {
     } catch (const Error& error) {
       return error.code();
     }
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no error was thrown";
     return ErrorCode::kInternal;
   }
 };
@@ -355,7 +355,7 @@ TEST_F(PlannedSegments, CoverTheVideoInTheLengthsThatWereAskedFor) {
     EXPECT_EQ(s.start_s, i == 0 ? 0 : plan_.segments[i - 1].end_s);
     EXPECT_GE(s.end_s - s.start_s, kShort.shortest_s);
     EXPECT_LE(s.end_s - s.start_s, kShort.longest_s);
-    EXPECT_NEAR(std::remainder(s.start_s, 1.0), 0, 1e-6) << "at a key frame";
+    EXPECT_NEAR(std::remainder(s.start_s, 1.0), 0, 1e-6) << "segments must start at key frames";
     frames += s.frames;
   }
   EXPECT_EQ(frames, 225);
@@ -406,7 +406,7 @@ TEST_F(PlannedSegments, KeepTheLimitOfTheBitrateOfTheirPlan) {
   EXPECT_LT(size(limit), free / 2);
 }
 
-TEST_F(PlannedSegments, AreMadeOfBytesAsOfAFile) {
+TEST_F(PlannedSegments, AreTheSameFromAByteSourceAndFromAFile) {
   EnhanceOptions options = options_;
   options.segment_plan = plan_.text;
   options.segment_index = 1;
@@ -477,7 +477,7 @@ TEST_F(PlannedSegments, AreJoinedOnlyWhenEachPieceIsThePlannedOne) {
   other.segment_index = 1;
   other.encoder.preset = "ultrafast";
   Enhance(source_, right[1], other);
-  EXPECT_NO_THROW(Join("joined.mp4")) << "the plan's encoder counts";
+  EXPECT_NO_THROW(Join("joined.mp4")) << "pieces use the encoder settings of the plan";
   std::filesystem::remove(File("joined.mp4"));
   const std::size_t at = other.segment_plan.find("encoder veryfast");
   other.segment_plan.replace(at, 16, "encoder ultrafast");

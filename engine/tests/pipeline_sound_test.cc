@@ -1,4 +1,4 @@
-// Sound that is encoded anew: where it lies in time when the source's clock jumps, and what is no sound.
+// Re-encoded sound: its timing if the source's timestamps jump, and sample rates that are not accepted.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,19 +30,19 @@ class SoundTest : public ::testing::Test {
     Ffmpeg(arguments + " '" + folder_.File(name) + "'");
     return folder_.File(name);
   }
-  /// A tone with pictures, `seconds` long; its clock starts at `clock_s` behind the container's own start.
+  /// A video with a tone, `seconds` long. Its timestamps start `clock_s` later than usual.
   std::string Part(const std::string& name, double seconds, double clock_s = 0, const std::string& sound = "mp2") {
     return Make(name, VideoInput("160x90", seconds) + " " + ToneInput(seconds) + " -c:v mpeg2video -c:a " + sound +
                           " -output_ts_offset " + std::to_string(clock_s));
   }
-  /// Files behind one another, as people join recordings.
+  /// Concatenates the bytes of files, like a naive join of recordings.
   std::string Join(const std::string& name, const std::vector<std::string>& parts) {
     std::string command = "cat";
     for (const std::string& part : parts) command += " '" + part + "'";
     RunCommand(command + " > '" + folder_.File(name) + "'");
     return folder_.File(name);
   }
-  /// The output's sound at its own times, as one row of samples.
+  /// The output's sound as samples; gaps in time are filled with silence.
   std::vector<std::int16_t> Heard() const {
     const std::string raw = RunCommand("ffmpeg -v error -i '" + output_ + "' -map 0:a:0 -af aresample=" + std::to_string(kRate) +
                                        ":async=1:first_pts=0 -ac 1 -f s16le -");
@@ -50,7 +50,7 @@ class SoundTest : public ::testing::Test {
     std::copy(raw.begin(), raw.begin() + static_cast<std::ptrdiff_t>(samples.size() * 2), reinterpret_cast<char*>(samples.data()));
     return samples;
   }
-  /// Root mean square between two instants; a sine of ffmpeg's has about 2,900.
+  /// RMS between two times; ffmpeg's sine has about 2,900.
   static double Loudness(const std::vector<std::int16_t>& samples, double from_s, double to_s) {
     const auto from = std::min(samples.size(), static_cast<std::size_t>(from_s * kRate));
     const auto to = std::min(samples.size(), static_cast<std::size_t>(to_s * kRate));
@@ -81,7 +81,7 @@ TEST_F(SoundTest, Fault17_34_IsHeardAfterAClockThatStartsAnywhere) {
   const std::string early = Part("early.ts", 3, 12);
   Enhance(Join("joined.ts", {late, early, late}), output_, PlainOptions());
   const auto heard = Heard();
-  // 3 s, closed up 3 s, then the clock goes on 15 s later (12 + 3 → 30).
+  // The second part follows directly after the first 3 s. The third part starts 15 s after the second one ends (12 + 3 → 30).
   EXPECT_GT(Loudness(heard, 3.5, 5.5), kTone);
   EXPECT_LT(Loudness(heard, 7, 20), kSilence);
   EXPECT_GT(Loudness(heard, 21.5, 23.5), kTone);
@@ -99,13 +99,13 @@ TEST_F(SoundTest, Fault17_34_KeepsUpWithAPictureThatJumpsTenMinutes) {
   EXPECT_GT(Loudness(heard, 700.5, 701.5), kTone);
 }
 
-/// Moves the times of `count` packets of the second track in a Matroska file, from number `first` on. Its packets hold 1,024
-/// samples of 16 bits.
+/// Shifts the times of `count` packets of the second track in a Matroska file, from packet number `first` on. Each packet has
+/// 1,024 samples of 16 bits.
 void DamageTimes(const std::string& file, int first, int count, int by_ms) {
   std::ifstream in(file, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   in.close();
-  const std::string block = "\xA3\x48\x04\x82";  // SimpleBlock, 2,052 bytes, track 2; then the time in 16 bits
+  const std::string block = "\xA3\x48\x04\x82";  // SimpleBlock of 2,052 bytes, track 2; a 16-bit time follows
   std::size_t at = 0;
   for (int i = 0; i < first + count; ++i) {
     at = bytes.find(block, at + 1);
@@ -138,7 +138,7 @@ TEST_F(SoundTest, Fault17_34_DamagedTimesMoveNothing) {
 }
 
 TEST_F(SoundTest, Fault17_34_HolesStayHoles) {
-  // Every other tenth of a second is missing, then a whole second.
+  // In the first 3 s only every third tenth of a second remains. Then a whole second is missing.
   const std::string source =
       Make("holes.mkv", VideoInput("160x90", 6) + " -f lavfi -i sine=frequency=440:sample_rate=48000:duration=6:samples_per_frame=4800 "
                         "-af \"aselect='(lt(t\\,3)*not(mod(n\\,3)))+gt(t\\,4)'\" -c:v mpeg4 -c:a pcm_s16le");
@@ -151,7 +151,7 @@ TEST_F(SoundTest, Fault17_34_HolesStayHoles) {
   EXPECT_GT(Loudness(heard, 4.2, 5.8), kTone);
 }
 
-TEST_F(SoundTest, Fault17_38_RatesThatAreNoSoundAreLeftOut) {
+TEST_F(SoundTest, Fault17_38_SoundWithAnUnusableRateIsLeftOut) {
   std::ofstream(folder_.File("raw")) << std::string(2'000, 'x');
   const std::pair<const char*, bool> rates[] = {{"1", false}, {"3999", false}, {"4000", true}, {"768000", true}, {"1000000", false}};
   for (const auto& [rate, is_kept] : rates) {

@@ -1,4 +1,4 @@
-// Which network `auto` takes on a CPU by measured figures and an operator's floor. The figures are given; nothing is timed.
+// The network that `auto` chooses on a CPU from measured times and an operator's minimum speed (floor). The times are constants.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ using plan::NetworkDevice;
 using testing::Described;
 
 constexpr Size kSource = {1000, 500};  // half a megapixel
-constexpr Size kTwice = {2000, 1000};  // two of them
+constexpr Size kTwice = {2000, 1000};  // two megapixels
 constexpr Size kFourTimes = {4000, 2000};
 
 ModelFile Measured(const std::string& name, double ms_per_megapixel, ModelFile::Precision precision = ModelFile::Precision::kFp32) {
@@ -39,13 +39,13 @@ std::string Automatic(const std::vector<ModelFile>& models, const MachineSpeed& 
   return plan::AutomaticModel(models, kSource, out, device, restoration, machine, rate);
 }
 
-TEST(FrameTime, IsThatOfEachPassAndOfTheRest) {
+TEST(FrameTime, IsTheSumOfAllPassesAndOtherWork) {
   const auto time_ms = [&](Size out, double other) {
     return plan::FrameTime_ms(*plan::FitNetwork(kBoth, "fast", kSource, out), kSource, out, {other, 0, 0});
   };
   EXPECT_DOUBLE_EQ(*time_ms(kTwice, 0), 10);
   EXPECT_DOUBLE_EQ(*time_ms(kTwice, 15), 40);
-  EXPECT_DOUBLE_EQ(*time_ms(kFourTimes, 0), 50) << "the second pass gets four times the picture";
+  EXPECT_DOUBLE_EQ(*time_ms(kFourTimes, 0), 50) << "the second pass has four times the pixels";
   EXPECT_FALSE(plan::FrameTime_ms({Described("fast", 2), 1, false}, kSource, kTwice, {}).has_value());
 }
 
@@ -66,14 +66,14 @@ TEST(Floor, IsTheLargerOfBothUnits) {
 }
 
 TEST(AutomaticModel, IsTheBestThatKeepsTheFloor) {
-  // quality: 60 ms a frame, 16.7 frames a second; fast: 10 ms, 100 frames a second.
-  EXPECT_EQ(Automatic(kBoth, {}), "fast") << "without a floor, figures do not change what is chosen";
+  // quality: 60 ms per frame, 16.7 frames per second; fast: 10 ms per frame, 100 frames per second.
+  EXPECT_EQ(Automatic(kBoth, {}), "fast") << "without a floor the times do not matter";
   EXPECT_EQ(Automatic(kBoth, AtLeast(16)), "quality");
   EXPECT_EQ(Automatic(kBoth, AtLeast(17)), "fast");
-  EXPECT_EQ(Automatic(kBoth, AtLeast(1000)), "fast") << "the fastest where none keeps it";
+  EXPECT_EQ(Automatic(kBoth, AtLeast(1000)), "fast") << "no network keeps the floor, so the fastest is chosen";
   EXPECT_EQ(Automatic(kBoth, AtLeast(0, 1), 12), "quality");
   EXPECT_EQ(Automatic(kBoth, AtLeast(0, 1), 25), "fast");
-  EXPECT_EQ(Automatic(kBoth, AtLeast(16, 0, 30)), "fast") << "the rest of the work takes 60 ms, too";
+  EXPECT_EQ(Automatic(kBoth, AtLeast(16, 0, 30)), "fast") << "other work takes another 60 ms";
   EXPECT_EQ(Automatic(kBoth, AtLeast(10), 25, kFourTimes), "fast") << "two passes take 300 ms";
 }
 
@@ -81,7 +81,7 @@ TEST(AutomaticModel, NeedsFiguresForAFloor) {
   const std::vector<ModelFile> unknown = {Described("fast", 2), Described("quality", 2)};
   EXPECT_EQ(Automatic(unknown, AtLeast(1)), "fast");
   EXPECT_EQ(Automatic({Measured("fast", 20), Described("quality", 2)}, AtLeast(1)), "fast");
-  EXPECT_EQ(Automatic({Measured("quality", 20)}, AtLeast(1)), "quality") << "nothing else is installed";
+  EXPECT_EQ(Automatic({Measured("quality", 20)}, AtLeast(1)), "quality") << "no other network is installed";
 }
 
 TEST(AutomaticModel, HasNoFloorOnAGpu) { EXPECT_EQ(Automatic(kBoth, AtLeast(1000), 25, kTwice, NetworkDevice::kGpu), "quality"); }
@@ -93,7 +93,7 @@ TEST(AutomaticModel, OfADamagedSourceIsDetailWhereItKeepsTheFloor) {
   const auto of = [&](double floor) {
     return Automatic(models, AtLeast(floor), 25, kTwice, NetworkDevice::kCpu, {0.5F, plan::DamageKind::kBlur});
   };
-  EXPECT_EQ(of(1), "detail") << "a larger faithful network keeps the damage";
+  EXPECT_EQ(of(1), "detail") << "a larger faithful network would keep the damage";
   EXPECT_EQ(of(60), "fast");
 }
 
@@ -103,9 +103,9 @@ TEST(FitNetwork, TakesTheMeasuredFasterPrecision) {
     int8.loss_db = loss;
     return plan::FitNetwork({Measured("fast", fp32_ms), int8}, "fast", kSource, kTwice, device)->file.precision == ModelFile::Precision::kInt8;
   };
-  EXPECT_TRUE(is_int8(30, 20, 0.05)) << "whatever the processor says of its instructions";
+  EXPECT_TRUE(is_int8(30, 20, 0.05)) << "the measured times take precedence over the CPU's features";
   EXPECT_FALSE(is_int8(20, 30, 0.05));
-  EXPECT_FALSE(is_int8(30, 20, 0.3)) << "it loses too much";
+  EXPECT_FALSE(is_int8(30, 20, 0.3)) << "int8 loses too much quality";
   EXPECT_FALSE(is_int8(30, 20, 0.05, NetworkDevice::kGpu));
   EXPECT_EQ(is_int8(0, 0, 0.05), inference::HasFastInt8());
 }
@@ -120,10 +120,10 @@ TEST(FitNetwork, TakesBfloatWhereInt8LosesMore) {
   };
   const bool has_bf16 = inference::HasFastBf16();
   EXPECT_EQ(is_int8(50, 20, 0.053, true), !has_bf16);
-  EXPECT_TRUE(is_int8(50, 20, 0.053, false)) << "bfloat16 loses too much";
+  EXPECT_TRUE(is_int8(50, 20, 0.053, false)) << "bfloat16 is not allowed for this network";
   EXPECT_TRUE(is_int8(50, 20, 0.03, true));
-  EXPECT_TRUE(is_int8(70, 20, 0.053, true)) << "it takes more than three times as long";
-  EXPECT_EQ(is_int8(0, 0, 0.053, true), inference::HasFastInt8() && !has_bf16) << "nothing was measured";
+  EXPECT_TRUE(is_int8(70, 20, 0.053, true)) << "fp32 takes more than three times as long";
+  EXPECT_EQ(is_int8(0, 0, 0.053, true), inference::HasFastInt8() && !has_bf16) << "without measured times";
   EXPECT_FALSE(is_int8(50, 20, 0.2, false));
   EXPECT_FALSE(is_int8(50, 20, 0.053, true, NetworkDevice::kGpu));
 }
@@ -149,7 +149,7 @@ TEST(Reasons, NameTheSpeedThatDecided) {
             "which no network reaches");
 }
 
-/// A record of a plan with one of both precisions, read again.
+/// A plan record with this network file, written and read back.
 plan::PlanRecord Recorded(const ModelFile& file) {
   plan::PlanRecord record;
   record.plan.model = file.name;
@@ -182,7 +182,7 @@ TEST(PlanRecord, IsRefusedWhereItsNetworkIsNotInstalled) {
   const auto record = Recorded(Measured("fast", 0, ModelFile::Precision::kInt8));
   try {
     plan::Decide(record, options, NetworkDevice::kCpu, plan);
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no error was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kSegmentMismatch);
   }

@@ -1,4 +1,4 @@
-// What goes beside the picture: sound, subtitles, chapters, metadata; ffprobe and ffmpeg are the witnesses.
+// Sound, subtitles, chapters and metadata of the output, checked with ffprobe and ffmpeg.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -94,10 +94,10 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
       EXPECT_EQ(facts.at("TAG:handler_name"), "Untertitel");
       EXPECT_EQ(facts.at("DISPOSITION:forced"), "1");
     }
-    EXPECT_NEAR(std::stod(facts.at("duration")), 2, 0.01) << "ends with the video";
+    EXPECT_NEAR(std::stod(facts.at("duration")), 2, 0.01) << "subtitles must end with the video";
     EXPECT_NEAR(std::stod(StreamFacts(output_, "v").at("duration")), 2, 0.001);
     EXPECT_NE(Probe("-show_entries format=duration").find("duration=2.0"), std::string::npos);
-    // A source in MP4 has no cues at once either: its second one ends the first.
+    // MP4 cannot show two cues at once: in such a source the second cue ends the first.
     const bool is_joined = std::string(name).ends_with("mkv");
     if (!is_joined) {
       EXPECT_EQ(Subtitles(0), "1\n00:00:00,400 --> 00:00:01,000\nHello you\n\n"
@@ -136,7 +136,7 @@ TEST_F(StreamsTest, KeepsChaptersUpToTheEnd) {
   }
 }
 
-TEST_F(StreamsTest, KeepsTheAuthorsWordsAndLeavesPlaceAndDevice) {
+TEST_F(StreamsTest, KeepsTheAuthorsTextAndDropsLocationAndDevice) {
   for (const char* name : {"words.mkv", "words.mp4", "words.mov"}) {
     Enhanced(name, Inputs(), "-map 0 -map_metadata 3 -map_chapters -1 -movflags use_metadata_tags -c:v libx264 -pix_fmt yuv420p");
     const std::string tags = Probe("-show_entries format_tags");

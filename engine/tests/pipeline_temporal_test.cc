@@ -1,4 +1,4 @@
-// The stages that look back in time, inside the chain of all stages.
+// The stages that depend on earlier frames, within the whole chain.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ media::UniqueFrame NewFrame(int width, int height) {
   return frame;
 }
 
-/// Picture `n` of a noisy film: a disc moves over shading, the scene changes every 19 pictures, one flashes.
+/// Picture `n` of a noisy film: a disc moves over shading, and the scene changes every 19 pictures. Each scene has one flash.
 media::UniqueFrame Film(int n) {
   media::UniqueFrame frame = NewFrame(kWidth, kHeight);
   frame->colorspace = AVCOL_SPC_BT709;
@@ -50,7 +50,7 @@ media::UniqueFrame Film(int n) {
   return frame;
 }
 
-/// The same upside down with light for dark: another scene.
+/// The negative of the picture, upside down: a different scene.
 media::UniqueFrame Negative(const AVFrame& frame) {
   media::UniqueFrame out = NewFrame(kWidth, kHeight);
   out->colorspace = AVCOL_SPC_BT709;
@@ -109,7 +109,7 @@ TEST(TemporalStages, ASegmentEqualsTheWholeBitForBitAfterTheWarmUp) {
 }
 
 TEST(TemporalStages, NothingCrossesASceneCut) {
-  // Denoising over time and contrast both look back; behind a cut the picture must be what it is without a past.
+  // Temporal denoising and contrast use earlier pictures. After a cut the result must not depend on them.
   const plan::Plan plan = NoisyPlan();
   device::StageClocks clocks;
   cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
@@ -121,7 +121,7 @@ TEST(TemporalStages, NothingCrossesASceneCut) {
     const media::UniqueFrame other = Negative(*Film(n));
     chain.Run(*other, *out);
     fresh.Run(*other, *expected);
-    EXPECT_TRUE(AreEqual(*out, *expected)) << "picture " << n - 12 << " behind the cut";
+    EXPECT_TRUE(AreEqual(*out, *expected)) << "picture " << n - 12 << " after the cut";
   }
 }
 

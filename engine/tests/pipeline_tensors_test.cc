@@ -1,4 +1,4 @@
-// Pictures on their way into the tensors of networks and out of them.
+// Conversion between pictures and tensors of networks on the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Layout = ModelFile::Layout;
 using pixel::Image;
 using pixel::testing::PictureSize;
 
-/// An area of a network's input with memory of its own.
+/// An area of a network's input that owns its memory.
 struct Area {
   Area(int planes, int x, int y, int width, int height)
       : data(static_cast<std::size_t>(planes) * width * height, -9.0F), area{data.data(), x, y, width, height} {}
@@ -28,8 +28,8 @@ struct Area {
   inference::InputArea area;
 };
 
-/// Planes of an output, shuffled by hand as OutputArea says; taken by the converter they must be what the plain ones are.
-TEST(TensorConverter, TakesWhatIsLeftShuffled) {
+/// Output planes that the test shuffles as OutputArea defines. The converter must read them like the plain planes.
+TEST(TensorConverter, ReadsShuffledOutput) {
   pixel::ThreadPool pool(2);
   for (const auto& [layout, planes] : {std::pair{Layout::kLumaStrength, 1}, {Layout::kYcbcrStrength, 3}}) {
     ASSERT_TRUE(cpu::TakesShuffled(layout));
@@ -45,7 +45,7 @@ TEST(TensorConverter, TakesWhatIsLeftShuffled) {
         for (int p = 0; p < planes; ++p) {
           for (int y = 0; y < rows; ++y) {
             for (int x = 0; x < stride; ++x) {
-              const float value = static_cast<float>((x * 7919 + y * 104729 + p * 31) % 1201) / 1000 - 0.1F - 0.6F * (p > 0);  // beyond the range, too
+              const float value = static_cast<float>((x * 7919 + y * 104729 + p * 31) % 1201) / 1000 - 0.1F - 0.6F * (p > 0);  // also outside of the range
               plain[whole * p + static_cast<std::size_t>(y) * stride + x] = value;
               const std::size_t plane = static_cast<std::size_t>(p) * by * by + static_cast<std::size_t>(by) * (y % by) + x % by;
               shuffled[(plane * (rows / by) + y / by) * (stride / by) + x / by] = value;
@@ -67,7 +67,7 @@ TEST(TensorConverter, TakesWhatIsLeftShuffled) {
   }
 }
 
-/// 8-bit levels to values of the tensor, by the definition of the layout.
+/// 8-bit levels become tensor values as the layout defines.
 TEST(TensorConverter, YcbcrHasTheUnitsOfItsLayout) {
   pixel::ThreadPool pool(1);
   struct Case { pixel::Range range; int y, cb, cr; double luma, blue, red; };
@@ -82,7 +82,7 @@ TEST(TensorConverter, YcbcrHasTheUnitsOfItsLayout) {
       converter->Prepare(image, pool);
       const Area in(4, 0, 0, 12, 8);
       converter->PackInput(image, in.area, pool);
-      constexpr double kRounding = 6 / 57'344.0;  // of what brings chroma to luma's grid
+      constexpr double kRounding = 6 / 57'344.0;  // of the resize of chroma to luma's grid
       for (int y = 0; y < 8; ++y) {
         for (int x = 0; x < 12; ++x) {
           ASSERT_NEAR(in.at(0, x, y), c.luma, 1e-6);
@@ -95,9 +95,9 @@ TEST(TensorConverter, YcbcrHasTheUnitsOfItsLayout) {
   }
 }
 
-/// An area that goes in and comes out as it is. Luma, and chroma that lies on luma's grid, come back to the sample; other
-/// chroma is what the resizer makes of it.
-TEST(TensorConverter, YcbcrGoesThereAndBack) {
+/// Packs and unpacks an area unchanged. Luma and 4:4:4 chroma return exactly; subsampled chroma returns as the resizer enlarges
+/// it.
+TEST(TensorConverter, YcbcrSurvivesARoundTrip) {
   pixel::ThreadPool pool(2);
   for (const PictureSize size : {PictureSize{1, 1}, {2, 2}, {37, 21}, {160, 90}, {161, 119}}) {
     for (const pixel::Subsampling subsampling : pixel::testing::Subsamplings()) {
@@ -110,7 +110,7 @@ TEST(TensorConverter, YcbcrGoesThereAndBack) {
         const auto converter = cpu::MakeTensorConverter(Layout::kYcbcrStrength, size.width, size.height, subsampling, color, 0.7F);
         ASSERT_EQ(converter->output_subsampling(), (pixel::Subsampling{0, 0}));
         converter->Prepare(image, pool);
-        // Of a tile that begins inside and ends behind the picture.
+        // A tile that begins inside of the picture and ends outside of it.
         const int x = size.width / 3;
         const int y = size.height / 4;
         const Area in(4, x, y, size.width - x + 5, size.height - y + 3);
@@ -126,7 +126,7 @@ TEST(TensorConverter, YcbcrGoesThereAndBack) {
         }
         Image out(size.width, size.height, {0, 0}, color);
         const std::int64_t plane = std::int64_t{in.area.width} * in.area.height;
-        // The strength lies between luma and chroma, so that they are taken one after the other.
+        // The output has no strength plane: copies luma and chroma without it.
         std::vector<float> made(in.data.begin(), in.data.begin() + plane);
         made.insert(made.end(), in.data.begin() + 2 * plane, in.data.end());
         converter->UnpackOutput({made.data(), plane, in.area.width, x, y, inside, rows, 1}, out, pool);
@@ -142,7 +142,7 @@ TEST(TensorConverter, YcbcrGoesThereAndBack) {
   }
 }
 
-/// Without interpolation between them: where a sample of 4:2:2 lies on luma's grid, it stays.
+/// A 4:2:2 sample that lies on luma's grid is not interpolated.
 TEST(TensorConverter, ChromaLiesWhereItsSitingSays) {
   pixel::ThreadPool pool(1);
   const Image image = pixel::testing::RandomPicture({64, 16}, {1, 0}, 5);

@@ -1,4 +1,4 @@
-// Small parts of plan and run: sizes, strengths, queue, progress, statistics.
+// Unit tests of plan and run: sizes, strengths, queue, progress, statistics.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ TEST(ChooseStrengths, ContrastIsForFlatPicturesOnly) {
   for (float used = 0.42F; used < 0.8F; used += 0.01F) {
     const float strength = ContrastFor({0.5F - used / 2, 0.5F + used / 2});
     EXPECT_LE(strength, last);
-    EXPECT_GE(strength, last - 0.05F) << "no steps";
+    EXPECT_GE(strength, last - 0.05F) << "the strength must change gradually";
     last = strength;
   }
   EXPECT_EQ(last, 0);
@@ -123,7 +123,7 @@ TEST(ChooseLevelLift, FollowsTheStrengthThatWasAskedFor) {
   EXPECT_EQ(amount({Strength::Mode::kOff, 0}, flat), 0);
   EXPECT_FLOAT_EQ(amount({Strength::Mode::kFixed, 0.25F}, flat), 0.5F);
   EXPECT_EQ(amount({Strength::Mode::kFixed, 1}, flat), 1);
-  EXPECT_EQ(amount({Strength::Mode::kFixed, 1}, Traits(0)), 0) << "equalised locally, as asked for; its levels are good";
+  EXPECT_EQ(amount({Strength::Mode::kFixed, 1}, Traits(0)), 0) << "the levels are good, so only the local contrast is enhanced";
 }
 
 TEST(ChooseStrengths, TakesFixedAndOffAsTheyAre) {
@@ -182,7 +182,7 @@ TEST(BoundedQueue, KeepsOrderAndBound) {
   producer.join();
 }
 
-/// From the stop to the end of two threads that wait in queues.
+/// Time from the stop request until two threads that wait in queues have ended.
 std::chrono::steady_clock::duration WakingTime() {
   BoundedQueue<int> empty(1);
   BoundedQueue<int> full(1);
@@ -200,12 +200,12 @@ std::chrono::steady_clock::duration WakingTime() {
 
 TEST(BoundedQueue, WakesWaitersWhenStopped) {
   std::chrono::steady_clock::duration best = 1h;
-  // The best of several: the machine may be busy with other tests.
+  // The best of several attempts, because the machine may be busy.
   for (int attempt = 0; attempt < 6 && best >= 100ms; ++attempt) best = std::min(best, WakingTime());
   EXPECT_LT(best, 100ms);
 }
 
-/// Counts its calls.
+/// A source that counts its calls.
 class CountingSource : public ByteSource {
  public:
   explicit CountingSource(int& calls) : calls_(calls) {}
@@ -222,8 +222,8 @@ TEST(RunSource, LeavesTheCallersSourceAloneOnceItIsClosed) {
   RunSource source(callers);
   source.Open();
   source.Close();
-  calls = 0;  // the caller may destroy it from here on
-  EXPECT_EQ(source.size(), 1234) << "libav asks at every seek";
+  calls = 0;  // from now on the caller may destroy its source
+  EXPECT_EQ(source.size(), 1234) << "libav calls size() at every seek";
   std::uint8_t byte = 0;
   EXPECT_THROW(source.Read(0, &byte, 1), Error);
   EXPECT_EQ(calls, 0);
@@ -239,11 +239,11 @@ TEST(ProgressMeter, RisesAndEstimates) {
   EXPECT_NEAR(later.fraction, 0.2, 1e-9);
   EXPECT_NEAR(later.frames_per_second, 25, 0.1);
   EXPECT_NEAR(later.eta_s, 8, 0.1);
-  EXPECT_NEAR(meter.Update(51, 1, start + 3s).fraction, 0.2, 1e-9) << "must not fall";
+  EXPECT_NEAR(meter.Update(51, 1, start + 3s).fraction, 0.2, 1e-9) << "the progress must not fall";
   EXPECT_LT(meter.Update(300, 12, start + 4s).fraction, 1);
 }
 
-/// Colour that grows evenly across and down the picture, sampled where `site` says.
+/// A linear chroma ramp across and down the picture, sampled at the positions of `site`.
 pixel::Image ChromaRamp(int width, int height, pixel::ChromaSite site, const std::array<double, 2>& slope) {
   pixel::Image image(width, height, {1, 1}, {pixel::Matrix::kBt709, pixel::Range::kLimited, site});
   const double x0 = site == pixel::ChromaSite::kCentre ? 1.0 : 0.5;
@@ -277,7 +277,7 @@ TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
       plan::Orient(in, turned, o, pool);
       pixel::Image out(width, height, {1, 1}, {});
       pixel::Resizer(width, height, {1, 1}, turned.color(), width, height).Run(turned, out, pool);
-      // The same ramp as it lies in the turned picture, sampled at its left.
+      // The same ramp in the rotated picture, sampled with left siting.
       std::array<double, 2> turned_slope = o.transpose ? std::array<double, 2>{slope[1], slope[0]} : slope;
       double origin = 0;
       if (o.flip_x) origin += turned_slope[0] * width, turned_slope[0] *= -1;
@@ -286,7 +286,7 @@ TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
       for (int p = 1; p < 3; ++p) {
         for (int y = 4; y < out.plane(p).height - 4; ++y) {
           for (int x = 4; x < out.plane(p).width - 4; ++x) {
-            // Lanczos-3 keeps an even slope but for a few hundredths; half a luma sample beside is 37 and more.
+            // Lanczos-3 keeps a linear ramp up to a few hundredths. A shift by half a luma sample would change it by 37 or more.
             ASSERT_NEAR(out.plane(p).Row(y)[x], expected.plane(p).Row(y)[x] + origin, 12)
                 << "site " << static_cast<int>(site) << " orientation " << i << " plane " << p << " at " << x << "," << y;
           }
@@ -296,7 +296,7 @@ TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
   }
 }
 
-TEST(Orient, MovesEverySampleToItsPlace) {
+TEST(Orient, MovesEverySampleToItsPosition) {
   pixel::ThreadPool pool(2);
   pixel::Image in(5, 3, {0, 0}, {});
   for (int p = 0; p < 3; ++p) {
@@ -319,7 +319,7 @@ TEST(Orient, MovesEverySampleToItsPlace) {
   }
 }
 
-/// A ramp between two levels (8-bit), with black bars of so many rows above and below.
+/// A ramp between two 8-bit levels, with black bars of `bar_rows` rows at the top and the bottom.
 pixel::Image Ramp(int from, int to, int bar_rows = 0) {
   pixel::Image image(128, 96, {1, 1}, {});
   for (int y = 0; y < 96; ++y) {
@@ -344,7 +344,7 @@ std::vector<pixel::Image> Pictures(Images... images) {
   return list;
 }
 
-TEST(PictureStats, TellTheLevels) {
+TEST(PictureStats, MeasureTheLevels) {
   EXPECT_GT(LevelsOf(Pictures(Ramp(16, 235))).used(), 0.95F);
   const pixel::Levels flat = LevelsOf(Pictures(Ramp(82, 173)));
   EXPECT_NEAR(flat.black, 66 / 219.0, 0.01);
@@ -360,11 +360,11 @@ TEST(PictureStats, LeaveOutBarsBlanksAndATitle) {
   expect_flat("blank first", LevelsOf(Pictures(Ramp(16, 16), Ramp(82, 173), Ramp(235, 235))));
   expect_flat("title first", LevelsOf(Pictures(Ramp(16, 235), Ramp(82, 173), Ramp(82, 173), Ramp(82, 173))));
   EXPECT_GT(LevelsOf(Pictures(Ramp(16, 235), Ramp(16, 235), Ramp(82, 173), Ramp(82, 173))).used(), 0.9F);
-  EXPECT_LT(LevelsOf(Pictures(Ramp(82, 173, 12), Ramp(82, 173))).black, 0.05F) << "what is black in one picture only is no bar";
-  EXPECT_EQ(LevelsOf(Pictures(Ramp(40, 40))).used(), 1) << "nothing is known of it";
+  EXPECT_LT(LevelsOf(Pictures(Ramp(82, 173, 12), Ramp(82, 173))).black, 0.05F) << "a bar must be black in every picture";
+  EXPECT_EQ(LevelsOf(Pictures(Ramp(40, 40))).used(), 1) << "a blank picture has no known levels";
 }
 
-TEST(Devices, TellTheProcessorFirst) {
+TEST(Devices, ListTheCpuFirst) {
   const auto devices = Devices();
   ASSERT_FALSE(devices.empty());
   EXPECT_EQ(devices[0].id, "cpu");

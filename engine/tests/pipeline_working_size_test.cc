@@ -1,4 +1,4 @@
-// A source that was enlarged before is reduced to its working size, and enlarged from there.
+// The working size: a source that was enlarged before is first reduced to it, then enlarged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ media::UniqueFrame NewFrame(int width, int height) {
   return frame;
 }
 
-/// Rings around a point, of another frequency in each plane.
+/// Rings around a point, with a different frequency in each plane.
 media::UniqueFrame Rings() {
   media::UniqueFrame frame = NewFrame(kWidth, kHeight);
   for (int p = 0; p < 3; ++p) {
@@ -56,7 +56,7 @@ pixel::Image Resized(const pixel::Image& from, Size size, pixel::ThreadPool& poo
   return to;
 }
 
-/// By the resizes alone.
+/// The expected output: only the two resizes.
 media::UniqueFrame Expected(const AVFrame& source, Size working, Size output) {
   pixel::ThreadPool pool(1);
   media::FrameImporter importer(source, AV_CODEC_ID_H264);
@@ -73,7 +73,7 @@ media::UniqueFrame Expected(const AVFrame& source, Size working, Size output) {
   return frame;
 }
 
-TEST(WorkingSize, HasEvenSidesAndIsTheSourcesOwnFromOneOn) {
+TEST(WorkingSize, HasEvenSidesAndEqualsTheSourceAtShareOne) {
   struct Case {
     Size source;
     float share;
@@ -109,7 +109,7 @@ TEST(WorkingSize, IsWhatAPictureIsEnlargedFrom) {
   }
 }
 
-/// A picture of a quarter of the size, enlarged, and times at which `detail` keeps the floor at the working size alone.
+/// A clip that was enlarged by 4, and times at which `detail` keeps the floor only at the working size.
 TEST(WorkingSize, IsForFaithfulNetworksWithAFloorOfSpeedToo) {
   NEEDS_OPENVINO();
   const testing::TemporaryFolder folder;
@@ -125,10 +125,10 @@ TEST(WorkingSize, IsForFaithfulNetworksWithAFloorOfSpeedToo) {
     return plan::MakePlan(source, options, 2, [] { return false; });
   };
   const plan::Plan free = planned(0);
-  ASSERT_LT(free.restoration.working_share, 1) << "the source is not taken for one that was enlarged";
+  ASSERT_LT(free.restoration.working_share, 1) << "the earlier enlargement must be detected";
   EXPECT_EQ(free.model, "detail");
   EXPECT_EQ(free.working_share, 1);
-  const plan::Plan quick = planned(60);  // detail: 37 ms a frame of two passes at the nominal size
+  const plan::Plan quick = planned(60);  // detail takes 37 ms per frame in two passes at the full size
   EXPECT_EQ(quick.model, "fast");
   EXPECT_LT(quick.working_share, 1);
   EXPECT_FALSE(quick.is_blind);

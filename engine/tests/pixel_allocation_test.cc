@@ -1,4 +1,4 @@
-// No stage allocates once it has run: an allocation a frame would cost page faults on every picture.
+// After its first run no stage allocates memory: an allocation per frame would cause page faults for every picture.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace {
 std::atomic<long> allocations{0};
 }  // namespace
 
-// The program's own operator new, counting. The stages' aligned buffers are owned by objects made with it.
+// Replaces operator new to count allocations. It also counts the stages' aligned buffers, whose owners are allocated with it.
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* p = std::malloc(size)) return p;

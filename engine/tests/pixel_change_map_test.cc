@@ -1,4 +1,4 @@
-// ChangeMap: every sample that differs is found, and nothing else is told of.
+// ChangeMap finds every changed sample and reports no unchanged block.
 #include <gtest/gtest.h>
 
 #include "pixel/change_map.h"
@@ -53,7 +53,7 @@ TEST(ChangeMapTest, EverySampleCounts) {
 TEST(ChangeMapTest, PaddingBetweenRowsDoesNotCount) {
   const Image before = Picture({65, 40}, {1, 1});
   Image now = Picture({65, 40}, {1, 1});
-  now.plane(0).Row(3)[65] ^= 0xFFFF;  // behind the row's end
+  now.plane(0).Row(3)[65] ^= 0xFFFF;  // after the end of the row
   ChangeMap map(65, 40, {1, 1});
   EXPECT_TRUE(map.Compare(ViewOf(before), ViewOf(now), Planes::kAll, 0));
 }

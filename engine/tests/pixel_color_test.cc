@@ -1,4 +1,4 @@
-// ConvertColor against a double-precision trip through R′G′B′, for every pair of colour specs.
+// Compares ConvertColor with a double-precision conversion through R′G′B′, for every pair of colour specs.
 #include <gtest/gtest.h>
 
 #include "pixel/stages.h"
@@ -25,7 +25,7 @@ struct Triple {
   double cr;
 };
 
-/// Working units to y in 0…1 and chroma in −0.5…0.5, and back.
+/// Converts working units to y in 0…1 and chroma in −0.5…0.5. Denormalise is the inverse.
 Triple Normalise(Triple v, Range range) {
   if (range == Range::kFull) return {v.y / 65280, (v.cb - 32768) / 65280, (v.cr - 32768) / 65280};
   return {(v.y - 4096) / 56064, (v.cb - 32768) / 57344, (v.cr - 32768) / 57344};
@@ -116,7 +116,7 @@ TEST(Color, EverySizeEqualsTheReferenceWithAnyThreadCount) {
   const ColorSpec from{Matrix::kBt601, Range::kFull, ChromaSite::kLeft};
   const ColorSpec to{Matrix::kBt709, Range::kLimited, ChromaSite::kLeft};
   std::vector<PictureSize> sizes = testing::Sizes();
-  sizes.push_back({1100, 5});  // more than one piece of a row
+  sizes.push_back({1100, 5});  // a row of several chunks
   for (const PictureSize size : sizes) {
     const Image in = testing::RandomPicture(size, {1, 1}, 11, from);
     const Image expected = Reference(in, to);
@@ -135,7 +135,7 @@ TEST(Color, EqualMatrixAndRangeIsExact) {
     const Image in = testing::RandomPicture({65, 31}, {1, 1}, 8, spec);
     Image image = testing::Copy(in);
     ColorSpec to = spec;
-    to.site = ChromaSite::kCentre;  // siting is the resize's business
+    to.site = ChromaSite::kCentre;  // only the resize changes siting
     ConvertColor(image, to, pool);
     EXPECT_EQ(testing::MaxDifference(image, in), 0);
     EXPECT_EQ(image.color(), spec);
@@ -153,7 +153,7 @@ TEST(Color, KnownColoursLandOnTheirLevels) {
   EXPECT_NEAR(image.plane(2).Row(2)[2] / 256.0, 240, 0.05);
 }
 
-TEST(Color, ThereAndBackIsWithinAFractionOfACode) {
+TEST(Color, ARoundTripIsWithinAFractionOfALevel) {
   ThreadPool pool(2);
   const ColorSpec a{Matrix::kBt601, Range::kLimited, ChromaSite::kLeft};
   const ColorSpec b{Matrix::kBt709, Range::kFull, ChromaSite::kLeft};

@@ -1,4 +1,5 @@
-// AdaptiveContrast's levels: how it lifts flat footage, what it leaves alone, and its steadiness over time.
+// Level adjustment of AdaptiveContrast: the lift of low-contrast footage, the pictures it does not change, and its stability over
+// time.
 #include <gtest/gtest.h>
 
 #include "pixel/contrast_levels.h"
@@ -27,7 +28,7 @@ Levels Measured(const Image& image) {
   return MeasureLevels(histogram.data(), layout, 0);
 }
 
-/// A textured picture in colour between two levels, given as shares of the range.
+/// A textured colour picture between two levels, given as shares of the range.
 Image Textured(PictureSize size, Levels levels, unsigned seed, Range range = Range::kLimited) {
   const double first = range == Range::kLimited ? 16 : 0;
   const double width = range == Range::kLimited ? 219 : 255;
@@ -100,7 +101,7 @@ TEST(ContrastLevels, ClipNoPixels) {
   };
   Image in = Textured({480, 270}, kFlat, 3);
   testing::AddNoise(in, 3.0, 5);
-  for (int x = 0; x < 480; ++x) in.plane(0).Row(9)[x] = static_cast<std::uint16_t>((24 + x * 200 / 480) * 256);  // what is rare is kept too
+  for (int x = 0; x < 480; ++x) in.plane(0).Row(9)[x] = static_cast<std::uint16_t>((24 + x * 200 / 480) * 256);  // rare levels must not be clipped either
   for (const float strength : {0.5F, 1.0F}) {
     EXPECT_LE(at_the_ends(Lifted(in, LiftOf(kFlat), strength)), at_the_ends(in) + 0.001) << strength;
   }
@@ -126,7 +127,7 @@ TEST(ContrastLevels, IgnoreBars) {
   lift.bars = 60.0F / 270 + 0.01F;
   const Image out = Lifted(in, lift, 0.02F);
   const Image expected = Lifted(Textured({480, 270}, kFlat, 1), LiftOf(kFlat), 0.02F);
-  EXPECT_NEAR(testing::MeanCode(out.plane(0)) * 270 - 60 * 16.8, testing::MeanCode(expected.plane(0)) * 210, 210 * 3.0);
+  EXPECT_NEAR(testing::MeanLevel(out.plane(0)) * 270 - 60 * 16.8, testing::MeanLevel(expected.plane(0)) * 210, 210 * 3.0);
   for (int x = 0; x < 480; ++x) EXPECT_LE(out.plane(0).Row(10)[x], 16 * 256 + 200);
 }
 
@@ -150,7 +151,7 @@ TEST(ContrastLevels, KeepHueAndHoldSaturationWithinTheRange) {
       EXPECT_LE(std::max(std::abs(new_b), std::abs(new_r)), 112 * 256);
     }
   }
-  EXPECT_GT(largest, 1.3) << "colours look paler where luma alone is spread";
+  EXPECT_GT(largest, 1.3) << "chroma must be scaled with luma, or colours look paler";
 }
 
 TEST(ContrastLevels, AreSteadyInAStillScene) {
@@ -162,13 +163,13 @@ TEST(ContrastLevels, AreSteadyInAStillScene) {
     Image image = Textured({480, 270}, kFlat, 1);
     testing::AddNoise(image, 2.0, 100 + frame);
     contrast.Run(image, 0.5F, pool);
-    lowest = std::min(lowest, testing::MeanCode(image.plane(0)));
-    highest = std::max(highest, testing::MeanCode(image.plane(0)));
+    lowest = std::min(lowest, testing::MeanLevel(image.plane(0)));
+    highest = std::max(highest, testing::MeanLevel(image.plane(0)));
   }
   EXPECT_LT(highest - lowest, 0.3);
 }
 
-/// Means of the pictures of a scene whose levels go evenly from one pair to the other.
+/// Mean level of each output picture of a scene whose levels change linearly.
 std::vector<double> MeansOver(int frames, Levels from, Levels to, const LevelLift& lift) {
   ThreadPool pool(2);
   AdaptiveContrast contrast(320, 180, lift);
@@ -177,13 +178,13 @@ std::vector<double> MeansOver(int frames, Levels from, Levels to, const LevelLif
     const float way = static_cast<float>(i) / static_cast<float>(frames - 1);
     Image image = Textured({320, 180}, {from.black + way * (to.black - from.black), from.white + way * (to.white - from.white)}, 1);
     contrast.Run(image, 0.5F, pool);
-    means.push_back(testing::MeanCode(image.plane(0)));
+    means.push_back(testing::MeanLevel(image.plane(0)));
   }
   return means;
 }
 
 TEST(ContrastLevels, FollowARampWithoutPumping) {
-  // The sun comes out: the picture grows brighter by 60 levels over two seconds, and so does the result, evenly.
+  // The picture gets brighter by 60 levels over two seconds. The result must follow evenly.
   const std::vector<double> means = MeansOver(60, {0.15F, 0.45F}, {0.42F, 0.72F}, LiftOf({0.30F, 0.60F}));
   for (std::size_t i = 1; i < means.size(); ++i) {
     EXPECT_GT(means[i], means[i - 1] - 0.05) << i;
@@ -202,10 +203,10 @@ TEST(ContrastLevels, DoNotAmplifyAFadeToBlack) {
     Image out = testing::Copy(in);
     contrast.Run(out, 0.5F, pool);
     EXPECT_LE(Spread(out.plane(0)), Spread(in.plane(0)) * 1.9) << i;
-    // What is dark is not flat. The mean of the last pictures is a little behind.
+    // Dark pictures are not lifted. The temporal mean reacts with a delay, so the bounds are wider at first.
     if (light < 0.35F) {
       EXPECT_LE(Spread(out.plane(0)), Spread(in.plane(0)) * (light < 0.18F ? 1.01 : 1.1) + 0.05) << i;
-      EXPECT_LE(testing::MeanCode(out.plane(0)), testing::MeanCode(in.plane(0)) + 0.5) << i;
+      EXPECT_LE(testing::MeanLevel(out.plane(0)), testing::MeanLevel(in.plane(0)) + 0.5) << i;
     }
   }
 }
@@ -217,7 +218,7 @@ TEST(ContrastLevels, AFlashMovesThePicturesAfterItByLittle) {
   for (unsigned frame = 0; frame < 50; ++frame) {
     Image image = Textured({320, 180}, frame == 24 ? Levels{0.8F, 1.0F} : kFlat, 7);
     contrast.Run(image, 0.5F, pool);
-    const double mean = testing::MeanCode(image.plane(0));
+    const double mean = testing::MeanLevel(image.plane(0));
     if (frame == 23) before = mean;
     if (frame > 24) {
       EXPECT_LT(std::abs(mean - before), frame <= 24 + 15 ? 219.0 / 16 : 0.001) << frame;

@@ -1,4 +1,4 @@
-// AdaptiveContrast against a scalar double-precision version of its method, and its promises over time.
+// Compares AdaptiveContrast with a scalar double-precision reference, and tests its behaviour over time.
 #include <gtest/gtest.h>
 
 #include "pixel/contrast_levels.h"
@@ -12,16 +12,16 @@ namespace {
 using testing::PictureSize;
 using testing::Spread;
 
-// ---- reference: one picture, no window --------------------------------------------------------------------
+// ---- reference: one picture, without temporal averaging ---------------------------------------------------
 
 struct Axis {
   int size;
   int count() const { return std::clamp(size / 32, 1, 8); }
   int Begin(int i) const { return static_cast<int>(static_cast<long long>(size) * i / count()); }
-  /// Centres lie on multiples of `grid`.
+  /// Centre of a tile, rounded to a multiple of `grid`.
   double Centre(int i, int grid) const { return ((Begin(i) + Begin(i + 1)) / 2 + grid / 2) / grid * grid; }
 
-  /// Tiles before and behind a position and the way between them.
+  /// The two tiles around a position, and the position between their centres from 0 to 1.
   struct Between {
     int a;
     int b;
@@ -44,7 +44,7 @@ struct BinLayout {
 };
 BinLayout LevelsOf(Range range) { return range == Range::kLimited ? BinLayout{3968, 55, 5} : BinLayout{-128, 64, 4}; }
 
-/// Values of the curve at the nodes, minus the nodes.
+/// The curve's change at each node: its value minus the node.
 std::vector<double> NodesOf(ConstPlane luma, int x0, int x1, int y0, int y1, const BinLayout& levels) {
   const int step =
       std::max(1, static_cast<int>(std::ceil(std::sqrt((x1 - x0) * double(y1 - y0) / 4096) - 1e-9)));
@@ -121,7 +121,7 @@ Image Enhance(const Image& in, float strength, int threads) {
   return image;
 }
 
-/// Grey shading between two levels with a little noise, the upper left darker.
+/// Grey shading between two levels, darker at the upper left, with a little noise.
 Image Foggy(PictureSize size, double low, double high, unsigned seed, Range range = Range::kLimited) {
   Image image(size.width, size.height, {1, 1}, {Matrix::kBt709, range, ChromaSite::kLeft});
   testing::Fill(image, [&](int p, int x, int y) {
@@ -176,7 +176,7 @@ TEST(Contrast, AWellSpreadHistogramStays) {
     const int first = range == Range::kLimited ? 16 : 0;
     const int levels = range == Range::kLimited ? 220 : 256;
     const ColorSpec color{Matrix::kBt709, range, ChromaSite::kLeft};
-    Image even(880, 256, {1, 1}, color);  // every level equally often in every tile
+    Image even(880, 256, {1, 1}, color);  // every tile has every level equally often
     testing::Fill(
         even, [&](int p, int x, int y) { return p > 0 ? 32768 : 256 * (first + (x * 7 + y * 13) % levels); });
     EXPECT_LE(testing::MaxDifference(even, Enhance(even, 1, 2)), 256) << levels;
@@ -221,21 +221,21 @@ TEST(Contrast, AStillSceneKeepsItsBrightness) {
   for (unsigned frame = 0; frame < 60; ++frame) {
     Image image = Foggy({480, 270}, 60, 150, 100 + frame);
     contrast.Run(image, 1, pool);
-    lowest = std::min(lowest, testing::MeanCode(image.plane(0)));
-    highest = std::max(highest, testing::MeanCode(image.plane(0)));
+    lowest = std::min(lowest, testing::MeanLevel(image.plane(0)));
+    highest = std::max(highest, testing::MeanLevel(image.plane(0)));
   }
   EXPECT_LT(highest - lowest, 0.5);
 }
 
 TEST(Contrast, AFlashMovesThePicturesAfterItByLittle) {
-  // A picture has a sixteenth of the say: at most 220 / 16 levels anywhere, far less in the mean.
+  // One picture has a weight of 1/16: it changes any sample by at most 220 / 16 levels, and the mean by far less.
   ThreadPool pool(2);
   AdaptiveContrast contrast(480, 270);
   double before = 0;
   for (unsigned frame = 0; frame < 50; ++frame) {
     Image image = frame == 24 ? Foggy({480, 270}, 140, 220, 7) : Foggy({480, 270}, 60, 150, 7);
     contrast.Run(image, 1, pool);
-    const double mean = testing::MeanCode(image.plane(0));
+    const double mean = testing::MeanLevel(image.plane(0));
     if (frame == 23) before = mean;
     if (frame <= 24) continue;
     EXPECT_LT(std::abs(mean - before), frame <= 24 + 15 ? 220.0 / 16 / 2 : 0.001) << frame;

@@ -1,4 +1,4 @@
-// MeasureDamageFeatures against what engine/training/ground/damage_features.py makes of the same windows.
+// Compares MeasureDamageFeatures with the results of engine/training/ground/damage_features.py for the same windows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace reelmend::pixel {
 namespace {
 
-/// The twin of `pattern` in engine/training/ground/damage_estimate.py.
+/// The same patterns as `pattern` in engine/training/ground/damage_estimate.py.
 LumaWindow Pattern(int number, int width, int height) {
   LumaWindow window{width, height, {}};
   for (std::uint32_t y = 0; y < static_cast<std::uint32_t>(height); ++y) {

@@ -1,4 +1,4 @@
-// Debander against a scalar version of its method, and its promises: flat areas lose their blocks, edges and texture stay.
+// Compares Debander with a scalar reference, and tests its effect: blocks in flat areas disappear, edges and texture remain.
 #include <gtest/gtest.h>
 
 #include "pixel/stages.h"
@@ -20,7 +20,7 @@ struct Cell {
   double high;
 };
 
-/// Cell (x, y) together with those up to `reach` cells around it, by the definition: cells and samples behind an edge are those at it.
+/// Statistics of the cells up to `reach` cells around (x, y). Outside of the picture the edge cells are repeated.
 Cell Window(const std::vector<std::vector<Cell>>& cells, int x, int y, int reach) {
   const int rows = static_cast<int>(cells.size());
   const int columns = static_cast<int>(cells[0].size());
@@ -91,7 +91,7 @@ Image Debanded(const Image& in, float threshold, int threads = 2) {
   return image;
 }
 
-/// Blocks of 16×16, each of one level, as a coarse quantiser leaves an even area; `step` is their difference, in 8-bit levels.
+/// Flat blocks of 16×16, like those of a coarse quantiser in a flat area. Their levels differ by `step` 8-bit levels.
 Image Blocks(PictureSize size, double step, Subsampling subsampling = {1, 1}) {
   Image image(size.width, size.height, subsampling, {});
   testing::Fill(image, [&](int, int x, int y) { return 256 * (60 + step * ((x / 16 * 7 + y / 16 * 3) % 3)); });
@@ -113,18 +113,18 @@ TEST(Deband, EqualsTheReference) {
   }
 }
 
-TEST(Deband, BlocksOfAFlatAreaGo) {
+TEST(Deband, RemovesBlocksInFlatAreas) {
   const Image in = Blocks({320, 180}, 3);
   EXPECT_LE(Spread(Debanded(in, 5).plane(0)), 0.45 * Spread(in.plane(0)));
 }
 
-TEST(Deband, StairsBecomeASlope) {
+TEST(Deband, TurnsStepsIntoARamp) {
   Image in(320, 64, {1, 1}, {});
   testing::Fill(in, [](int, int x, int) { return 256.0 * (40 + 2 * (x / 16)); });
   const Image out = Debanded(in, 5);
   int largest = 0;
   for (int x = 33; x < 280; ++x) largest = std::max(largest, out.plane(0).Row(32)[x] - out.plane(0).Row(32)[x - 1]);
-  EXPECT_LE(largest, 256) << "of steps of two levels";
+  EXPECT_LE(largest, 256) << "steps of two levels must become smaller than one";
 }
 
 TEST(Deband, EdgesAndTextureStay) {

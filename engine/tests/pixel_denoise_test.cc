@@ -1,4 +1,4 @@
-// Denoiser against a scalar double-precision bilateral filter; noise estimate on known noise.
+// Compares Denoiser with a scalar double-precision bilateral filter, and tests the noise estimate on known noise.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -87,7 +87,7 @@ TEST(Denoise, ConstantStaysConstant) {
   }
 }
 
-/// A picture like a photograph's: shading, soft and hard edges, some texture.
+/// A picture similar to a photograph: shading, soft and hard edges, some texture.
 Image Scene() {
   Image image(480, 270, {1, 1}, {});
   testing::Fill(image, [](int p, int x, int y) {
@@ -113,7 +113,7 @@ TEST(Denoise, GainsPsnrOnNoise) {
   }
 }
 
-TEST(Denoise, AnEdgeAboveTheNoiseKeepsItsPlaceAndHeight) {
+TEST(Denoise, AnEdgeAboveTheNoiseKeepsItsPositionAndHeight) {
   Image in(64, 32, {1, 1}, {});
   testing::Fill(in, [](int p, int x, int) { return p > 0 ? 32768.0 : x < 32 ? 60.0 * 256 : 160.0 * 256; });
   EXPECT_EQ(testing::MaxDifference(in, Denoise(in, 1, 10, 1)), 0);
@@ -134,7 +134,7 @@ float Estimate(const Image& image) {
   return EstimateNoise(image, pool);
 }
 
-/// What a decoder of 8-bit video delivers.
+/// Rounds to 8 bits, like the pictures of an 8-bit decoder.
 void RoundToEightBits(Image& image) {
   for (int p = 0; p < 3; ++p) {
     const Plane plane = image.plane(p);
@@ -167,7 +167,7 @@ TEST(EstimateNoise, IsZeroWithoutNoise) {
 }
 
 TEST(EstimateNoise, TextureIsNotNoise) {
-  // Random texture without energy in the finest detail, as every lens and codec leaves it.
+  // Random texture without the finest detail, because lenses and codecs remove that.
   Image rough = testing::Constant({640, 360}, {1, 1}, 30000, 32768, 32768);
   testing::AddNoise(rough, 40, 5);
   Image texture(640, 360, {1, 1}, {});
@@ -213,7 +213,7 @@ TEST(EstimateNoise, ThreadsDoNotChangeTheResult) {
   }
 }
 
-/// First picture at `seconds` of a camera's file as 8-bit 4:2:0; empty when it or ffmpeg is not there.
+/// The picture at `seconds` of a camera's file as 8-bit 4:2:0. Empty if the file or ffmpeg does not exist.
 Image CameraPicture(const std::string& file, double seconds, PictureSize size) {
   const std::string path = test_paths::SharedMediaDir() + "/" + file;
   if (!std::filesystem::exists(path)) return {};
@@ -249,7 +249,7 @@ TEST(EstimateNoise, CameraPictures) {
     ExpectEstimates(clean, file);
   }
   if (seen == 0)
-    GTEST_SKIP() << "The folder of real sample files is not here: nothing was checked on cameras' pictures.";
+    GTEST_SKIP() << "There are no real sample files: nothing was tested on cameras' pictures.";
 }
 
 }  // namespace

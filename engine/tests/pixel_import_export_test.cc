@@ -1,4 +1,4 @@
-// Import and ExportYuv420p8 over all sample layouts, with padded and negative strides.
+// Import and ExportYuv420p8 with all sample layouts, padded strides and negative strides.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -38,14 +38,14 @@ const std::vector<Layout>& Layouts() {
   return all;
 }
 
-/// A decoder's frame: exactly as long as its samples, so that a sanitizer sees reads behind them.
+/// A decoded frame. Its buffers end with the last sample, so that a sanitizer detects reads after it.
 struct Frame {
   std::vector<std::uint8_t> bytes[3];
   RawPlanes raw;
 };
 
-/// Code value of a sample, any repeatable number of `bits` bits.
-unsigned CodeAt(int plane, int x, int y, int bits) {
+/// A reproducible pseudo-random sample of `bits` bits.
+unsigned SampleAt(int plane, int x, int y, int bits) {
   return (static_cast<unsigned>(x) * 2654435761U + static_cast<unsigned>(y) * 40503U + plane * 977U) >>
          (32 - bits);
 }
@@ -73,10 +73,10 @@ Frame MakeFrame(const Image& shape, const PackedLayout& layout, int padding, boo
           frame.bytes[p].data() + static_cast<std::size_t>(upside_down ? plane.height - 1 - y : y) * stride;
       for (int x = 0; x < plane.width; ++x) {
         if (p > 0 && layout.semi_planar) {
-          PutSample(row, 2 * x, CodeAt(layout.swap_chroma ? 2 : 1, x, y, layout.bits), layout);
-          PutSample(row, 2 * x + 1, CodeAt(layout.swap_chroma ? 1 : 2, x, y, layout.bits), layout);
+          PutSample(row, 2 * x, SampleAt(layout.swap_chroma ? 2 : 1, x, y, layout.bits), layout);
+          PutSample(row, 2 * x + 1, SampleAt(layout.swap_chroma ? 1 : 2, x, y, layout.bits), layout);
         } else {
-          PutSample(row, x, CodeAt(p > 0 && layout.swap_chroma ? 3 - p : p, x, y, layout.bits), layout);
+          PutSample(row, x, SampleAt(p > 0 && layout.swap_chroma ? 3 - p : p, x, y, layout.bits), layout);
         }
       }
     }
@@ -100,7 +100,7 @@ TEST_P(ImportLayouts, LeftAlignsEverySample) {
         Import(frame.raw, layout, image, pool);
         Image expected(size.width, size.height, layout.subsampling, {});
         testing::Fill(expected, [&](int p, int x, int y) -> double {
-          return p > 0 && layout.gray ? 32768 : CodeAt(p, x, y, layout.bits) << (16 - layout.bits);
+          return p > 0 && layout.gray ? 32768 : SampleAt(p, x, y, layout.bits) << (16 - layout.bits);
         });
         ASSERT_EQ(testing::MaxDifference(image, expected), 0) << name << " " << testing::Name(size);
       }

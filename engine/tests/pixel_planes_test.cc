@@ -1,4 +1,4 @@
-// Stages asked for luma or chroma alone.
+// Stages that process only luma or only chroma.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -28,7 +28,7 @@ std::vector<std::uint16_t> Samples(const Image& image, int plane) {
   return samples;
 }
 
-/// `run(in, out, planes)` makes of the wanted planes what it makes of all, and leaves the others alone.
+/// Expects that `run(in, out, planes)` gives the same wanted planes as with all planes, and does not change the others.
 template <typename Run>
 void ExpectOnlyThose(const Image& in, int width, int height, Subsampling subsampling, const Run& run) {
   Image all = Noise(width, height, subsampling, 2);

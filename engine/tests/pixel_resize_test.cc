@@ -1,4 +1,4 @@
-// Resizer against a plain double-precision Lanczos-3 written from the definition, and its invariants.
+// Compares Resizer with a double-precision Lanczos-3 written from the definition, and tests its invariants.
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -18,13 +18,13 @@ using testing::PictureSize;
 double Sinc(double x) { return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
 double Lanczos3(double x) { return std::abs(x) < 3 ? Sinc(x) * Sinc(x / 3) : 0; }
 
-/// Position of chroma sample 0 in luma samples from the edge, and the distance of two samples.
+/// Sample positions along one axis, in luma samples from the edge: that of sample 0, and the distance between samples.
 struct Grid {
   double first;
   double step;
 };
 
-/// One line of `in`, resampled: out(i) lies at out_grid in the output's luma samples.
+/// Resamples one line. Output sample i lies at position i of out_grid, in the output's luma samples.
 std::vector<double> ResampleLine(const std::vector<double>& in, Grid in_grid, Grid out_grid, double ratio,
                                  int count) {
   std::vector<double> out(count);
@@ -111,7 +111,7 @@ const std::vector<Ratio>& Ratios() {
   return ratios;
 }
 
-/// What Note [Int16 fixed point] in resize_int16.h promises, and what sums of floats keep to.
+/// Largest allowed error in working units: see Note [Int16 fixed point] in resize_int16.h; 1 with float sums.
 int Allowed() { return GetInt16Kernels() != nullptr ? 5 : 1; }
 
 class ResizeMatrix : public ::testing::TestWithParam<int> {};
@@ -135,7 +135,7 @@ void ExpectReference(const Ratio& ratio) {
 TEST_P(ResizeMatrix, EqualsTheDoublePrecisionReference) { ExpectReference(Ratios()[GetParam()]); }
 
 TEST_P(ResizeMatrix, SumsOfFloatsEqualItToo) {
-  if (GetInt16Kernels() == nullptr) GTEST_SKIP() << "This machine has sums of floats alone.";
+  if (GetInt16Kernels() == nullptr) GTEST_SKIP() << "This machine has no int16 kernels; floats are tested anyway.";
   const testing::WithoutInt16 without;
   ExpectReference(Ratios()[GetParam()]);
 }

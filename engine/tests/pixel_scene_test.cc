@@ -1,4 +1,4 @@
-// SceneDetector: cuts are found; pans, fades, flashes, noise and moving objects are none.
+// SceneDetector finds cuts, but does not report pans, fades, flashes, noise or moving objects.
 #include <gtest/gtest.h>
 
 #include "pixel/scene_detector.h"
@@ -10,7 +10,7 @@ namespace {
 
 using testing::PictureSize;
 
-/// A made-up scene: shading and objects that depend on the seed.
+/// A synthetic scene: shading and objects that depend on the seed.
 class Scene {
  public:
   explicit Scene(unsigned seed) : random_(seed), base_(40 + 130 * Next()) {
@@ -38,7 +38,7 @@ class Scene {
   Disc disc_;
 };
 
-/// The scene seen from `pan` samples to the right.
+/// The scene, shifted by `pan` samples.
 Image Picture(PictureSize size, unsigned seed, double pan = 0, double gain = 1, double offset = 0) {
   Image image(size.width, size.height, {1, 1}, {});
   const Scene scene(seed);
@@ -78,7 +78,7 @@ TEST(Scenes, CutsAreFound) {
   EXPECT_LE(missed.size(), 1U);
 }
 
-TEST(Scenes, WhatMovesIsNone) {
+TEST(Scenes, MotionIsNoCut) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     for (const double speed : {1.0, 8.0, 25.0}) {
       std::vector<Image> film;
@@ -91,7 +91,7 @@ TEST(Scenes, WhatMovesIsNone) {
   }
 }
 
-TEST(Scenes, FadesAreNone) {
+TEST(Scenes, FadesAreNoCuts) {
   std::vector<Image> film;
   for (int i = 0; i <= 40; ++i) film.push_back(Picture(kSmall, 4, i, std::abs(20 - i) / 20.0, 16));
   EXPECT_EQ(Cuts(film), std::vector<int>{0});
@@ -107,7 +107,7 @@ TEST(Scenes, FadesAreNone) {
   EXPECT_EQ(Cuts(film), std::vector<int>{0});
 }
 
-TEST(Scenes, FlashesAreNone) {
+TEST(Scenes, FlashesAreNoCuts) {
   struct Flash {
     const char* name;
     double gain;
@@ -124,7 +124,7 @@ TEST(Scenes, FlashesAreNone) {
   }
 }
 
-TEST(Scenes, ANewSceneBehindABlackPictureIsACut) {
+TEST(Scenes, ANewSceneAfterABlackPictureIsACut) {
   std::vector<Image> film;
   for (int i = 0; i < 3; ++i) film.push_back(Picture(kSmall, 8));
   film.push_back(Picture(kSmall, 8, 0, 0, 16));

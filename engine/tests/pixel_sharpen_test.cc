@@ -1,4 +1,4 @@
-// Sharpener against a scalar double-precision version of its formula, and its promises.
+// Compares Sharpener with a scalar double-precision reference, and tests its invariants.
 #include <gtest/gtest.h>
 
 #include "pixel/stages.h"

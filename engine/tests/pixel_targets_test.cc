@@ -1,4 +1,4 @@
-// Every instruction set that this machine has gives the same pictures, up to rounding.
+// All instruction sets of this machine give the same pictures, up to rounding.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
@@ -57,15 +57,15 @@ TEST(Targets, AllInstructionSetsAgree) {
   for (const Subsampling subsampling : testing::Subsamplings()) {
     Image source = testing::Pattern({171, 93}, subsampling, color);
     testing::AddNoise(source, 4, 3);
-    const Image in_words = RunAll(source);  // where the machine has them
+    const Image in_int16 = RunAll(source);  // uses int16 resizes if the machine supports them
     const Image toned = ToneMapAll(source);
     const RestoreTargets restore;
     const testing::WithoutInt16 without;
     const Image expected = RunAll(source);
-    EXPECT_LE(testing::MaxDifference(in_words, expected), 40);  // two resizes, and what sharpening makes of a deviation
+    EXPECT_LE(testing::MaxDifference(in_int16, expected), 40);  // the errors of two resizes, amplified by sharpening
     int sets = 0;
     for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-      hwy::SetSupportedTargetsForTest(left);  // the best is the lowest bit
+      hwy::SetSupportedTargetsForTest(left);  // the lowest bit is the best target
       hwy::GetChosenTarget().Update(left);
       EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 16) << SimdTarget();  // 16/256 of a level
       EXPECT_LE(testing::MaxDifference(ToneMapAll(source), toned), 64) << SimdTarget();

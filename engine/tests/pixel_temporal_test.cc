@@ -1,4 +1,4 @@
-// TemporalDenoiser: what it gains on still noise, what it leaves of motion, and how far back it looks.
+// TemporalDenoiser: its gain in still scenes, its artefacts in moving scenes, and the length of its memory.
 #include <gtest/gtest.h>
 
 #include "pixel/stages.h"
@@ -13,7 +13,7 @@ using testing::PictureSize;
 
 constexpr PictureSize kSize = {320, 180};
 
-/// Shading and a bar of another brightness whose left edge is at `edge`.
+/// Shading with a brighter bar whose left edge is at `edge`.
 Image Scene(double edge = 1e9, PictureSize size = kSize, Subsampling subsampling = {1, 1}) {
   Image image(size.width, size.height, subsampling, {});
   testing::Fill(image, [&](int p, int x, int y) {
@@ -59,7 +59,7 @@ TEST(TemporalDenoise, AStillScenesBrightnessIsConstant) {
   Image out = Like(clean);
   for (unsigned i = 0; i < 40; ++i) {
     denoiser.Run(Noisy(clean, 10, i), out, 1, 10, pool);
-    EXPECT_NEAR(testing::MeanCode(out.plane(0)), testing::MeanCode(clean.plane(0)), 0.25) << i;
+    EXPECT_NEAR(testing::MeanLevel(out.plane(0)), testing::MeanLevel(clean.plane(0)), 0.25) << i;
   }
 }
 
@@ -80,7 +80,7 @@ TEST(TemporalDenoise, AMovingEdgeLeavesNoGhost) {
         }
       }
     }
-    // Mean over the rows takes the noise away and leaves what the bar left behind.
+    // The mean over the rows removes the noise; the ghost of the bar remains.
     double worst = 0;
     for (int x = 0; x < kSize.width; ++x) {
       double residue = 0;
@@ -90,7 +90,7 @@ TEST(TemporalDenoise, AMovingEdgeLeavesNoGhost) {
       worst = std::max(worst, std::abs(residue));
     }
     EXPECT_LT(worst, 2.5) << "speed " << speed;
-    // And nowhere does it do harm: the whole picture is nearer to the truth than it came in.
+    // The whole picture must be closer to the original than the input.
     EXPECT_GT(testing::Psnr(with.plane(0), clean.plane(0)), testing::Psnr(without.plane(0), clean.plane(0)) + 3);
   }
 }
@@ -106,7 +106,7 @@ TEST(TemporalDenoise, AThinLineLeavesLittleInAQuietBlock) {
       if (i < 8) std::for_each_n(in.plane(0).Row(20), 64, [&](std::uint16_t& v) { v += contrast * 256; });
       denoiser.Run(in, out, 1, 8, pool);
     }
-    // 0.143 × T in each of three steps, T = 5 × √2 × 8 levels and less from step to step: below 18 levels.
+    // At most 0.143 × T in each of three steps, where T = 5 × √2 × 8 levels and decreases with each step: below 18 levels.
     EXPECT_LE(std::abs(out.plane(0).Row(20)[30] - 128 * 256) / 256.0, 18) << contrast;
     EXPECT_TRUE(contrast < 80 || out.plane(0).Row(20)[30] == 128 * 256);
   }

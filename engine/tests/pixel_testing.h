@@ -1,4 +1,4 @@
-// Pictures for the tests of the pixel stages: patterns, comparison, the matrix of sizes and thread counts.
+// Helpers of the pixel tests: test pictures, comparisons, sizes and subsamplings.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace reelmend::pixel::testing {
 
-/// Resizes by sums of floats although the machine has the int16 kernels (Note [Int16 fixed point] in pixel/resize_int16.h).
+/// Disables the int16 resize kernels for its lifetime, so resizes use floats (Note [Int16 fixed point] in pixel/resize_int16.h).
 struct WithoutInt16 {
   WithoutInt16() { AllowInt16Kernels(false); }
   ~WithoutInt16() { AllowInt16Kernels(true); }
@@ -73,7 +73,7 @@ inline Image Pattern(PictureSize size, Subsampling subsampling, ColorSpec color 
   return image;
 }
 
-/// Full-scale random samples: every rounding and saturation is met.
+/// Random samples over the full scale, so that every rounding and saturation occurs.
 inline Image RandomPicture(PictureSize size, Subsampling subsampling, unsigned seed, ColorSpec color = {}) {
   Image image(size.width, size.height, subsampling, color);
   std::mt19937 random(seed);
@@ -122,7 +122,7 @@ inline int MaxDifference(const Image& a, const Image& b) {
 }
 
 /// Mean of a plane in 8-bit levels.
-inline double MeanCode(ConstPlane plane) {
+inline double MeanLevel(ConstPlane plane) {
   double sum = 0;
   for (int y = 0; y < plane.height; ++y) {
     for (int x = 0; x < plane.width; ++x) sum += plane.Row(y)[x];
@@ -145,7 +145,7 @@ inline double Psnr(ConstPlane a, ConstPlane b) {
 
 /// Standard deviation of a plane, in 8-bit levels.
 inline double Spread(ConstPlane plane) {
-  const double mean = MeanCode(plane);
+  const double mean = MeanLevel(plane);
   double sum = 0;
   for (int y = 0; y < plane.height; ++y) {
     for (int x = 0; x < plane.width; ++x) sum += std::pow(plane.Row(y)[x] / 256.0 - mean, 2);

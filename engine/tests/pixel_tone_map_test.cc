@@ -1,4 +1,4 @@
-// ToneMapper against a scalar double-precision version of its definition, its promises, and zimg as a witness.
+// Compares ToneMapper with a scalar double-precision reference, and tests its invariants. pixel_zimg_test.cc compares it with zimg.
 #include <gtest/gtest.h>
 
 #include "pixel/tone_map.h"
@@ -12,7 +12,7 @@ using testing::PictureSize;
 
 constexpr ColorSpec kWide = {Matrix::kBt2020, Range::kLimited, ChromaSite::kLeft};
 
-// ---- reference: from the standards, nothing shared with the stage ------------------------------------------
+// ---- reference: written from the standards, shares no code with the stage ----------------------------------
 
 double Pq(double signal) {  // nits
   const double p = std::pow(std::clamp(signal, 0.0, 1.0), 32.0 / 2523);
@@ -22,7 +22,7 @@ double PqInverse(double nits) {
   const double p = std::pow(nits / 10000, 1305.0 / 8192);
   return std::pow((0.8359375 + 18.8515625 * p) / (1 + 18.6875 * p), 2523.0 / 32);
 }
-double Hlg(double signal) {  // light of the scene, 0…1
+double Hlg(double signal) {  // scene light, 0…1
   signal = std::clamp(signal, 0.0, 1.0);
   const double a = 0.17883277;
   return signal <= 0.5 ? signal * signal / 3
@@ -44,7 +44,7 @@ struct Rgb {
   double r, g, b;
 };
 
-/// Signals of a BT.2020 source to signals of SDR.
+/// Converts signals of a BT.2020 source to SDR signals.
 Rgb ReferenceRgb(Rgb s, const ToneMapOptions& options) {
   double peak = options.peak_nits;
   Rgb nits = {Pq(s.r), Pq(s.g), Pq(s.b)};
@@ -68,7 +68,7 @@ struct Ycc {
   double y, cb, cr;
 };
 
-/// Samples to samples.
+/// Converts HDR samples to SDR samples.
 Ycc ReferencePixel(Ycc in, Range range, const ToneMapOptions& options) {
   const bool full = range == Range::kFull;
   const double y = full ? in.y / 65280 : (in.y - 4096) / 56064;
@@ -86,7 +86,7 @@ double At(ConstPlane plane, int x, int y) {
   return plane.Row(std::clamp(y, 0, plane.height - 1))[std::clamp(x, 0, plane.width - 1)];
 }
 
-/// Chroma at a place of luma: linear between the samples by their siting.
+/// Chroma at a luma position: linear interpolation between the sited samples.
 double ChromaAt(const Image& in, int p, int x, int y) {
   const ChromaSite site = in.color().site;
   double cx = x;
@@ -100,7 +100,7 @@ double ChromaAt(const Image& in, int p, int x, int y) {
   return row(y0) + (cy - y0) * (row(y0 + 1) - row(y0));
 }
 
-/// Luma at a place of chroma: a tent two samples wide around a co-sited place, the mean of two around a middle.
+/// Luma at a chroma position: weights 1, 2, 1 at a co-sited position, the mean of two samples between samples.
 double LumaAt(const Image& in, int x, int y) {
   const ChromaSite site = in.color().site;
   const ConstPlane luma = in.plane(0);
@@ -134,7 +134,7 @@ Image ToneMap(const Image& in, const ToneMapOptions& options, int threads = 2) {
   return out;
 }
 
-/// Colours as films have them: half saturated, from black to the peak.
+/// Film-like colours: half saturated, from black to the peak.
 Image Film(PictureSize size, Subsampling subsampling, ColorSpec color) {
   Image image(size.width, size.height, subsampling, color);
   testing::Fill(image, [](int p, int x, int y) {
@@ -169,8 +169,8 @@ TEST(ToneMap, EqualsTheReference) {
   }
 }
 
-TEST(ToneMap, StaysNearTheReferenceOnColoursThatCannotBe) {
-  // Most random levels lie outside of R′G′B′ and of the gamut, where the power 1/2.4 magnifies every rounding.
+TEST(ToneMap, StaysCloseToTheReferenceForInvalidColours) {
+  // Most random levels are outside of R′G′B′ or of the gamut. There the power 1/2.4 amplifies rounding errors.
   const Image in = testing::RandomPicture({200, 100}, {0, 0}, 5, kWide);
   for (const ToneMapOptions& options : Variants()) {
     const Image out = ToneMap(in, options);
@@ -205,7 +205,7 @@ TEST(ToneMap, IsMonotoneAndKeepsNeutralsNeutral) {
       const std::uint16_t* luma = out.plane(0).Row(0);
       EXPECT_NEAR(luma[0], 16 * 256, 8);
       EXPECT_NEAR(luma[4095], 235 * 256, 8);
-      for (int x = 1; x < 4096; ++x) ASSERT_GE(luma[x] + 8, luma[x - 1]) << x;  // to a table's rounding
+      for (int x = 1; x < 4096; ++x) ASSERT_GE(luma[x] + 8, luma[x - 1]) << x;  // up to the rounding of a table
       for (int p = 1; p < 3; ++p) {
         for (int x = 0; x < 2048; ++x) ASSERT_NEAR(out.plane(p).Row(0)[x], 32768, 32) << x;
       }
@@ -213,23 +213,23 @@ TEST(ToneMap, IsMonotoneAndKeepsNeutralsNeutral) {
   }
 }
 
-/// Code that a neutral of `nits` gets.
-double CodeOf(double nits, double peak) {
+/// The 8-bit level of a neutral grey of `nits`.
+double LevelOf(double nits, double peak) {
   const double y = 4096 + 56064 * PqInverse(nits);
   const Image in = testing::Constant({8, 8}, {1, 1}, y, 32768, 32768, kWide);
   return ToneMap(in, {HdrTransfer::kPq, Primaries::kBt2020, peak}).plane(0).Row(3)[3] / 256.0;
 }
 
-TEST(ToneMap, PutsLightWhereTheNoteSays) {
-  EXPECT_NEAR(CodeOf(203, 1000), 214, 1);
+TEST(ToneMap, MapsLightAsTheNoteSays) {
+  EXPECT_NEAR(LevelOf(203, 1000), 214, 1);
   EXPECT_NEAR(ToneCurve(203, 1000), 0.78, 0.01);
-  EXPECT_NEAR(CodeOf(203, 203), 235, 0.2);
+  EXPECT_NEAR(LevelOf(203, 203), 235, 0.2);
   for (const double peak : {203.0, 600.0, 1000.0, 4000.0}) {
-    EXPECT_NEAR(CodeOf(peak, peak), 235, 0.2) << peak;
-    EXPECT_NEAR(CodeOf(10000, peak), 235, 0.2) << peak;  // brighter than the source says
+    EXPECT_NEAR(LevelOf(peak, peak), 235, 0.2) << peak;
+    EXPECT_NEAR(LevelOf(10000, peak), 235, 0.2) << peak;  // brighter than the declared peak
   }
-  for (const double nits : {0.1, 1.0, 10.0, 26.0, 80.0}) {  // below the knee: the light that it had
-    EXPECT_NEAR(CodeOf(nits, 1000), 16 + 219 * std::pow(nits / 203, 1 / 2.4), 0.3) << nits;
+  for (const double nits : {0.1, 1.0, 10.0, 26.0, 80.0}) {  // below the knee the light does not change
+    EXPECT_NEAR(LevelOf(nits, 1000), 16 + 219 * std::pow(nits / 203, 1 / 2.4), 0.3) << nits;
   }
 }
 
@@ -239,7 +239,7 @@ TEST(ToneMap, PeaksOutOfRangeAreTakenAsTheNearest) {
 }
 
 TEST(ToneMap, KeepsTheHueOfHighlights) {
-  // An orange far above SDR white: the channels keep their ratios, none is cut off by the curve.
+  // An orange far above SDR white: the channels keep their ratios, because the curve clips none of them.
   const auto nits_of = [](double scale) { return Rgb{PqInverse(700 * scale), PqInverse(400 * scale), PqInverse(300 * scale)}; };
   const auto light = [&](double scale) {
     const Rgb out = ReferenceRgb(nits_of(scale), {});

@@ -1,4 +1,4 @@
-// Resizer beside zimg's Lanczos-3 (through ffmpeg's zscale filter), an implementation that is not ours.
+// Compares Resizer and ToneMapper with zimg, an independent implementation (ffmpeg's zscale filter).
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -23,13 +23,13 @@ struct TemporaryFolder {
   std::filesystem::path path;
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "reelmend-zimg-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder");
     path = name;
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path); }
 };
 
-/// 8-bit planes in one block, as rawvideo has them.
+/// The 8-bit planes in one block, in the format of rawvideo.
 std::vector<std::uint8_t> Export(const Image& image) {
   std::vector<std::uint8_t> bytes;
   for (int p = 0; p < 3; ++p) {
@@ -86,7 +86,7 @@ const Case kCases[] = {{"yuv420p", "left", {1, 1}, ChromaSite::kLeft},
                        {"yuv422p", "left", {1, 0}, ChromaSite::kLeft},
                        {"yuv444p", "left", {0, 0}, ChromaSite::kLeft}};
 
-/// Largest difference in 8-bit levels away from the border, where zimg mirrors and we replicate.
+/// Largest difference in 8-bit levels without the border, where zimg mirrors and the engine repeats the edge.
 int InteriorDifference(ConstPlane a, ConstPlane b, int border_x, int border_y) {
   int worst = 0;
   for (int y = border_y; y < a.height - border_y; ++y) {
@@ -100,7 +100,7 @@ int InteriorDifference(ConstPlane a, ConstPlane b, int border_x, int border_y) {
 
 TEST(Zimg, AgreesWithinTwoLevels) {
   if (!HasZscale())
-    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+    GTEST_SKIP() << "This machine has no ffmpeg with the zscale filter: nothing was compared with zimg.";
   ThreadPool pool(2);
   for (const Case& c : kCases) {
     for (const auto& [from, to] :
@@ -127,7 +127,7 @@ TEST(Zimg, AgreesWithinTwoLevels) {
   }
 }
 
-/// zimg's conversion to BT.709 without a tone curve, on 4:4:4 samples of 16 bits.
+/// Converts to BT.709 with zimg, without a tone curve, on 16-bit 4:4:4 samples.
 Image ZimgToSdr(const Image& in, const std::string& transfer) {
   const TemporaryFolder folder;
   const std::string source = (folder.path / "in.yuv").string();
@@ -156,7 +156,7 @@ Image ZimgToSdr(const Image& in, const std::string& transfer) {
 
 TEST(Zimg, ConvertsDarkHdrAsToneMappingDoes) {
   if (!HasZscale())
-    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+    GTEST_SKIP() << "This machine has no ffmpeg with the zscale filter: nothing was compared with zimg.";
   // Below the knee of the curve (89 nits) tone mapping is a plain conversion of transfer and gamut.
   struct Case {
     HdrTransfer transfer;
