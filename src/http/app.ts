@@ -1,9 +1,13 @@
 /**
  * Builds the API as a Hono app. It does not listen; src/app and the tests provide its dependencies.
  *
- * Every request passes metrics, request id, trace, access log and secure headers. Then register.ts runs, for each
- * operation of the contract: authentication, rate limit, approval, JSON body, validation, and its handler in routes/ or
- * console/. Handlers throw ReelmendError; problem.ts turns it into the response.
+ * A request passes these stages:
+ * 1. for every path: metrics, request id, trace, access log, secure headers
+ * 2. for an operation of the contract (register.ts): the checks that it needs, such as authentication, rate limit, approval, access
+ *    of the key, JSON body and validation
+ * 3. the handler of the operation, in routes/ or console/
+ *
+ * Handlers throw ReelmendError; problem.ts turns it into the response.
  */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { ReelmendError } from '../domain/errors.ts';
@@ -80,7 +84,7 @@ export function buildApp(deps: HttpDeps): App {
   return app;
 }
 
-/** Returns which of these ids of keys (`key_…`) and sessions (`sess_…`) are still valid. */
+/** Returns those ids of keys (`key_…`) and sessions (`sess_…`) that are still valid. */
 async function validCredentials({ store, console }: HttpDeps, credentials: string[]): Promise<Set<string>> {
   const keys = credentials.filter((id) => id.startsWith('key_'));
   const sessions = credentials.filter((id) => id.startsWith('sess_'));

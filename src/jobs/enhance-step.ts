@@ -1,4 +1,4 @@
-/** Step 2 of a job: enhances the stored original in a media child and stores the result; or cuts a long one into segments. */
+/** Step 2 of a job: enhances the stored original in a media child and stores the result. Of a long video, it only plans the segments. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
@@ -22,14 +22,14 @@ export const enhanceJob = (worker: WorkerContext, jobId: string): Promise<void> 
 
 export const outputName = 'output.mp4';
 
-/** Warm media children for this worker's jobs; undefined: each job starts its own child. */
+/** Starts the warm pool of media children for this worker's jobs. Returns undefined if each job starts its own child. */
 export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
   const count = config.workerConcurrency === 0 ? 0 : (config.warmChildren ?? 0);
   if (count === 0) return undefined;
   return media.startWarmPool({ count, folder: warmPoolFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
 }
 
-/** Where segments are planned, the space that joining them will need counts: they are not made where they cannot be joined. */
+/** Reserves the disk space. For a job in segments, that includes the space for joining them: otherwise they would be made in vain. */
 function enhance(context: StepContext): Promise<void> {
   const { worker, job, inOnePiece } = context;
   const inSegments = !inOnePiece && job.preview === null && isCut(worker.config, job);
@@ -50,12 +50,12 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
   await openToChild(inputPath);
 
-  const billedS = job.source?.duration ?? job.durationSeconds;
-  if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: billedS });
-  const options = { ...mediaOptions(worker, job, billedS), device: deviceOfClass(worker.config, context.deviceClass) };
+  const expectedS = job.source?.duration ?? job.durationSeconds;
+  if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: expectedS });
+  const options = { ...mediaOptions(worker, job, expectedS), device: deviceOfClass(worker.config, context.deviceClass) };
   if (await planSegments(context, inputPath, options)) return;
-  const result = await runMedia(context, { input: inputPath, outputDir, outputName, options });
-  assertSameSource(result.durationS, billedS);
+  const result = await enhanceInOnePiece(context, { input: inputPath, outputDir, outputName, options });
+  assertSameSource(result.durationS, expectedS);
   worker.metrics.enhanced(result);
   context.span.setAttributes(spanAttributes(result));
   context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'video enhanced');
@@ -79,27 +79,33 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await persistently(signal, () => worker.store.leases.finish(fence, finished));
 }
 
-/** The engine's own measurements, with core seconds by stage. */
+/** Attributes of the trace span: the engine's own measurements, with the CPU seconds of each stage. */
 function spanAttributes({ device, frames, stages, width, height, startMs, wasReady }: EnhanceResult) {
-  const seconds = stages.map(({ name, cpuSeconds }) => [`reelmend.stage.${name}.cpu_seconds`, cpuSeconds] as const);
-  const attributes = { 'reelmend.device': device, 'reelmend.frames': frames, 'reelmend.size': `${width}x${height}`, 'reelmend.start_ms': Math.round(startMs), 'reelmend.child_was_ready': wasReady };
-  return { ...attributes, ...Object.fromEntries(seconds) };
+  const stageSeconds = stages.map(({ name, cpuSeconds }) => [`reelmend.stage.${name}.cpu_seconds`, cpuSeconds] as const);
+  return {
+    'reelmend.device': device,
+    'reelmend.frames': frames,
+    'reelmend.size': `${width}x${height}`,
+    'reelmend.start_ms': Math.round(startMs),
+    'reelmend.child_was_ready': wasReady,
+    ...Object.fromEntries(stageSeconds),
+  };
 }
 
-type Work = Pick<EnhanceRequest, 'input' | 'outputDir' | 'outputName' | 'options'>;
+type EnhanceFiles = Pick<EnhanceRequest, 'input' | 'outputDir' | 'outputName' | 'options'>;
 
-async function runMedia(context: StepContext, work: Work): Promise<EnhanceResult> {
+async function enhanceInOnePiece(context: StepContext, files: EnhanceFiles): Promise<EnhanceResult> {
   const { worker, job, signal } = context;
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
   try {
     return await worker.media.enhance({
-      ...work,
+      ...files,
       timeoutMs: base + perSecond * job.durationSeconds,
       signal,
       onProgress: ({ fraction, etaS }) => context.progress(fraction, etaS < 0 ? null : etaS),
     });
   } catch (error) {
-    // The measured length was allowed: only decoding shows that the file is longer than it states.
+    // The measured duration was within the limit. Only decoding shows that the video is longer than the file states.
     if (error instanceof ReelmendError && error.code === 'video_too_long') {
       throw new ReelmendError('source_changed', 'The video is longer than its measurement says.', { cause: error });
     }

@@ -1,14 +1,15 @@
 /**
- * Fairness between accounts in the slots for enhancements of all workers together: a slot that becomes free goes to the account
- * that has the fewest. It uses Graphile's flags, as AccountLimiter does, and asks the database, since the other slots are on
- * other machines. The slots of one worker ask one after the other. Two workers that ask in the same moment may decide alike; the
- * next slot makes up for it.
+ * Fairness between accounts: a free slot for enhancements goes to the account that uses the fewest slots on all workers.
+ *
+ * Like AccountLimiter, it returns the accounts whose queue rows a slot must not fetch (Graphile's flags). It reads the load from the
+ * database, because the other slots are on other machines. The slots of one worker query one after the other. Two workers that query
+ * at the same moment may choose the same account; the next free slot evens that out.
  */
 import type { AccountLoad } from '../store/index.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** Longest wait for what became of the slot that asked before, ms: a slot whose query failed tells nothing. */
-const longestTurnMs = 2000;
+/** ms for which a slot waits for the previous one. A slot whose query failed does not end its turn. */
+const maxTurnMs = 2000;
 
 export interface ShareOptions {
   /** rows of one account that may run at a time, unless it has a quota of its own; 0: no limit */
@@ -18,27 +19,29 @@ export interface ShareOptions {
 }
 
 /**
- * The accounts whose rows have to wait: those at their limit, and those with more running rows than another account that waits.
- * Where only the account served last would be left beside others with as few, it has to wait, too: with one worker the accounts take turns.
+ * The accounts whose rows have to wait:
+ * - those at their limit,
+ * - those with more running rows than another account with waiting rows,
+ * - the account served last, if another one has as few running rows. So the accounts take turns, even with one worker.
  */
 export function accountsToSkip(loads: readonly AccountLoad[], { perAccount, lastServed }: ShareOptions): string[] {
-  const isFull = ({ running, quota }: AccountLoad) => {
-    const most = quota ?? perAccount;
-    return most > 0 && running >= most;
+  const isAtLimit = ({ running, quota }: AccountLoad) => {
+    const limit = quota ?? perAccount;
+    return limit > 0 && running >= limit;
   };
-  const waiting = loads.filter((load) => load.waiting > 0 && !isFull(load));
-  const fewest = Math.min(...waiting.map(({ running }) => running));
-  const first = waiting.filter(({ running }) => running === fewest);
-  const isBehind = ({ account, running }: AccountLoad) => running > fewest || (account === lastServed && first.length > 1);
-  return loads.filter((load) => isFull(load) || (waiting.length > 1 && isBehind(load))).map(({ account }) => account);
+  const eligible = loads.filter((load) => load.waiting > 0 && !isAtLimit(load));
+  const fewest = Math.min(...eligible.map(({ running }) => running));
+  const leastLoaded = eligible.filter(({ running }) => running === fewest);
+  const mustWait = ({ account, running }: AccountLoad) => running > fewest || (account === lastServed && leastLoaded.length > 1);
+  return loads.filter((load) => isAtLimit(load) || (eligible.length > 1 && mustWait(load))).map(({ account }) => account);
 }
 
-/** The share of one worker's runner. */
+/** Applies the rule to the slots of one worker. */
 export class FairShare {
   readonly #worker: Pick<WorkerContext, 'store' | 'config'>;
   #lastServed: string | undefined;
   #isIdle = true;
-  /** settled when the slot that asked last has taken a row, or found none */
+  /** resolves when the slot that queried last has fetched a row, or found none */
   #turn = Promise.resolve();
   #endTurn = () => {};
 
@@ -46,19 +49,20 @@ export class FairShare {
     this.#worker = worker;
   }
 
-  /** The queue was empty: whatever comes next is taken without asking. */
+  /** The queue was empty, so the next row is fetched without a query of the load. */
   foundNothing(): void {
     this.#isIdle = true;
     this.#endTurn();
   }
 
+  /** A row of this account was fetched. */
   started(account: string | undefined): void {
     this.#isIdle = false;
     this.#lastServed = account;
     this.#endTurn();
   }
 
-  /** The accounts whose rows of these tasks have to wait now. */
+  /** Returns the accounts whose rows of these tasks have to wait now. */
   async skipped(tasks: readonly string[]): Promise<string[]> {
     const { store, config } = this.#worker;
     const perAccount = config.enhancementsPerAccount ?? 0;
@@ -68,13 +72,13 @@ export class FairShare {
     return accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
   }
 
-  /** Waits until the slot before has its row, so that its account counts. */
+  /** Waits until the previous slot has fetched its row, so that the row counts for its account. */
   async #takeTurn(): Promise<void> {
-    const before = this.#turn;
+    const previous = this.#turn;
     let end = () => {};
     this.#turn = new Promise((resolve) => (end = resolve));
-    await before;
-    const timer = setTimeout(end, longestTurnMs).unref();
+    await previous;
+    const timer = setTimeout(end, maxTurnMs).unref();
     this.#endTurn = () => {
       clearTimeout(timer);
       end();

@@ -1,4 +1,4 @@
-/** One segment of a job: enhances it in a media child, checks the piece, and stores it. */
+/** Runs one segment of a job: enhances it in a media child, checks the result (its piece), and stores it. */
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ interface SegmentContext {
   logger: Logger;
 }
 
-/** Runs one segment, if it still waits. Does not throw when it fails: the rows of segment and job record the failure. */
+/** Runs one segment, unless it is done or another worker has it. A failure of the segment is not thrown: the rows of segment and job record it. */
 export async function runSegment(worker: WorkerContext, { jobId, number }: { jobId: string; number: number }): Promise<void> {
   const { segments } = worker.store;
   const { leaseSeconds, dataDir } = worker.config;
@@ -49,7 +49,7 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   worker.lifetime.stepStarted();
   try {
     await inStepSpan({ job: jobId, step: 'segment', attempt: fence.attempt, traceparent }, () =>
-      withScratch(dataDir, { ...fence, jobId: `${jobId}-${number}` }, (scratch) => makePiece({ worker, lease, keeper, scratch, logger })),
+      withScratch(dataDir, { ...fence, jobId: `${jobId}-${number}` }, (scratch) => reserveAndMakePiece({ worker, lease, keeper, scratch, logger })),
     );
     logger.info('segment done');
     worker.storageHealth.succeeded();
@@ -63,7 +63,7 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   }
 }
 
-/** This segment's share of the result; of the source only ranges are fetched, into memory. */
+/** Disk space for this segment's share of the result. The source needs none: only ranges of it are fetched, into memory. */
 function needsOf({ config }: WorkerContext, { job, span }: SegmentLease): DiskNeed[] {
   const share = Math.min(1, (span.endSeconds - span.startSeconds) / Math.max(1, job.durationSeconds));
   const pieceBytes = Math.ceil(expectedResultBytes(job, config.encoder.crf) * share);
@@ -73,12 +73,12 @@ function needsOf({ config }: WorkerContext, { job, span }: SegmentLease): DiskNe
   ];
 }
 
-function makePiece(context: SegmentContext): Promise<void> {
+function reserveAndMakePiece(context: SegmentContext): Promise<void> {
   const { worker, lease } = context;
-  return withDiskReservation(worker, { jobId: lease.job.id, needs: needsOf(worker, lease) }, () => makeReservedPiece(context));
+  return withDiskReservation(worker, { jobId: lease.job.id, needs: needsOf(worker, lease) }, () => makePiece(context));
 }
 
-async function makeReservedPiece(context: SegmentContext): Promise<void> {
+async function makePiece(context: SegmentContext): Promise<void> {
   const { worker, lease, keeper, scratch } = context;
   const { fence } = lease;
   const { signal } = keeper;
@@ -95,7 +95,7 @@ async function makeReservedPiece(context: SegmentContext): Promise<void> {
   await persistently(signal, () => worker.store.segments.finish(fence, piece));
 }
 
-/** The stored original, of which only the ranges of this segment are fetched. */
+/** The stored original as a source of ranges, so that only the parts for this segment are fetched. */
 async function openOriginal({ storage }: WorkerContext, { originalKey: key }: SegmentLease): Promise<ByteSource> {
   const gone = () => new ReelmendError('processing_failed', 'The stored original is gone.');
   const found = key === null ? null : await storage.stat(key);
@@ -132,39 +132,38 @@ function progressWriter(worker: WorkerContext, { fence }: SegmentLease, keeper: 
   };
 }
 
-/** A piece is not what was planned, although the engine reported success. */
-class WrongPiece extends Error {
-  override readonly name = 'WrongPiece';
+/** The piece differs from the plan, although the engine reported success. */
+class UnexpectedPiece extends Error {
+  override readonly name = 'UnexpectedPiece';
 }
 
-/** More do not make a decoder faster. */
-const mostDecodingThreads = 8;
+/** More threads do not make a decoder faster. */
+const maxDecodingThreads = 8;
 
 /**
- * A piece counts when it has the planned frames and length, and when all its frames can be decoded from the file. That costs a
- * third of the processor time of encoding it: of 1080p 16 ms for each frame, of 4K 65 ms (x264 veryfast, crf 18, one core of an
- * AMD EPYC).
+ * Throws UnexpectedPiece unless the piece has the planned length and number of frames, and all its frames can be decoded. The check
+ * takes a third of the CPU time of encoding: 16 ms per frame in 1080p, 65 ms in 4K (x264 veryfast, CRF 18, one core of an AMD EPYC).
  */
 async function checkPiece(context: SegmentContext, path: string, result: EnhanceResult): Promise<void> {
   const { worker, lease, keeper } = context;
   const { span, isLast } = lease;
   const toleranceS = 0.002;
-  const decodingThreads = Math.min(mostDecodingThreads, worker.config.threads || availableParallelism());
+  const decodingThreads = Math.min(maxDecodingThreads, worker.config.threads || availableParallelism());
   await openToChild(path);
   const probe = await worker.media
     .probe({ source: { path }, walkPackets: true, decodingThreads, timeoutMs: timeoutOf(context), signal: keeper.signal })
     .catch((error: unknown) => {
       const isDamaged = error instanceof ReelmendError && error.code === 'unreadable_video';
-      throw isDamaged ? new WrongPiece('The piece cannot be decoded', { cause: error }) : error;
+      throw isDamaged ? new UnexpectedPiece('The piece cannot be decoded', { cause: error }) : error;
     });
-  const wantedS = isLast ? result.durationS : span.endSeconds - span.startSeconds;
-  const hasLength = [result.durationS, probe.durationS].every((s) => Math.abs(s - wantedS) <= toleranceS);
+  const expectedS = isLast ? result.durationS : span.endSeconds - span.startSeconds;
+  const hasLength = [result.durationS, probe.durationS].every((s) => Math.abs(s - expectedS) <= toleranceS);
   const hasFrames = [result.frames, probe.decodedFrames].every((frames) => frames === span.frames);
   if (hasLength && hasFrames && probe.width === result.width && probe.height === result.height) return;
-  throw new WrongPiece(`The piece has ${probe.decodedFrames} frames and ${probe.durationS} s instead of ${span.frames} and ${wantedS}`);
+  throw new UnexpectedPiece(`The piece has ${probe.decodedFrames} frames and ${probe.durationS} s instead of ${span.frames} and ${expectedS}`);
 }
 
-/** Of enhancing a segment, and of decoding its piece. */
+/** Timeout of enhancing a segment, and also of decoding its piece, ms. */
 function timeoutOf({ worker, lease: { span } }: SegmentContext): number {
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
   return Math.ceil(base + perSecond * (span.endSeconds - span.startSeconds));
@@ -186,25 +185,25 @@ async function handleError(attempt: SegmentAttempt, error: unknown): Promise<Ste
   return 'returned';
 }
 
-/** Throws LeaseLost. */
+/** Retries the segment, has the video enhanced in one piece or planned again for the other class of devices, or fails the job. Throws LeaseLost. */
 async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, error: unknown): Promise<StepOutcome> {
   const { signal } = keeper;
   const { segments } = worker.store;
   const { fence, failures, diskWaitSince, infrastructureFaultSince } = lease;
-  const giveUp = async () => {
+  const enhanceInOnePiece = async () => {
     logger.warn({ err: error }, 'the segment is not what was planned; the video is enhanced in one piece');
     await segments.giveUp(fence);
     return 'retried' as const;
   };
-  if (isSegmentMismatch(error)) return giveUp();
+  if (isSegmentMismatch(error)) return enhanceInOnePiece();
   const waitS = secondsSince(diskWaitSince);
   const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: secondsSince(infrastructureFaultSince) };
-  // Another GPU may make it: the video is made anew on CPUs only after the usual attempts.
+  // Another GPU may succeed. So a fault of a GPU is retried, and the video is planned again for CPUs only after all attempts.
   const isGpuFault = lease.deviceClass === 'cuda' && (isDeviceFault(error) || isNoEngine(error));
   const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, isGpuFault, ...faults }, worker.tuning);
   if (decision.kind === 'fail') {
-    // Each attempt makes another piece than was planned.
-    if (error instanceof WrongPiece) return giveUp();
+    // At every attempt, the piece differed from the plan.
+    if (error instanceof UnexpectedPiece) return enhanceInOnePiece();
     if (await segments.moveToOtherClass(fence)) {
       logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices; the video is enhanced anew on the other');
       worker.metrics.jobReplanned('failed');

@@ -1,6 +1,8 @@
 /**
- * Enhances a video: DevicePool (device-pool.ts) chooses the device, WarmPool (warm-pool.ts) has a child ready for it or a
- * new one is started, and runChild (session.ts) gives the child its job.
+ * Enhances a video, and joins the pieces of one.
+ * 1. DevicePool (device-pool.ts) chooses the device.
+ * 2. WarmPool (warm-pool.ts) provides a child that is ready; otherwise a new child is started.
+ * 3. runChild (session.ts) sends the job to the child and waits for the result.
  */
 import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -38,11 +40,11 @@ interface Attempt extends Omit<EnhanceRequest, 'input'> {
   onBegun: () => void;
 }
 
-/** A job may read all of a long video, so nothing but the job's time limits it. */
-const jobReads: BlockOptions = { maxTotalBytes: Infinity, maxRanges: Infinity };
+/** No limits, because a job may read all of a long video. The job's timeout ends it. */
+const unlimitedReads: BlockOptions = { maxTotalBytes: Infinity, maxRanges: Infinity };
 
-/** Processor time of a warm child until its job is known; the job then sets its own limit. */
-const longestJobMs = 7 * 24 * 3_600_000;
+/** Timeout in the plan of a warm child, whose job is not known yet. The job then sets its own limits. */
+const warmChildTimeoutMs = 7 * 24 * 3_600_000;
 
 function assertFileName(argument: string, name: string): void {
   if (name === basename(name) && !['', '.', '..'].includes(name)) return;
@@ -53,7 +55,7 @@ export class Enhancer {
   readonly #parts: EnhancerParts;
   readonly #logger: MediaLogger;
   #warm: { pool: WarmPool; usesGpus: boolean } | undefined;
-  /** by choice of device; a process has one or two */
+  /** by the value of the option `device`; a process uses one or two of them */
   readonly #devicePools = new Map<string, DevicePool>();
 
   constructor(parts: EnhancerParts) {
@@ -61,10 +63,10 @@ export class Enhancer {
     this.#logger = parts.options.logger ?? silent;
   }
 
-  startWarmPool({ options, ...how }: WarmPoolRequest): WarmPoolHandle {
+  startWarmPool({ options, ...poolOptions }: WarmPoolRequest): WarmPoolHandle {
     const gpuFiles = this.#gpuFilesFor(options.device);
-    const plan = (mounts: Mount[]) => this.#plan(this.#isolated ? mounts : [], longestJobMs, gpuFiles);
-    const pool = new WarmPool({ ...how, plan, logger: this.#logger });
+    const plan = (mounts: Mount[]) => this.#plan(this.#isolated ? mounts : [], warmChildTimeoutMs, gpuFiles);
+    const pool = new WarmPool({ ...poolOptions, plan, logger: this.#logger });
     this.#warm = { pool, usesGpus: gpuFiles.length > 0 };
     void this.#prepareFor({ ...options }, undefined);
     return {
@@ -87,14 +89,14 @@ export class Enhancer {
     const input = await this.#input(request.input);
     await this.#parts.speeds.settle(request.options);
     request.signal?.throwIfAborted();
-    const result = await this.#intoFolder(request, (folder) => this.#onDevice({ ...request, input }, folder));
+    const result = await this.#withOutputFolder(request, (folder) => this.#runOnDevice({ ...request, input }, folder));
     await this.#prepareFor(request.options, result);
     return result;
   }
 
   #input(input: string | ByteSource): Promise<string> | BlockReader {
     if (typeof input === 'string') return readableFile(input);
-    return new BlockReader(input, { ...this.#parts.options.remote, ...jobReads });
+    return new BlockReader(input, { ...this.#parts.options.remote, ...unlimitedReads });
   }
 
   async join(request: JoinRequest): Promise<JoinResult> {
@@ -104,7 +106,7 @@ export class Enhancer {
     const source = await readableFile(request.sourcePath);
     const from = resolve(piecesDir);
     const isolated = this.#isolated;
-    return this.#intoFolder(request, async (folder) => {
+    return this.#withOutputFolder(request, async (folder) => {
       const mounts: Mount[] = [
         { from: source, to: insideInput },
         { from, to: insidePieces },
@@ -124,30 +126,30 @@ export class Enhancer {
     });
   }
 
-  /** The child writes into a folder of its own. Only the result is moved out of it, whatever else the child writes. */
-  async #intoFolder<T extends { sizeBytes: number }>(
+  /** Runs the work with a new folder for the child's output. Moves only the result out of it, and deletes everything else. */
+  async #withOutputFolder<T extends { sizeBytes: number }>(
     { outputDir, outputName }: { outputDir: string; outputName: string },
     work: (folder: string) => Promise<T>,
   ): Promise<T> {
     const folder = await mkdtemp(join(resolve(outputDir), '.media-'));
     try {
       const result = await work(folder);
-      const made = join(folder, outputName);
-      const found = await lstat(made).catch((error: unknown) => {
+      const output = join(folder, outputName);
+      const stats = await lstat(output).catch((error: unknown) => {
         throw misbehaved(error);
       });
-      if (!found.isFile() || found.size !== result.sizeBytes) {
+      if (!stats.isFile() || stats.size !== result.sizeBytes) {
         throw misbehaved(new Error('the media child reported another file than it wrote'));
       }
-      await takeFromChild(made);
-      await rename(made, join(outputDir, outputName));
+      await takeFromChild(output);
+      await rename(output, join(outputDir, outputName));
       return result;
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
 
-  /** The device that a job with this choice would run on now. */
+  /** The device that a job with this option would run on now. */
   nextDevice(device = 'auto'): Promise<string> {
     return this.#devicePool(device).next();
   }
@@ -162,33 +164,34 @@ export class Enhancer {
     return pool;
   }
 
-  /** The job may run on several devices, one after the other. Its progress never goes back, and they share its time limit. */
-  #onDevice(request: Omit<Attempt, 'folder' | 'onBegun'>, folder: string): Promise<EnhanceResult> {
+  /** Runs the job on a device, and again on another one if a GPU fails. All runs share the job's timeout, and the progress never decreases. */
+  #runOnDevice(request: Omit<Attempt, 'folder' | 'onBegun'>, folder: string): Promise<EnhanceResult> {
     const began = performance.now();
-    let reached = 0;
+    let maxFraction = 0;
     const onProgress: Attempt['onProgress'] = (progress) => {
-      reached = Math.max(reached, progress.fraction);
-      request.onProgress?.({ ...progress, fraction: reached });
+      maxFraction = Math.max(maxFraction, progress.fraction);
+      request.onProgress?.({ ...progress, fraction: maxFraction });
     };
     const attempt = async (device: string): Promise<EnhanceResult> => {
       const timeoutMs = Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began)));
       let begunAt = began;
       const onBegun = () => (begunAt = performance.now());
       const options = { ...request.options, device };
-      const { result, wasReady } = await this.#inChild({ ...request, options, timeoutMs, onProgress, onBegun, folder });
+      const { result, wasReady } = await this.#runInChild({ ...request, options, timeoutMs, onProgress, onBegun, folder });
       return { ...result, wasReady, startMs: begunAt - began + result.startSeconds * 1000 };
     };
-    // A piece that the CPU made would not fit to those of GPUs.
+    // A piece from the CPU would not fit together with those from GPUs.
     const onGpusOnly = request.options.piece !== undefined;
     return this.#devicePool(request.options.device).run(attempt, request.signal, { onGpusOnly });
   }
 
-  async #inChild(attempt: Attempt): Promise<{ result: EngineResult; wasReady: boolean }> {
+  /** Runs the attempt in a warm child if one is ready, otherwise in a new one. */
+  async #runInChild(attempt: Attempt): Promise<{ result: EngineResult; wasReady: boolean }> {
     const warm = this.#warm;
     const child = warm === undefined ? undefined : await this.#acquireFor(warm, attempt);
     if (warm !== undefined && child !== undefined) {
       try {
-        return { result: await this.#inWarmChild(child, attempt), wasReady: true };
+        return { result: await this.#runInWarmChild(child, attempt), wasReady: true };
       } catch (error) {
         if (!(error instanceof NotBegun)) throw error;
         this.#logger.warn({ stderrTail: error.message }, 'a warm media child ended before it began its job; a new one does it');
@@ -196,12 +199,15 @@ export class Enhancer {
         await warm.pool.release(child);
       }
     }
-    return { result: await this.#inNewChild(attempt), wasReady: false };
+    return { result: await this.#runInNewChild(attempt), wasReady: false };
   }
 
   /**
-   * A warm child that sees the input as a hard link in its folder, unless this process reads it for the child. Undefined if the file systems do not allow that, if
-   * the child could not read the input, or if the job uses GPUs and the pool does not (or the other way round).
+   * Acquires a warm child. If the input is a file, the child gets a hard link to it in its folder. Returns undefined:
+   * - if no child is ready,
+   * - if the job uses GPUs and the pool does not, or the other way round,
+   * - if the folders are on different file systems, or the file system has no hard links,
+   * - if the child could not read the input.
    */
   async #acquireFor({ pool, usesGpus }: { pool: WarmPool; usesGpus: boolean }, attempt: Attempt): Promise<WarmChild | undefined> {
     if (usesGpus !== this.#gpuFilesFor(attempt.options.device).length > 0) return undefined;
@@ -220,14 +226,14 @@ export class Enhancer {
     }
   }
 
-  async #inWarmChild(child: WarmChild, attempt: Attempt): Promise<EngineResult> {
+  async #runInWarmChild(child: WarmChild, attempt: Attempt): Promise<EngineResult> {
     const { outputName, timeoutMs, folder } = attempt;
     const { plan } = child.process;
     const cpuSeconds = Math.ceil((timeoutMs / 1000) * availableParallelism()) + 10;
     const result = await runChild({
       plan: { ...plan, limits: { ...plan.limits, timeoutMs } },
       waiting: child.process,
-      ...this.#callOf(attempt, { cpuSeconds }),
+      ...this.#childCall(attempt, { cpuSeconds }),
     });
     if (this.#isolated) {
       await rename(join(child.folder, 'out', outputName), join(folder, outputName)).catch((error: unknown) => {
@@ -237,25 +243,26 @@ export class Enhancer {
     return result;
   }
 
-  async #inNewChild(attempt: Attempt): Promise<EngineResult> {
+  async #runInNewChild(attempt: Attempt): Promise<EngineResult> {
     const { input, folder, timeoutMs, options } = attempt;
     const mounts: Mount[] = [{ from: folder, to: insideOutput, writable: true }];
     if (typeof input === 'string') mounts.push({ from: input, to: insideInput });
     const plan = this.#plan(this.#isolated ? mounts : [], timeoutMs, this.#gpuFilesFor(options.device));
     if (becomesNobody(plan)) await giveToChild(folder);
-    return runChild({ plan, ...this.#callOf(attempt) });
+    return runChild({ plan, ...this.#childCall(attempt) });
   }
 
-  #callOf({ input, folder, outputName, options, signal, onProgress, onBegun }: Attempt, limits: { cpuSeconds?: number } = {}) {
+  /** The arguments of runChild that are the same for warm and new children. */
+  #childCall({ input, folder, outputName, options, signal, onProgress, onBegun }: Attempt, limits: { cpuSeconds?: number } = {}) {
     const path = (outside: string) => (this.#isolated ? insideInput : outside);
-    const from = typeof input === 'string' ? path(input) : { size: input.size };
+    const childInput = typeof input === 'string' ? path(input) : { size: input.size };
     const source = typeof input === 'string' ? undefined : input;
     const output = join(this.#isolated ? insideOutput : folder, outputName);
-    const message: ToChild = { op: 'enhance', input: from, output, options: this.#addonOptions(options), ...limits };
+    const message: ToChild = { op: 'enhance', input: childInput, output, options: this.#addonOptions(options), ...limits };
     return { message, result: enhanceResult, source, signal, onProgress, onBegun, onStart: this.#parts.options.onChild };
   }
 
-  /** Warm children are prepared for a job like the one that was just done. */
+  /** Prepares the warm children for a job with these options. `result` is that of the previous job. */
   async #prepareFor(options: JobOptions, result: EngineResult | undefined): Promise<void> {
     if (this.#warm === undefined) return;
     try {
@@ -275,13 +282,13 @@ export class Enhancer {
     return device === 'cpu' ? [] : this.#parts.gpuFiles;
   }
 
-  /** A child that sees a video reads engines and never writes them: it could leave something for another customer's job. */
+  /** Options for the addon. A child that sees a video may read engines but not write them, since other customers' jobs would load what it wrote. */
   #addonOptions(options: JobOptions): AddonOptions {
-    const known = { models: this.#parts.speeds.models(), machine: this.#parts.speeds.machine() };
-    if (this.#gpuFilesFor(options.device).length === 0) return { ...options, ...known };
+    const measured = { models: this.#parts.speeds.models(), machine: this.#parts.speeds.machine() };
+    if (this.#gpuFilesFor(options.device).length === 0) return { ...options, ...measured };
     const folder = this.#parts.options.enginesDir;
     const engines = folder === undefined ? {} : { engineFolder: this.#isolated ? insideEngines : resolve(folder) };
-    return { ...options, ...known, ...engines, mayWriteEngines: false };
+    return { ...options, ...measured, ...engines, mayWriteEngines: false };
   }
 
   #plan(mounts: Mount[], timeoutMs: number, gpuFiles: string[]): ChildPlan {

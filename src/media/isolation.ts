@@ -1,8 +1,9 @@
 /**
- * The isolation of a media child: the command line around it. Bubblewrap gives it its own namespaces (no network, no
- * other processes), a file tree of a few read-only parts and one writable folder, an empty environment and a filter on
- * system calls. Where bubblewrap cannot run, the child is a plain process with an empty environment. In both cases
- * resource limits apply and the child dies with its parent.
+ * Builds the command line that starts a media child in isolation.
+ *
+ * With bubblewrap, the child has its own namespaces (no network, no other processes), a few read-only folders and one writable
+ * folder, an empty environment, and a seccomp filter. Where bubblewrap cannot run, the child is a plain process with an empty
+ * environment. In both cases resource limits apply, and the child dies with its parent.
  */
 import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -23,13 +24,13 @@ export interface Mount {
 }
 
 export interface ResourceLimits {
-  /** limit of the child's own memory; memory.ts enforces it, and RLIMIT_DATA with a margin above */
+  /** limit of the child's own memory; memory.ts enforces it, and RLIMIT_DATA is set with a margin above it */
   memoryBytes: number;
   /** size of the longest file that the child may write */
   outputBytes: number;
-  /** wall-clock limit; the limit of processor time follows from it */
+  /** wall-clock limit; the CPU time limit follows from it */
   timeoutMs: number;
-  /** threads of a child in bubblewrap; default: several for each core and library */
+  /** maximum number of threads of a child in bubblewrap; default: several for each core and library */
   threads?: number;
 }
 
@@ -39,18 +40,18 @@ export interface ChildPlan {
   script?: string;
   mounts: Mount[];
   limits: ResourceLimits;
-  /** device files of the GPU that the child may use (gpu.ts); none without it */
+  /** device files of the GPUs that the child may use (gpu.ts); default: none */
   gpuFiles?: readonly string[];
 }
 
 export interface ChildCommand {
   file: string;
   args: string[];
-  /** of the command; bubblewrap's arguments set the child's */
+  /** environment of the command; with bubblewrap, the child's own environment is empty */
   env: Record<string, string>;
   /** to be written to file descriptor `filterFd` of the command, which is then closed; undefined: no filter */
   filter: Buffer | undefined;
-  /** bubblewrap writes its process id to `infoFd` and waits at `blockFd` until its users are mapped (users.ts) */
+  /** whether bubblewrap writes its process id to `infoFd` and waits at `blockFd` until its users are mapped (users.ts) */
   mapsUsers: boolean;
 }
 
@@ -92,8 +93,8 @@ export function findProgram(name: string, path = process.env.PATH ?? '/usr/bin:/
   return undefined;
 }
 
-/** prlimit's part of the command line; empty if prlimit is not installed. */
-function limited({ limits, gpuFiles = [] }: ChildPlan): string[] {
+/** The prlimit part of the command line; empty if prlimit is not installed. */
+function prlimitArguments({ limits, gpuFiles = [] }: ChildPlan): string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === undefined) return [];
   const cpuSeconds = Math.ceil((limits.timeoutMs / 1000) * availableParallelism()) + 10;
@@ -137,6 +138,7 @@ function moduleMounts(): Mount[] {
     .map((folder) => ({ from: projectRoot + folder, to: insideRoot + folder }));
 }
 
+/** Mounts of Node, the media module and the addon. */
 function ownMounts({ script }: ChildPlan): Mount[] {
   const own: Mount[] = [
     { from: realpathSync(process.execPath), to: `${insideRoot}node` },
@@ -148,35 +150,35 @@ function ownMounts({ script }: ChildPlan): Mount[] {
   return script === undefined ? own : [...own, { from: script, to: insideScript }];
 }
 
-/** A program of util-linux that runs inside, changes the process, and then starts Node in its place. */
-function preparer(name: string, args: string[]): { mounts: Mount[]; args: string[] } {
+/** A program of util-linux that runs inside the isolation, changes the process, and then executes Node. Empty if it is not installed. */
+function insideProgram(name: string, args: string[]): { mounts: Mount[]; args: string[] } {
   const program = findProgram(name);
   if (program === undefined) return { mounts: [], args: [] };
   return { mounts: [{ from: realpathSync(program), to: insideRoot + name }], args: [insideRoot + name, ...args, '--'] };
 }
 
-/** Limits threads. Linux counts them per user of a user namespace, so prlimit runs inside, where nothing else does. */
-const threadLimit = ({ threads = defaultThreads }: ResourceLimits) => preparer('prlimit', [`--nproc=${threads}`]);
+/** Limits threads. Linux counts them per user of a user namespace, so prlimit runs inside, where the user has no other threads. */
+const threadLimit = ({ threads = defaultThreads }: ResourceLimits) => insideProgram('prlimit', [`--nproc=${threads}`]);
 
-const becomeNobody = () =>
-  preparer('setpriv', [
+/** Changes the user to nobody and drops all capabilities. */
+const setNobody = () =>
+  insideProgram('setpriv', [
     ...[`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'],
     ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
   ]);
 
 /**
- * Bubblewrap's arguments for the child's user. By itself bubblewrap maps only the user that runs it. With `mapped`, this
+ * Bubblewrap's arguments for the child's user. By itself, bubblewrap maps only the user that runs it. With `mapsUsers`, this
  * process maps root and nobody (users.ts), and root keeps the capabilities that it needs to become nobody.
  */
-function users(mapped: boolean): string[] {
-  const one = ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
-  if (!mapped) return one;
-  const kept = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((capability) => ['--cap-add', capability]);
-  return ['--cap-drop', 'ALL', ...kept, '--userns-block-fd', String(blockFd), '--info-fd', String(infoFd)];
+function userArguments(mapsUsers: boolean): string[] {
+  if (!mapsUsers) return ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
+  const capabilities = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((capability) => ['--cap-add', capability]);
+  return ['--cap-drop', 'ALL', ...capabilities, '--userns-block-fd', String(blockFd), '--info-fd', String(infoFd)];
 }
 
-/** Makes the folders above the mounts, open to all users; bubblewrap would make them for its own user only. */
-function folders(targets: string[]): string[] {
+/** Creates the parent folders of the mounts, open to all users. Bubblewrap itself would create them for its own user only. */
+function parentFolders(targets: string[]): string[] {
   const parents = targets.flatMap((target) => {
     const names = dirname(target).split('/').slice(1);
     return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
@@ -184,7 +186,7 @@ function folders(targets: string[]): string[] {
   return [...new Set(parents)].filter((folder) => folder !== '/').flatMap((folder) => ['--perms', '0755', '--dir', folder]);
 }
 
-/** /proc is read-only, because root's child could change settings of the machine there. CUDA's driver makes files in /dev/shm. */
+/** Mounts of /proc, /dev and /tmp. /proc is read-only, because a child of root could change the machine's settings there. CUDA's driver creates files in /dev/shm. */
 function kernelMounts(usesGpu: boolean): string[] {
   return [
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
@@ -194,30 +196,30 @@ function kernelMounts(usesGpu: boolean): string[] {
 }
 
 /**
- * Whether the child will run as nobody, who must then own its writable folders (users.ts). Otherwise it runs as the user
+ * Whether the child will run as nobody. Then nobody must own its writable folders (users.ts). Otherwise the child runs as the user
  * that starts it, without capabilities.
  */
 export function becomesNobody(plan: ChildPlan): boolean {
-  if (plan.kind !== 'bubblewrap' || !canMapNobody() || becomeNobody().args.length === 0) return false;
-  const read = [...ownMounts(plan), ...threadLimit(plan.limits).mounts, ...plan.mounts.filter(({ writable }) => writable !== true)];
-  return read.every(({ from }) => isOpenToNobody(from));
+  if (plan.kind !== 'bubblewrap' || !canMapNobody() || setNobody().args.length === 0) return false;
+  const readOnly = [...ownMounts(plan), ...threadLimit(plan.limits).mounts, ...plan.mounts.filter(({ writable }) => writable !== true)];
+  return readOnly.every(({ from }) => isOpenToNobody(from));
 }
 
-function bubblewrapped(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
+function bubblewrapArguments(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
   const limit = threadLimit(plan.limits);
-  const user = becomeNobody();
+  const user = setNobody();
   const needed = [...ownMounts(plan), ...limit.mounts, ...plan.mounts];
   const mapsUsers = becomesNobody(plan) && plan.mounts.every(({ from, writable }) => isOpenToNobody(from, writable));
   const mounts = mapsUsers ? [...needed, ...user.mounts] : needed;
   const args = [
     bwrap,
-    ...['--unshare-all', '--unshare-user', ...users(mapsUsers)],
+    ...['--unshare-all', '--unshare-user', ...userArguments(mapsUsers)],
     ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
-    ...folders(systemFolders),
+    ...parentFolders(systemFolders),
     ...systemMounts(),
     ...kernelMounts((plan.gpuFiles ?? []).length > 0),
     ...gpuArguments(plan.gpuFiles ?? []),
-    ...folders(mounts.map(({ to }) => to)),
+    ...parentFolders(mounts.map(({ to }) => to)),
     ...mounts.flatMap(({ from, to, writable }) => [writable === true ? '--bind' : '--ro-bind', from, to]),
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
     ...(seccompProgram(process.arch) === undefined ? [] : ['--seccomp', String(filterFd)]),
@@ -227,7 +229,7 @@ function bubblewrapped(plan: ChildPlan, bwrap: string): { args: string[]; mapsUs
   return { args, mapsUsers };
 }
 
-function plain(plan: ChildPlan): string[] {
+function plainArguments(plan: ChildPlan): string[] {
   const setpriv = findProgram('setpriv');
   return [
     ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--no-new-privs', '--']),
@@ -235,13 +237,14 @@ function plain(plan: ChildPlan): string[] {
   ];
 }
 
+/** The command that starts a child of this plan. */
 export function childCommand(plan: ChildPlan): ChildCommand {
   const bwrap = plan.kind === 'bubblewrap' ? findProgram('bwrap') : undefined;
   if (plan.kind === 'bubblewrap' && bwrap === undefined) throw new Error('bwrap is not installed');
-  const inner = bwrap === undefined ? { args: plain(plan), mapsUsers: false } : bubblewrapped(plan, bwrap);
-  const [file, ...args] = [...limited(plan), ...inner.args];
-  const files = plan.gpuFiles ?? [];
+  const inner = bwrap === undefined ? { args: plainArguments(plan), mapsUsers: false } : bubblewrapArguments(plan, bwrap);
+  const [file, ...args] = [...prlimitArguments(plan), ...inner.args];
+  const gpuFiles = plan.gpuFiles ?? [];
   const isolated = bwrap !== undefined;
-  const filter = isolated ? seccompProgram(process.arch, { gpu: files.length > 0 }) : undefined;
-  return { file: file!, args, env: isolated ? {} : gpuEnvironment(files), filter, mapsUsers: inner.mapsUsers };
+  const filter = isolated ? seccompProgram(process.arch, { gpu: gpuFiles.length > 0 }) : undefined;
+  return { file: file!, args, env: isolated ? {} : gpuEnvironment(gpuFiles), filter, mapsUsers: inner.mapsUsers };
 }

@@ -1,6 +1,6 @@
 /**
- * What this machine's CPU makes of the networks that `auto` chooses among. It is measured once and kept in a file; a job gets
- * the figures with its networks, so that the engine's choice depends on them alone and times nothing itself.
+ * Measures how fast this machine's CPU runs the networks that `auto` chooses among. The results are measured once and stored in a
+ * file. Each job gets them with its networks, so that the engine's choice depends on them alone; the engine measures nothing itself.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface SpeedParts {
   checkModel: (request: CheckModelRequest) => Promise<ModelReport>;
   enhance: (request: EnhanceRequest) => Promise<EnhanceResult>;
   logger: MediaLogger;
-  /** what tells one processor from another */
+  /** identifies the processor; default: reads /proc/cpuinfo */
   processor?: () => Promise<{ name: string; features: string[] }>;
 }
 
@@ -28,11 +28,11 @@ export interface SpeedParts {
 const automatic = new Set(['detail-large', 'detail', 'quality', 'fast']);
 const trial = { width: 480, height: 270, frames: 3, rounds: 20 };
 const trialTimeoutMs = 5 * 60_000;
-/** What the processor has for networks. */
+/** Flags of /proc/cpuinfo that decide how fast networks run. */
 const features = ['avx2', 'avx512f', 'avx_vnni', 'avx512_vnni', 'avx512_bf16', 'amx_bf16', 'amx_int8'];
 
 const positive = z.number().positive().max(1e9);
-const keptFile = z.object({
+const storedSpeeds = z.object({
   version: z.literal(1),
   key: z.string(),
   measuredAt: z.string(),
@@ -52,67 +52,69 @@ const keptFile = z.object({
     )
     .min(1),
 });
-type Kept = z.infer<typeof keptFile>;
+type StoredSpeeds = z.infer<typeof storedSpeeds>;
 
 export class Speeds {
   readonly #parts: SpeedParts;
   readonly #checksums = new Map<string, string>();
-  #read: Promise<void> | undefined;
+  #loading: Promise<void> | undefined;
   #measuring: Promise<void> | undefined;
-  #known: Kept | undefined;
+  /** the results for this machine and these networks, once they are loaded or measured */
+  #speeds: StoredSpeeds | undefined;
 
   constructor(parts: SpeedParts) {
     this.#parts = { ...parts, logger: parts.options?.logger ?? parts.logger };
   }
 
-  /** The installed networks for the addon, with figures as far as they are known. */
+  /** The installed networks for the addon, with their measured times if there are any. */
   models(): ModelFile[] {
     return this.#parts.models.map((model) => {
       const sha256 = this.#checksums.get(model.path);
-      const known = this.#known?.networks.find((network) => network.sha256 === sha256);
-      return { ...toModelFile(model), ...omitUndefined({ msPerMegapixel: known?.msPerMegapixel }) };
+      const measured = this.#speeds?.networks.find((network) => network.sha256 === sha256);
+      return { ...toModelFile(model), ...omitUndefined({ msPerMegapixel: measured?.msPerMegapixel }) };
     });
   }
 
+  /** The measured time of everything but the network, if there is one, and the minimum speed (REELMEND_MIN_SPEED). */
   machine(): NonNullable<EnhanceOptions['machine']> {
     const floor = this.#parts.options?.floor;
     return omitUndefined({
-      otherMsPerMegapixel: this.#known?.otherMsPerMegapixel,
+      otherMsPerMegapixel: this.#speeds?.otherMsPerMegapixel,
       minFramesPerSecond: floor?.framesPerSecond,
       minTimesLength: floor?.timesLength,
     });
   }
 
-  /** Before a job: reads what is kept, and measures first where the job's network depends on it. */
+  /** To be awaited before a job. Loads the stored results; if the choice of the job's network depends on them and there are none, measures. */
   async settle({ model = 'auto', device = 'auto', piece }: Pick<JobOptions, 'model' | 'device' | 'piece'>): Promise<void> {
     await this.load();
-    const isOpen = model === 'auto' && piece === undefined && !device.startsWith('cuda');
-    if (this.#parts.options?.floor !== undefined && isOpen) await this.measure();
+    const choosesBySpeed = model === 'auto' && piece === undefined && !device.startsWith('cuda');
+    if (this.#parts.options?.floor !== undefined && choosesBySpeed) await this.measure();
   }
 
-  /** Reads what is kept. */
+  /** Loads the stored results, once. Does not reject. */
   load(): Promise<void> {
-    this.#read ??= this.#load().catch((error: unknown) => {
+    this.#loading ??= this.#load().catch((error: unknown) => {
       this.#parts.logger.warn({ err: error }, 'what is known of the speed of the networks cannot be read');
     });
-    return this.#read;
+    return this.#loading;
   }
 
-  /** The figures, measured now if none are kept for this machine and these networks; undefined where that is impossible. */
+  /** Returns the results. Measures now if none are stored for this machine and these networks; undefined if that is impossible. */
   async measure(): Promise<MachineSpeeds | undefined> {
     await this.load();
-    if (this.#known === undefined && this.#parts.options !== undefined) {
+    if (this.#speeds === undefined && this.#parts.options !== undefined) {
       this.#measuring ??= this.#measureAll(this.#parts.options).catch((error: unknown) => {
         this.#parts.logger.warn({ err: error }, 'the speed of the networks cannot be measured; auto chooses without it');
       });
       await this.#measuring;
     }
-    if (this.#known === undefined) return undefined;
-    const { measuredAt, processor, threads, otherMsPerMegapixel, networks } = this.#known;
+    if (this.#speeds === undefined) return undefined;
+    const { measuredAt, processor, threads, otherMsPerMegapixel, networks } = this.#speeds;
     return { measuredAt, processor, threads, otherMsPerMegapixel, networks: networks.map(({ sha256: _, ...network }) => network) };
   }
 
-  /** Those that `auto` may run here: an int8 network that loses too much is none of them. */
+  /** The networks that `auto` may choose here. An int8 file that loses too much quality is not one of them. */
   get #candidates(): InstalledModel[] {
     return this.#parts.models.filter((model) => automatic.has(model.name) && model.layout !== 'face' && (model.lossDb ?? 0) <= tolerableLossDb);
   }
@@ -124,15 +126,15 @@ export class Speeds {
       this.#checksums.set(path, sha256 ?? createHash('sha256').update(await readFile(path)).digest('hex'));
     }
     const text = await readFile(options.file, 'utf8').catch(() => '');
-    const found = parse(text);
-    if (found !== undefined && found.key === (await this.#key(options))) this.#known = found;
+    const stored = parse(text);
+    if (stored !== undefined && stored.key === (await this.#key(options))) this.#speeds = stored;
   }
 
   async #processor() {
     return (this.#parts.processor ?? readProcessor)();
   }
 
-  /** Other figures than those of this key are of no use. */
+  /** A hash of everything that the results depend on. Stored results with another key are ignored. */
   async #key({ threads, encoder }: SpeedOptions): Promise<string> {
     const addon = await stat(projectRoot + addonFile);
     const engine = [addon.size, Math.floor(addon.mtimeMs)];
@@ -143,7 +145,7 @@ export class Speeds {
 
   async #measureAll(options: SpeedOptions): Promise<void> {
     const began = performance.now();
-    const networks: Kept['networks'] = [];
+    const networks: StoredSpeeds['networks'] = [];
     for (const model of this.#candidates) {
       const sha256 = this.#checksums.get(model.path)!;
       const same = networks.find((network) => network.sha256 === sha256);
@@ -155,13 +157,13 @@ export class Speeds {
     const otherMsPerMegapixel = await this.#measureOther(options);
     const { name: processor } = await this.#processor();
     const key = await this.#key(options);
-    this.#known = { version: 1, key, measuredAt: new Date().toISOString(), processor, threads: options.threads, otherMsPerMegapixel, networks };
+    this.#speeds = { version: 1, key, measuredAt: new Date().toISOString(), processor, threads: options.threads, otherMsPerMegapixel, networks };
     const seconds = Math.round((performance.now() - began) / 1000);
     this.#parts.logger.info({ processor, threads: options.threads, networks: networks.length, seconds }, 'the speed of the networks was measured');
-    await this.#keep(options.file, this.#known);
+    await this.#write(options.file, this.#speeds);
   }
 
-  /** A network that cannot run here is none to choose; jobs say what is wrong with it. */
+  /** Returns undefined for a network that cannot run here. It then gets no result; a job that names it reports the error. */
   async #measureOne(model: InstalledModel, threads: number) {
     try {
       const report = await this.#parts.checkModel({ model: toModelFile(model), trial: { ...trial, threads }, timeoutMs: trialTimeoutMs });
@@ -173,8 +175,8 @@ export class Speeds {
   }
 
   /**
-   * One second of the sample without a network: decoding, filters and encoding of a frame, by the size of the output. What faces
-   * take depends on how many a video has, so they are left out.
+   * Measures one second of the sample without a network: ms for decoding, filters and encoding of a frame, per megapixel of output.
+   * Face restoration is off, because its time depends on the number of faces in a video.
    */
   async #measureOther({ sample, threads, encoder }: SpeedOptions): Promise<number> {
     const outputDir = await mkdtemp(join(tmpdir(), 'reelmend-speed-'));
@@ -189,30 +191,30 @@ export class Speeds {
     }
   }
 
-  /** Complete or not at all: a reader in another process never sees half a file. */
-  async #keep(file: string, known: Kept): Promise<void> {
-    const draft = `${file}.${randomUUID()}`;
+  /** Writes the file atomically, so that a reader in another process never sees an incomplete one. */
+  async #write(file: string, speeds: StoredSpeeds): Promise<void> {
+    const temporary = `${file}.${randomUUID()}`;
     try {
       await mkdir(dirname(file), { recursive: true });
-      await writeFile(draft, `${JSON.stringify(known, null, 2)}\n`);
-      await rename(draft, file);
+      await writeFile(temporary, `${JSON.stringify(speeds, null, 2)}\n`);
+      await rename(temporary, file);
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => {});
+      await rm(temporary, { force: true }).catch(() => {});
       this.#parts.logger.warn({ err: error, file }, 'the measured speed of the networks cannot be kept; each process measures it again');
     }
   }
 }
 
-function parse(text: string): Kept | undefined {
+function parse(text: string): StoredSpeeds | undefined {
   try {
-    return keptFile.safeParse(JSON.parse(text)).data;
+    return storedSpeeds.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 }
 
 const megapixels = ({ width, height }: { width: number; height: number }) => (width * height) / 1e6;
-/** Three digits behind the point, and never 0, which means that nothing was measured. */
+/** Rounds to three decimals. Never returns 0, because 0 means that nothing was measured. */
 const round = (value: number) => Math.max(0.001, Math.round(value * 1000) / 1000);
 
 async function readProcessor() {

@@ -1,4 +1,4 @@
-/** The guarded client: opens a remote video, downloads one, or posts a webhook; one session for each. */
+/** The guarded client: opens a remote video, downloads one, or posts a webhook. Each of these has a session of its own. */
 import { ReelmendError } from '../domain/errors.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { ConnectorOptions, NetLogger } from './connect.ts';
@@ -21,9 +21,9 @@ export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'c
   /** `host` or `host:port` under which this service itself is reached; requests there are refused */
   denyHosts?: readonly string[];
   timeouts?: Partial<Timeouts>;
-  /** bytes that openVideo reads of a file on a server without Range (default 64 MiB) */
+  /** bytes that openVideo reads of a file if its server does not support Range (default 64 MiB) */
   maxForwardBytes?: number;
-  /** bytes of temporary files for all videos from servers without Range together (default 256 MiB) */
+  /** total bytes of the temporary files for all videos of servers that do not support Range (default 256 MiB) */
   maxTemporaryBytes?: number;
 }
 
@@ -57,7 +57,7 @@ export function createNetClient(options: NetClientOptions): GuardedClient {
   };
 }
 
-/** Each task has a session of its own, so that customers share no connection. All sessions end with the client. */
+/** The open sessions. Each task has one of its own, so that customers share no connection. All are closed with the client. */
 class Sessions {
   readonly #open = new Map<Session, () => Promise<void>>();
   readonly #create: () => Session;
@@ -68,7 +68,7 @@ class Sessions {
     this.#logger = logger;
   }
 
-  /** Runs the work in a session that ends with it. */
+  /** Runs the work in a session, and closes the session when the work ends. */
   async during<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const session = this.#start();
     try {
@@ -81,7 +81,7 @@ class Sessions {
     }
   }
 
-  /** Runs the work in a session that its result keeps open, until the result or the client is closed. */
+  /** Runs the work in a session that stays open until the result of the work, or the client, is closed. */
   async keepOpen<T extends { close(): Promise<void> }>(
     work: (session: Session, close: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
@@ -127,7 +127,7 @@ interface OpenOptions {
   close: () => Promise<void>;
 }
 
-/** The first request asks for the head of the file; the kind of response decides how the rest is read. */
+/** Requests the first bytes of the file. The status of the response decides how the rest is read: 206 in ranges, 200 from start to end. */
 async function openVideo(deps: Deps, session: Session, url: string, options: OpenOptions): Promise<RemoteVideo> {
   const { maxBytes, signal, close } = options;
   return withRetries(deps.timeouts, signal, async () => {
@@ -148,7 +148,7 @@ async function openVideo(deps: Deps, session: Session, url: string, options: Ope
   });
 }
 
-/** Size and first bytes from a 206. A 416 is accepted for an empty file only. */
+/** Returns the size and the first bytes from a 206 response. A 416 is accepted only for an empty file. */
 async function readHead(response: HttpResponse, maxBytes: number): Promise<{ size: number; head: Buffer }> {
   if (response.status === 416) {
     response.discard();
@@ -174,8 +174,8 @@ async function readHead(response: HttpResponse, maxBytes: number): Promise<{ siz
 
 /** One POST, without redirects or retries. Reads at most `maxResponseBytes` of the response. */
 async function post(session: Session, url: string, options: PostOptions): Promise<PostResponse> {
-  const late = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
-  const deadline = startDeadline(options.signal, options.timeoutMs, late);
+  const timedOut = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
+  const deadline = startDeadline(options.signal, options.timeoutMs, timedOut);
   try {
     const { headers, body } = options;
     const response = await session.request(url, { method: 'POST', headers, body, signal: deadline.signal });

@@ -1,13 +1,11 @@
 /**
- * Which URLs may be requested, decided before any packet is sent. The IP addresses of a name are checked later, in
- * connect.ts.
+ * Decides which URLs may be requested, before any packet is sent. connect.ts checks the IP addresses of a name later.
  *
- * Allowed ports: 80, 443, and from 1024 on all but those of well-known services that are no web servers (databases,
- * caches, orchestrators, remote desktops, mail, chat, and the ports that browsers block).
- * A redirect from https to http is not followed (session.ts).
+ * Allowed ports: 80, 443, and those from 1024 on, except the ports of well-known services that are not web servers (databases,
+ * caches, orchestrators, remote desktops, mail, chat) and the ports that browsers block.
  *
- * Lengths are not checked here. The contract limits a URL as the customer wrote it, and parsing can make it longer. The
- * URL of a redirect is limited by the size of the response headers.
+ * Lengths are not checked here. The contract limits the URL that the customer sent. Parsing can make a URL longer. The size of the
+ * response headers limits the URL of a redirect. session.ts rejects redirects from https to http.
  */
 import { isIP } from 'node:net';
 import { ReelmendError } from '../domain/errors.ts';
@@ -22,7 +20,7 @@ const servicePorts = new Set([
   50070, 61616,
 ]);
 
-/** Suffixes of names that have a meaning only inside a network; refused even if they resolve. */
+/** Suffixes of names that exist only inside a network. Such names are rejected even if they resolve. */
 const internalSuffixes = [
   'localhost',
   'local',
@@ -39,22 +37,22 @@ const internalSuffixes = [
 ];
 
 export interface UrlPolicyOptions {
-  /** `host:port` pairs that pass although their IP address is private or their port is closed */
+  /** `host:port` pairs that are allowed although their IP address is private or their port is closed */
   allowHosts: readonly string[];
   /** `host` or `host:port` of this service's own public URLs: refused, even if allowed above */
   denyHosts?: readonly string[];
 }
 
 export interface UrlPolicy {
-  /** Parses and checks; use only the URL that it returns. Throws ReelmendError `url_not_allowed`. */
+  /** Parses and checks a URL. Request only the URL that it returns. Throws ReelmendError `url_not_allowed`. */
   check(url: string | URL): URL;
-  /** Whether `host:port` is exempt from the check of IP addresses; `host` without brackets. */
+  /** Whether `host:port` is exempt from the check of IP addresses. `hostname` has no brackets. */
   isExempt(hostname: string, port: number): boolean;
   /** Throws ReelmendError `url_not_allowed` unless the IP address may be connected to. */
   checkIp(ip: string, hostname: string, port: number): void;
 }
 
-/** The cause, for logs. It may name the IP address that was refused; the customer is not told. */
+/** The cause, for logs only: it may contain the rejected IP address, which the customer must not learn. */
 class Refusal extends Error {
   readonly problem: UrlProblem;
 
@@ -68,7 +66,7 @@ export function notAllowed(problem: UrlProblem, reason: string): ReelmendError {
   return urlNotAllowed(problem, { cause: new Refusal(problem, reason) });
 }
 
-/** A refusal of a redirect's URL, worded for the customer, who gave the first URL. Other errors come back unchanged. */
+/** Rewords a refusal for the customer: not the URL that the customer gave was refused, but one that it redirects to. Returns other errors unchanged. */
 export function behindRedirect(error: unknown): unknown {
   if (!(error instanceof ReelmendError && error.cause instanceof Refusal)) return error;
   return urlNotAllowed(error.cause.problem, { cause: error.cause, redirected: true });
@@ -80,7 +78,7 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** The host in the form that is checked: an IPv6 address without brackets, a name without the root's dot. */
+/** The host in the form that is checked: an IPv6 address without brackets, a name without a trailing dot. */
 function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : withoutRootDot(hostname);
 }

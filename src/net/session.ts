@@ -1,8 +1,10 @@
 /**
- * HTTP with a customer's server over sockets of its own. Sends and keeps nothing that could identify the service: no
- * cookies, no credentials, no referrer. Redirects are followed here and not by undici's `redirect` interceptor, which
- * passes neither the URL policy nor the refusal of https → http at each hop. Proxies of the environment are not used:
- * the guard would check the proxy's IP address instead of the server's.
+ * HTTP requests to a customer's server, over connections that no other session uses. Sends no cookies, credentials or referrer,
+ * and stores none.
+ *
+ * Redirects are followed here, because each hop must pass the URL policy and must not lead from https to http; undici's `redirect`
+ * interceptor checks neither. Proxies of the environment are not used: the guard would check the IP address of the proxy instead of
+ * the server's.
  */
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -69,8 +71,8 @@ export class Session {
     this.#closing.signal.throwIfAborted();
     const { policy, timeouts, logger } = this.#options;
     const url = policy.check(target);
-    const late = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
-    const deadline = startDeadline(options.signal, timeouts.connectMs + timeouts.headersMs, late);
+    const timedOut = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
+    const deadline = startDeadline(options.signal, timeouts.connectMs + timeouts.headersMs, timedOut);
     try {
       deadline.signal.throwIfAborted();
       const response = await request(url, {
@@ -81,7 +83,7 @@ export class Session {
         signal: deadline.signal,
       });
       deadline.stop();
-      return toResponse(url, response, { deadline, timeouts, ends: [options.signal, this.#closing.signal] });
+      return toResponse(url, response, { deadline, timeouts, abortSignals: [options.signal, this.#closing.signal] });
     } catch (error) {
       deadline.release();
       options.signal?.throwIfAborted();
@@ -122,7 +124,7 @@ export class Session {
     return next;
   }
 
-  /** Requests under way reject with a plain Error: closing this side is not a failure of the server. */
+  /** Running requests reject with a plain Error, because closing this side is not a failure of the server. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the connection to the server was closed'));
     await this.#agent.destroy();
@@ -132,30 +134,27 @@ export class Session {
 interface BodyLimits {
   deadline: ReturnType<typeof startDeadline>;
   timeouts: Timeouts;
-  /** signals whose reason replaces the error of a body that they broke off */
-  ends: (AbortSignal | undefined)[];
+  /** signals that may abort the body; the reason of an aborted one replaces the body's error */
+  abortSignals: (AbortSignal | undefined)[];
 }
 
 function toResponse(url: URL, received: Dispatcher.ResponseData, limits: BodyLimits): HttpResponse {
   const { body, headers, statusCode } = received;
-  // A discarded body may still fail; nobody waits for it.
+  // A discarded body may still emit an error, which must not end the process.
   body.on('error', () => undefined).once('close', () => limits.deadline.release());
-  const joined = Object.entries(headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : value,
-  ]);
-  const all = Object.fromEntries(joined.filter(([, value]) => value !== undefined)) as Record<string, string>;
+  const entries = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]);
+  const values = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Record<string, string>;
   return {
     url,
     status: statusCode,
-    header: (name) => (Object.hasOwn(all, name) ? all[name]! : null),
-    headers: () => ({ ...all }),
+    header: (name) => (Object.hasOwn(values, name) ? values[name]! : null),
+    headers: () => ({ ...values }),
     chunks: () => readChunks(body, limits),
     discard: () => void body.destroy(),
   };
 }
 
-/** Only time spent waiting for the server counts towards its rate, not the time of a slow reader here. */
+/** Yields the body. Throws NetFailure if the server is too slow; only the time spent waiting for it counts, not that of a slow reader here. */
 async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): AsyncGenerator<Buffer> {
   const { minBytesPerSecond, rateWindowMs } = limits.timeouts;
   let waitedMs = 0;
@@ -163,10 +162,10 @@ async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): Asy
   const pieces = body[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const asked = performance.now();
+      const waitingSince = performance.now();
       const { value, done } = await pieces.next();
       if (done === true) return;
-      waitedMs += performance.now() - asked;
+      waitedMs += performance.now() - waitingSince;
       bytes += value.length;
       if (waitedMs >= rateWindowMs) {
         if ((bytes / waitedMs) * 1000 < minBytesPerSecond)
@@ -176,7 +175,7 @@ async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): Asy
       yield value;
     }
   } catch (error) {
-    for (const signal of limits.ends) signal?.throwIfAborted();
+    for (const signal of limits.abortSignals) signal?.throwIfAborted();
     throw classifyFailure(error);
   } finally {
     limits.deadline.release();

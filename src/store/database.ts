@@ -20,14 +20,14 @@ export interface ConnectOptions {
   /** the largest number of connections; default 10 */
   max?: number;
   /**
-   * Whether the URL leads to a pooler in transaction mode, default false. Connections then keep no prepared statements, and send one
-   * query at a time: a query with parameters begins with Parse, Describe and Flush, and if these follow another query at once, the
-   * pooler gives the server's connection away between the two answers, and the second never arrives.
+   * Whether the URL leads to a pooler in transaction mode, default false. Connections then use no prepared statements and send one
+   * query at a time. Pipelining would lose a response: a query with parameters begins with Parse, Describe and Flush. If they are sent
+   * right after another query, the pooler gives the server connection to another client between the two responses.
    */
   isPooled?: boolean;
   /** seconds after which a connection attempt is given up; default 10 */
   connectTimeoutS?: number;
-  /** seconds without an answer to a query after which its connection is considered dead and replaced; default 60 */
+  /** seconds without a response to a query after which its connection is considered dead and replaced; default 60 */
   silenceTimeoutS?: number | undefined;
 }
 
@@ -36,13 +36,13 @@ export const defaultSilenceTimeoutS = 60;
 /** seconds after which the kernel probes an idle peer; Node then probes ten times in ten seconds */
 export const keepAliveS = 10;
 
-/** Running slow reads, by pool. */
+/** Number of slow reads that are running, by pool. */
 const slowReads = new WeakMap<Db, { count: number }>();
 
 /** Options of the patched driver (patches/README.md). */
 interface SilenceOptions {
   silence_timeout: number;
-  /** called when a query has had no answer for that long; returns false to wait as long again */
+  /** called when a query has had no response for `silence_timeout` seconds; returns false to wait as long again */
   onsilence(): boolean;
 }
 
@@ -72,8 +72,12 @@ const maxAttempts = 5;
 
 /**
  * Lock order. Every transaction locks rows in this order, which makes deadlocks impossible:
- * 1. the job, then webhook endpoints by id; 2. its objects, webhook deliveries and upload; 3. queue rows; 4. the account; 5. its users, sessions, keys and
- * secrets; 6. the head of the account's audit log (`appendEvent`).
+ * 1. the job, then webhook endpoints by id
+ * 2. objects, webhook deliveries and upload of the job
+ * 3. queue rows
+ * 4. the account
+ * 5. users, sessions, keys and secrets of the account
+ * 6. the head of the account's audit log (`appendEvent`)
  *
  * Lock strength:
  * - FOR NO KEY UPDATE for rows that a transaction changes. It does not conflict with the FOR KEY SHARE that foreign
@@ -89,14 +93,14 @@ const maxAttempts = 5;
 export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => retried(() => db.transaction(work));
 
 /**
- * Runs slow reads in a transaction, which has a connection of its own. Otherwise the driver may queue other queries behind
- * them on the same connection, although others become free sooner.
+ * Runs slow reads in a transaction, which has a connection of its own. Without one, the driver may queue other queries behind
+ * them on the same connection, although another connection is free sooner.
  */
 export const readApart = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => db.transaction(work, { accessMode: 'read only' });
 
 /**
- * The same for reads of whole tables, which may take longer than a connection may be silent. Meanwhile only the kernel
- * notices dead connections of this pool.
+ * The same for reads of whole tables, which may take longer than the silence timeout. The timeout is off for the whole pool
+ * meanwhile, so only TCP keepalive detects dead connections.
  */
 export async function readSlowly<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const slow = slowReads.get(db);
