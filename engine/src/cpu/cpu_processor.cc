@@ -1,3 +1,4 @@
+// Connects the parts of the CPU: the pixel chain, the networks, and the x264 encoder.
 #include "cpu/cpu_processor.h"
 
 #include <utility>
@@ -29,20 +30,21 @@ class CpuProcessor : public device::Processor {
   bool runs_networks() const override { return true; }
   bool restores_faces() const override { return true; }
   AVBufferRef* decoder_device() const override { return nullptr; }
-  std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int) override {
+  std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int /*queued*/) override {
     media::VideoEncoderOptions with_cuts = options;
-    with_cuts.knows_cuts = true;  // PixelChain looks for them
+    with_cuts.knows_cuts = true;  // PixelChain detects the scene cuts
     return std::make_unique<CpuEncoder>(with_cuts);
   }
-  std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& o) override {
-    return std::make_unique<PixelChain>(o.plan, o.codec, o.threads, o.clocks, o.is_stopped, std::move(prepared_));
+  std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& options) override {
+    return std::make_unique<PixelChain>(options.plan, options.codec, options.threads, options.clocks, options.is_stopped,
+                                        std::move(prepared_));
   }
   void Prepare(const EnhanceOptions& options, const Expectation& expectation) override {
     prepared_ = std::make_unique<PreparedNetworks>(options, expectation);
   }
 
  private:
-  std::unique_ptr<PreparedNetworks> prepared_;
+  std::unique_ptr<PreparedNetworks> prepared_;  ///< for the next chain, which takes them; null: it loads its own
 };
 
 }  // namespace

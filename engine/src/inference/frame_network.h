@@ -1,4 +1,5 @@
-// Runs a network over whole frames: compiled once per size, cut into tiles if memory is short, several frames at once.
+// Runs a network on whole frames of one size. Splits a frame into tiles if memory is short; otherwise runs several frames at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,25 @@
 
 namespace reelmend::inference {
 
-/// Input of a tile. Fill tile_width × tile_height samples of every plane; repeat the frame's last row and column
-/// beyond its end.
+/// Input of a tile: `data` has the planes one after the other. Fill width × height samples of every plane. Beyond the end of
+/// the frame, repeat its last row and column.
 struct InputArea {
   float* data = nullptr;
-  int x = 0;  ///< of the tile's first pixel, in the frame
+  int x = 0;  ///< position of the tile's first pixel in the frame
   int y = 0;
-  int width = 0;  ///< of a plane
+  int width = 0;  ///< of each plane, in samples
   int height = 0;
 };
 
-/// Output of a tile: the kept part of every plane. Row r of plane p starts at data + p × plane + r × stride. With
-/// `shuffle` b > 1 there are b² such planes for each output plane (Network::shuffle): sample (i, j) of output plane p
-/// is at column i ÷ b, row j ÷ b of plane p × b² + b × (j mod b) + i mod b.
+/// Output of a tile without the margin that overlaps other tiles. Row r of plane p starts at data + p × plane + r × stride.
+///
+/// With `shuffle` b > 1, each output plane is stored as b² planes (pixel shuffle, Network::shuffle): sample (i, j) of output
+/// plane p is at column i ÷ b, row j ÷ b of plane p × b² + b × (j mod b) + i mod b.
 struct OutputArea {
   const float* data = nullptr;
-  std::int64_t plane = 0;
-  int stride = 0;
-  int x = 0;  ///< of the kept part, in the output frame
+  std::int64_t plane = 0;  ///< samples from one plane to the next
+  int stride = 0;          ///< samples from one row to the next
+  int x = 0;               ///< position of the first sample in the output frame
   int y = 0;
   int width = 0;
   int height = 0;
@@ -43,20 +45,20 @@ struct FrameNetworkOptions {
   int width = 0;  ///< of the input frame
   int height = 0;
   int threads = 1;
-  std::int64_t memory_bytes = 768LL << 20;  ///< limit of all requests together, by estimate
+  std::int64_t memory_bytes = 768LL << 20;  ///< limit for all requests together, compared with an estimate
   std::function<bool()> is_stopped;         ///< polled between tiles; optional
-  bool takes_shuffled = false;              ///< whether the reader of the output supports OutputArea::shuffle
-  int largest_part = 0;                     ///< of a tile's kept sides, in input pixels; 0: as large as memory allows
+  bool takes_shuffled = false;              ///< whether `unpack` supports OutputArea::shuffle
+  int largest_part = 0;                     ///< maximum side of a tile without its margin, in input pixels; 0: as memory allows
 };
 
-/// Frames pass in order, up to depth() at once: Submit(frame n + 1) before Retrieve(frame n) lets the network work
-/// while the caller does something else. Used by one thread.
+/// Frames are submitted and retrieved in the same order, up to depth() at once. If the caller submits frame n + 1 before it
+/// retrieves frame n, the network works meanwhile. Used by one thread.
 class FrameNetwork {
  public:
   using PackInput = std::function<void(const InputArea&)>;
   using UnpackOutput = std::function<void(const OutputArea&)>;
 
-  /// Throws what LoadModel throws, and Error{kLimitExceeded} if it cannot be cut small enough.
+  /// Throws what LoadModel throws, and Error{kLimitExceeded} if even the smallest tiles exceed the memory limit.
   FrameNetwork(Backend& backend, const ModelFile& file, const FrameNetworkOptions& options);
   ~FrameNetwork();
 
@@ -72,12 +74,12 @@ class FrameNetwork {
   /// Number of frames that may be submitted before the first is retrieved.
   int depth() const { return is_cut() ? 1 : network_->requests(); }
 
-  /// A whole frame is packed and started at once. A frame in tiles is started by Retrieve: `pack` must stay valid
+  /// Submits a frame. A whole frame is packed and started now; a frame in tiles only by Retrieve, so `pack` must stay valid
   /// until then.
   void Submit(PackInput pack);
   /// Waits for the oldest submitted frame and passes its output to `unpack`. Throws Error{kInternal, kCancelled}.
   void Retrieve(const UnpackOutput& unpack);
-  /// Runs some tiles of a frame, by their indices in tiles(); no frame may be submitted. Throws like Retrieve.
+  /// Runs the tiles of a frame with these indices in tiles(). No submitted frame may be pending. Throws like Retrieve.
   void RunTiles(const PackInput& pack, const UnpackOutput& unpack, const std::vector<int>& which);
 
  private:
@@ -91,8 +93,8 @@ class FrameNetwork {
   std::function<bool()> is_stopped_;
   std::unique_ptr<Network> network_;
   std::deque<PackInput> submitted_;
-  int next_request_ = 0;  ///< of the next submitted frame
-  int oldest_request_ = 0;
+  int next_request_ = 0;    ///< index of the request for the next submitted frame
+  int oldest_request_ = 0;  ///< index of the request of the oldest submitted frame
 };
 
 }  // namespace reelmend::inference

@@ -23,11 +23,11 @@
 
 namespace reelmend::plan {
 
-/// Traits of the source, measured on a few frames.
+/// Properties of the source, measured on a few frames.
 struct SourceTraits {
   float noise_sigma = 0;  ///< noise of luma, standard deviation in 8-bit levels; median of the measured frames
   VideoLevels levels;     ///< of luma, over the measured frames
-  float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
+  float compression_error = 0; ///< of luma, by the stream's quantiser, RMS in 8-bit levels (Note [Compression error]); median
   DamageEstimate damage = {};  ///< from the pictures alone (Note [Damage])
 };
 
@@ -47,93 +47,103 @@ struct Plan {
   media::Orientation orientation;
   SourceTraits traits;
   RestorationChoice restoration;  ///< restoration for the source's damage
-  float working_share = 1;        ///< of the source's size per axis, Note [Working size]
+  float working_share = 1;        ///< working size ÷ source size, per axis; Note [Working size]
   Strengths strengths;
-  float deband_threshold = 0;          ///< of the debanding, in 8-bit levels
-  pixel::LevelLift level_lift;         ///< of the adaptive contrast
+  float deband_threshold = 0;          ///< in 8-bit levels, Note [Debanding]
+  pixel::LevelLift level_lift;         ///< spreading of the levels by the adaptive contrast
   AVRational time_base = {1, 90'000};  ///< of the output's video
-  AVRational frame_rate = {25, 1};     ///< average; 25 when the source's is unknown or absurd
+  AVRational frame_rate = {25, 1};     ///< average; 25 if that of the source is unknown or implausible
   media::SourceColor color;            ///< of the first frame
-  double peak_nits = pixel::kDefaultPeakNits;  ///< of an HDR source, the same for every segment of it
+  double peak_nits = pixel::kDefaultPeakNits;  ///< of an HDR source; the same for all its segments
   std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
   std::string model = "none";          ///< name of the network that runs
-  std::vector<ModelFile> models;       ///< its files, one for each scale: the precision is decided for all segments
-  SpeedChoice speed;                   ///< its expected speed on the machine that planned, for people
+  std::vector<ModelFile> models;       ///< its files, one for each scale; all segments use these
+  SpeedChoice speed;                   ///< its expected speed on the machine that planned; only reported
   float network_strength = 0;          ///< strength of restoration given to the network
   bool is_blind = false;               ///< ModelFile::is_blind of the network
-  std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
-  std::vector<PlannedStage> stages;     ///< the stages with reasons, for people
+  std::optional<ModelFile> face_model;  ///< the network that restores faces, if strengths.face_restoration is above 0
+  std::vector<PlannedStage> stages;     ///< the stages with reasons; only reported
   std::string condition;               ///< damage of the source, in words (DescribeDamage)
   bool device_restores_faces = true;
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
-  std::optional<SegmentCut> cut;       ///< the planned segment that this run makes
-  bool restores_luma = false;          ///< the network has a trained strength of restoration; includes chroma if it outputs that
+  std::optional<SegmentCut> cut;       ///< the planned segment that this run enhances; none: the whole video
+  bool restores_luma = false;          ///< the network restores with a strength: luma, and chroma if it outputs that
 };
 
 /// Note [Automatic strengths]
-/// `auto` must do no harm: a clean, sharp, well exposed source that is not enlarged passes unchanged.
-/// - denoise: 0 below a noise of 1.5 levels (compression residue and texture reach that), then 0.1 per level up to
-///   0.6. The temporal part has twice that strength.
-/// - sharpen: 0 without enlargement; 0.25 from ×2 on, linear between; halved for a source noisy enough to be
-/// - adaptive contrast: 0 unless the video is flat, which means that it uses less than 72 % of the range and neither black
-///   nor white (Note [Levels] in pixel/contrast_levels.h); rises with the possible spread of its levels, up to 0.5 at 1.7
-///   times, where 42 % of the range become 66 % at least. It falls if noise and compression dominate the picture: full if
-///   the used range is 16 times the error or more, 0 at 6 times. A fixed strength spreads the levels too, in full from 0.5
+/// `auto` must do no harm: a clean, sharp, well exposed source that is not enlarged passes unchanged. “Error” is noise and
+/// compression error together, added as variances.
+/// - denoise: 0 below a noise of 1.5 levels, which compression residue and texture reach. From there it rises by 0.1 per
+///   level, up to 0.6. The temporal denoising has twice that strength.
+/// - sharpen: 0 without enlargement, 0.25 from ×2 on, linear in between. It is halved if the source is denoised.
+/// - adaptive contrast: 0 unless the video is flat: it uses less than 72 % of the range, and neither black nor white (Note
+///   [Levels] in pixel/contrast_levels.h). It rises with the factor by which the levels can be spread, up to 0.5 at a
+///   factor of 1.7, at which 42 % of the range become at least 66 %. It falls if the error dominates the picture: full if
+///   the used range is 16 times the error or more, 0 at 6 times. A fixed strength also spreads the levels, fully from 0.5
 ///   on, and equalises locally at that strength.
-/// - face restoration: the source's error (noise and compression, added as variances) over 8 levels, at most 0.8; 0 below
-///   0.6 levels, and if faces cannot be found or restored: a build without the detector, no network for faces, a GPU.
-/// Measured on 152 photographs and 8 synthetic pictures, each as it is, one stop lighter, 1.5 and 3 stops darker, at ×1 and
-/// ×2: on the clean ones denoising and sharpening together differ from a plain resize by 49.1 dB or more. The levels of 7 %
-/// of 634 photographs are spread at all, mostly by less than a fifth of the maximum; one stop lighter 0.5 %; 1.5 stops
-/// darker 19 %.
+/// - face restoration: error ÷ 8 levels, at most 0.8. It is 0 below an error of 0.6 levels, and if faces cannot be found or
+///   restored: a build without the detector, no network for faces, a GPU.
+///
+/// Measured on 152 photographs and 8 synthetic pictures at ×1 and ×2, unchanged, one stop lighter, 1.5 and 3 stops darker:
+/// on the clean ones, denoising and sharpening together differ from a plain resize by a PSNR of at least 49.1 dB. The levels
+/// are spread in 7 % of 634 photographs, mostly by less than a fifth of the maximum; in 0.5 % of them one stop lighter; in
+/// 19 % 1.5 stops darker.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
 
 /// Note [Debanding]
-/// Threshold of the debanding in 8-bit levels, 0: none. A coarse quantiser leaves blocks and bands in flat areas, where they
-/// are most visible. Networks, which see only a few neighbouring samples, keep them. The threshold is 0.45 of the
-/// compression error by the stream or by the pictures, whichever is larger; 0 below kCompressedFrom. A fixed strength of
-/// `denoise` below 0.5 reduces it in proportion. It is part of the denoising: `denoise` off turns it off.
+/// A coarse quantiser leaves blocks and bands in flat areas, where they are most visible. Networks keep them, because they
+/// see only a few neighbouring samples. Returns the threshold of the debanding in 8-bit levels; 0: none. It is 0.45 times
+/// the compression error by the stream or by the pictures, whichever is larger, at most 6; 0 below kCompressedFrom. It is
+/// part of the denoising: `denoise` off turns it off, and a fixed strength below 0.5 reduces it in proportion.
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits);
 
 /// Spreading of the levels for the chosen strength of the adaptive contrast.
 pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTraits& traits, float strength);
 
 /// Note [Restoration by a network]
-/// A network of the layouts kLumaStrength and kYcbcrStrength gets a strength of restoration: the source's error over
-/// 50 levels, with noise and compression added as variances. Restoration replaces spatial denoising of the planes
-/// that the network makes: luma only (chroma keeps its filter), or all planes. Temporal denoising stays, since it
-/// costs no detail. Below 0.6 levels nothing is restored: that much remains after 8 bits and a good encoder. A small
-/// compression error e counts as e² / (e + 1.2), because it is missing detail that no network recovers.
-/// Measured with `npm run bench:networks -- --hr DIR --degrade h264:CRF --pan 4 --sweep` on six validation
-/// photographs (estimate and truth in levels; best strengths as a range): CRF 20, QP 23–29, truth 1.9–4.1, estimate
-/// 2.6–4.0, best 0.02–0.04; CRF 28, QP 28–36, truth 3.3–7.6, estimate 3.7–7.2, best 0.08–0.13; CRF 36, QP 35–45,
-/// truth 5.7–14.3, estimate 6.2–12, best 0.2–0.3.
+/// A network of the layouts kLumaStrength and kYcbcrStrength gets a strength of restoration: error ÷ 50 levels, with noise
+/// and compression error added as variances. A compression error e counts as e² / (e + 1.2), because a small one is missing
+/// detail that no network recovers. Below an error of 0.6 levels nothing is restored: that much remains after 8 bits and a
+/// good encoder.
+///
+/// Restoration replaces the spatial denoising of the planes that the network outputs: luma only (chroma keeps its filter),
+/// or all planes. Temporal denoising stays, because it costs no detail.
+///
+/// Measured with `npm run bench:networks -- --hr DIR --degrade h264:CRF --pan 4 --sweep` on six validation photographs:
+/// | CRF | QP    | true error | estimate | best strength |
+/// | 20  | 23–29 | 1.9–4.1    | 2.6–4.0  | 0.02–0.04     |
+/// | 28  | 28–36 | 3.3–7.6    | 3.7–7.2  | 0.08–0.13     |
+/// | 36  | 35–45 | 5.7–14.3   | 6.2–12   | 0.2–0.3       |
+///
 /// At ×1 `auto` uses the network from a strength of 0.08 on: at 0.067 (QP 27) it gained nothing, at 0.12 (QP 34) 0.15
-/// dB. A fixed strength is passed as it is, up to the largest that the network was trained for. A network trained to
-/// enlarge only gets 0, and the filters do the rest.
+/// dB. A fixed strength is passed unchanged, up to the maximum that the network was trained for. A network that was trained
+/// only to enlarge gets 0, and the filters do the rest.
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits);
 
 /// Strength of the temporal denoising for a strength of the spatial one, both 0…1. It is twice as strong: averaging over
 /// time costs no detail, so it reaches its full strength earlier.
 inline float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
 
-/// Why faces cannot be restored here; empty if they can.
+/// The reason why faces cannot be restored here; empty if they can.
 std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
 
-/// The estimate from the pictures, with the compression error by the stream's quantiser if that is larger: the input of
-/// DescribeDamage.
+/// The input of DescribeDamage: the estimate from the pictures, but with the compression error by the stream's quantiser if
+/// that is larger.
 DamageEstimate DamageToDescribe(const SourceTraits& traits);
 
-/// Known damage of a source.
+/// The traits in the form that ChooseRestoration takes.
 Damage DamageOf(const SourceTraits& traits);
 
-/// Strength of a network for damaged sources. One that was requested by name restores at least half, whatever was measured.
+/// Strength of a network for damaged sources. A network that was requested by name gets at least 0.5, whatever was measured.
 float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration);
 
-/// The model that `auto` means. A damaged source gets `detail` (on a GPU `detail-large`); otherwise a GPU gets the larger
-/// network and a CPU `fast`. Each only if one is installed for these sizes; the last one in any case. On a CPU with a floor,
-/// ChooseBySpeed decides. `frame_rate` is that of the video.
+/// The name of the network that `auto` means:
+/// - on a CPU with a minimum speed, the choice of ChooseBySpeed
+/// - for a damaged source `detail-large` (on a GPU only) or `detail`
+/// - otherwise `quality` on a GPU, `fast` on a CPU
+/// A name is skipped if no network of that name is installed for these sizes, except `fast`. `frame_rate` is that of the
+/// video.
 std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
                            const RestorationChoice& restoration = {}, const MachineSpeed& machine = {}, double frame_rate = 0);
 
@@ -146,9 +156,9 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 /// Tone mapping for frames of this colour; null for SDR with usual primaries.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);
 
-/// Opens the source, measures a few frames and decides. Throws what Probe throws, and Error{kInvalidArgument,
-/// kUnavailable} for options that cannot be met.
-/// Takes the decisions of `record`, if there is one; throws Error{kSegmentMismatch} if that is impossible.
+/// Opens the source, measures a few frames and plans the job. Throws what Probe throws, and Error{kInvalidArgument,
+/// kUnavailable} for options that cannot be met. With `record`, takes the decisions from there; throws
+/// Error{kSegmentMismatch} if that is impossible.
 Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
               NetworkDevice device = NetworkDevice::kCpu, const PlanRecord* record = nullptr);
@@ -157,7 +167,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
               NetworkDevice device = NetworkDevice::kCpu);
 
-/// Throws Error{kInvalidArgument, kUnavailable} for options outside their range, or that name something missing.
+/// Throws Error{kInvalidArgument, kUnavailable} for options that are out of range, or name what is not installed.
 void CheckOptions(const EnhanceOptions& options);
 
 }  // namespace reelmend::plan
