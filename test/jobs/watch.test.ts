@@ -252,6 +252,7 @@ describe('watching an account', () => {
   });
 
   it('17.29: shows a job whose id was drawn earlier and that was committed later', async () => {
+    const account = await fundedAccount(world.store, 3000);
     const stop = new AbortController();
     const seen: string[] = [];
     const watched = (async () => {
@@ -271,7 +272,7 @@ describe('watching an account', () => {
           WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%create_job%'`;
         return waiting.length > 0;
       });
-      later = await create();
+      later = (await world.store.jobs.create(jobInput(account))).job.id;
       await eventually(() => seen.includes(later));
       throw new Error('rolled back');
     });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/store/types.ts';
 import { enhanceResult, hang, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { jobsOf, leavesNothing, setUpWorkers } from '../helpers/worker-suite.ts';
-import { eventually } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 import type { World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -23,7 +23,8 @@ describe('a worker that is stopping', () => {
   const running = async (config: object, finish: Promise<unknown>) => {
     const job = await create();
     shop.media.onEnhance = ({ signal }) => Promise.race([finish.then(() => enhanceResult), hang(signal)]);
-    const worker = shop.worker({ config });
+    // Without polls, which could take a job that is created while the worker begins to stop.
+    const worker = shop.worker({ config, tuning: { pollIntervalMs: hangMs } });
     await worker.start();
     await eventually(() => shop.media.running === 1);
     return { job, worker };
