@@ -33,13 +33,13 @@ function startServer(command: string, args: string[], env: Record<string, string
   const child = spawn(command, args, { env: { PATH: process.env['PATH']!, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   return new Promise((resolve, reject) => {
     let text = '';
-    const look = (chunk: Buffer) => {
+    const onOutput = (chunk: Buffer) => {
       text += chunk.toString();
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
       if (url !== undefined) resolve({ url, child });
     };
-    child.stdout!.on('data', look);
-    child.stderr!.on('data', look);
+    child.stdout!.on('data', onOutput);
+    child.stderr!.on('data', onOutput);
     child.once('exit', (code) => reject(new Error(`the server ended with status ${code}: ${text}`)));
   });
 }
@@ -62,7 +62,7 @@ interface Target {
 
 async function load(target: Target): Promise<Load> {
   const result = await autocannon({ ...target, connections, duration: secondsPerRound });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} answers of ${target.url} were no success`);
+  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} responses of ${target.url} were not 2xx, ${result.errors} requests failed`);
   return { requests_per_second: result.requests.average, p50_ms: result.latency.p50, p99_ms: result.latency.p99 };
 }
 
@@ -74,8 +74,8 @@ const summary = (loads: Load[]): Load => ({
 });
 
 /**
- * Loads the two in turn. The first round is a warm-up and is not counted. Empties the queue before each load, as fast enough
- * workers would: `add_job` gets slower with each waiting row.
+ * Loads the two in turn. The first round is a warm-up and is not counted. Empties the queue before each load, because
+ * `add_job` gets slower with each waiting row, and fast workers would leave none.
  */
 async function compare(queue: postgres.Sql, ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
   const loads: { ours: Load[]; peer: Load[] } = { ours: [], peer: [] };

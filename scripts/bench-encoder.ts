@@ -2,8 +2,8 @@
  * Called by scripts/bench-encoder. Measures VMAF (mean and lowest tenth of the frames), bits and core-seconds of x264
  * presets × quality factors against the enhanced frames before encoding. Prints one JSON object.
  *
- * Choose as default the combination with the fewest core-seconds whose VMAF is at least 95 on every clip. Among
- * combinations with the same preset, choose the one with the fewest bits.
+ * The default should be the combination with the fewest core-seconds among those with a VMAF of at least 95 on every clip;
+ * with several quality factors of that preset, the one with the fewest bits.
  */
 import { spawn } from 'node:child_process';
 import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -100,7 +100,7 @@ async function clips(folder: string): Promise<{ name: string; path: string }[]> 
       await access(path);
       list.push({ name, path });
     } catch {
-      say(`${name} is not here and left out`);
+      say(`skipping ${name}: there is no such file`);
     }
   }
   return list;
@@ -122,14 +122,14 @@ async function compare(folder: string, encoded: Encoded): Promise<Score> {
   const inputs = [...raw(decoded), ...raw(join(folder, 'reference.yuv'))];
   await run(vmafFfmpeg, ['-v', 'error', '-nostdin', ...inputs, '-lavfi', graph, '-f', 'null', '-']);
   const metrics = (JSON.parse(await readFile(log, 'utf8')) as VmafLog).frames.map((frame) => frame.metrics);
-  if (metrics.length !== encoded.frames) throw new Error(`VMAF saw ${metrics.length} of ${encoded.frames} frames`);
+  if (metrics.length !== encoded.frames) throw new Error(`VMAF compared ${metrics.length} of ${encoded.frames} frames`);
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const scores = metrics.map((metric) => metric.vmaf).sort((x, y) => x - y);
   const lowest = mean(scores.slice(0, Math.max(1, Math.floor(scores.length / 10))));
   return { mean: mean(scores), lowest, psnr: mean(metrics.map((metric) => metric.psnr_y)) };
 }
 
-/** A nearly lossless encode must score as one; otherwise the comparison itself is wrong. */
+/** Checks the comparison itself: a nearly lossless encode must have a nearly perfect score. */
 async function checkComparison(folder: string, control: Encoded): Promise<void> {
   const score = await compare(folder, control);
   if (score.mean >= 98 && score.psnr >= 50) return;
@@ -165,7 +165,7 @@ async function measureClip(folder: string, clip: { name: string; path: string })
   return rows;
 }
 
-/** One line for each combination: the worst VMAF, the means of the rest. */
+/** One line for each combination: the lowest VMAF, and the means of the other values. */
 function summarise(rows: Row[]) {
   const lines = presets.flatMap((preset) =>
     factors.map((crf) => {

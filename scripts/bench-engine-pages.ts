@@ -1,6 +1,6 @@
 /**
  * Writes the tables of `npm run bench:engine -- --page` into engine/bench/results. In kernels.md it replaces only the lines
- * between the marks; the text around them is written by hand.
+ * between the markers; the text around them is written by hand.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -156,7 +156,7 @@ export async function writePages(report: Report): Promise<void> {
   const page = await readFile(`${folder}/kernels.md`, 'utf8');
   const [before, rest] = page.split(begin);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${folder}/kernels.md has lost the marks of its table`);
+  if (before === undefined || after === undefined) throw new Error(`${folder}/kernels.md lacks the markers of its table`);
   const written = `${begin}\n${machineLine(report)}.\n\n${kernelTable(report.resize_kernels.kernels)}\n${end}`;
   await writeFile(`${folder}/kernels.md`, before + written + after);
 }

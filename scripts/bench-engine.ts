@@ -74,7 +74,7 @@ async function machine(): Promise<Machine> {
   };
 }
 
-/** Moving shapes and a zoom, with grain, so that the codec has to work. */
+/** Makes a clip of moving shapes with grain, which is not trivial to encode. */
 async function makeClip(path: string, size: string, seconds: number, rate: number): Promise<void> {
   const picture = `testsrc2=s=${size}:r=${rate}:d=${seconds},noise=alls=8:allf=t`;
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
@@ -117,7 +117,7 @@ async function peer(clip: string, filter: string, out: string, frames: number): 
   const log = await run('bash', ['-c', 'exec ffmpeg -nostdin -nostats -y -benchmark "$@" 2>&1', 'ffmpeg', ...work]);
   const wall = (performance.now() - start) / 1e3;
   const [, user, system] = /bench: utime=([\d.]+)s stime=([\d.]+)s rtime/.exec(log) ?? [];
-  if (user === undefined || system === undefined) throw new Error('ffmpeg -benchmark told no times');
+  if (user === undefined || system === undefined) throw new Error('ffmpeg -benchmark printed no times');
   return { fps: round(frames / wall, 2), core_ms_per_frame: round(((Number(user) + Number(system)) / frames) * 1e3) };
 }
 
@@ -154,7 +154,7 @@ async function withFast(clip: string, out: string, frames: number) {
       results.push(await efficiencyRound(clip, out, frames, ['--network', fast]));
     } catch (error) {
       if (i > 0 || !String(error).includes('OpenVINO')) throw error;
-      say('left out: this build has no OpenVINO (scripts/setup-openvino)');
+      say('skipped: this build has no OpenVINO (scripts/setup-openvino)');
       return undefined;
     }
   }
@@ -290,9 +290,9 @@ async function main(): Promise<void> {
     }
     const { best, rounds: allRounds } = bestAndAll(results);
     const bestPeer = Math.max(...peers.map((p) => Math.max(p.zscale.fps, p.swscale.fps)));
-    // Compare within a round only: on a shared machine, its state differs between rounds.
+    // Compares within a round only, because the load of a shared machine differs between rounds.
     const ratios = results.map((r, i) => r.pipeline_fps / Math.max(peers[i]!.zscale.fps, peers[i]!.swscale.fps));
-    // Ratio of CPU time, which other programs disturb least. Below 1: less than ffmpeg needs.
+    // Ratio of CPU time, which other programs disturb least. Below 1: the engine needs less than ffmpeg.
     const costs = results.map((r, i) => {
       const least = Math.min(peers[i]!.zscale.core_ms_per_frame, peers[i]!.swscale.core_ms_per_frame);
       return r.pipeline_core_ms_per_frame / least;

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:fleet`: a fleet on one machine. API, PostgreSQL, Graphile Worker, S3 server and worker processes are real.
- * The engine is simulated: it waits as long as a device of a given speed would take. So the processors are not the limit as
- * long as the devices are slow enough: compare `busy_cores` with the machine's. Prints one JSON object.
+ * The engine is simulated: it waits as long as a device of a given speed would take. If the simulated devices are slow enough,
+ * the CPU is not the bottleneck: compare `busy_cores` with the machine's cores. Prints one JSON object.
  *   npm run bench:fleet -- [--workers 1,2,4,8,16,32] [--speed 5] [--quick]
  */
 import { availableParallelism, cpus } from 'node:os';
@@ -37,9 +37,7 @@ function eventsOf(service: FleetService, jobs: readonly string[]) {
 
 const joined = (service: FleetService, job: string) => service.waitFor((event) => event.kind === 'joined' && event.job === job);
 
-/**
- * Two or three segments for each worker, in jobs of several accounts. Measured from the first to the last event of a device.
- */
+/** Runs two or three segments per worker, in jobs of several accounts. Measures from the first to the last device event. */
 async function throughput(service: FleetService, workers: number) {
   const jobs: string[] = [];
   const perJob = 24;
@@ -55,7 +53,7 @@ async function throughput(service: FleetService, workers: number) {
   return { workers, segments: ended.length, segments_per_second: round(perSecond, 3), of_ideal: round((ended.length * deviceS) / workers / windowS, 3) };
 }
 
-/** From the request to the end of the join. */
+/** Measures one video from the request to the end of the join. */
 async function oneVideo(service: FleetService, workers: number) {
   const segments = isQuick ? 4 : 16;
   const key = await service.createCustomer();
@@ -67,7 +65,7 @@ async function oneVideo(service: FleetService, workers: number) {
   return { workers, segments, seconds: round((end.at - began) / 1000), device_seconds: round(deviceS), first_segment_after_s: round((first.at - began) / 1000) };
 }
 
-/** A short video while long ones keep all workers busy. */
+/** Measures a short video while long ones keep all workers busy. */
 async function shortBesideLong(service: FleetService, workers: number) {
   const [owner, other] = [await service.createCustomer(), await service.createCustomer()];
   const long: string[] = [];
@@ -82,7 +80,7 @@ async function shortBesideLong(service: FleetService, workers: number) {
       const created = Date.now();
       const ended = await service.waitFor((event) => event.kind === 'ended' && event.job === job);
       waits[name].push((ended.at - began) / 1000);
-      if (created > ended.at) throw new Error('the clock went back');
+      if (created > ended.at) throw new Error('the clock went backwards');
     }
   }
   await Promise.all(long.map((job) => joined(service, job)));
@@ -91,7 +89,7 @@ async function shortBesideLong(service: FleetService, workers: number) {
   return { workers, segment_seconds: segmentS, same_account: summary(waits.same_account), other_account: summary(waits.other_account) };
 }
 
-/** `kill -9` of half of the workers in the middle of a segment. */
+/** Kills half of the workers (`kill -9`) in the middle of a segment. */
 async function recovery(service: FleetService, workers: number) {
   const segments = 4 * workers;
   const job = await service.createJob(await service.createCustomer(), segments * longSegmentS, '4k');
@@ -121,7 +119,7 @@ interface DatabaseLoad {
   cpuMs: number;
 }
 
-/** The load of the database during the work, without this program's own queries. */
+/** Measures the database's load during the work, without this program's own queries. */
 async function databaseLoad(service: FleetService, work: () => Promise<unknown>): Promise<DatabaseLoad & { seconds: number }> {
   const { sql } = service;
   const totals = async () => {
@@ -146,8 +144,8 @@ async function databaseLoad(service: FleetService, work: () => Promise<unknown>)
 }
 
 /**
- * Idle workers, and jobs with short and with long segments: the difference of the latter two is the cost of a running
- * segment per second.
+ * Measures idle workers, and jobs with short and with long segments. The difference between the two kinds of jobs is the cost
+ * of a running segment per second.
  */
 async function databaseCost(service: FleetService, workers: number) {
   const key = await service.createCustomer();
@@ -158,10 +156,10 @@ async function databaseCost(service: FleetService, workers: number) {
     const load = await databaseLoad(service, async () => {
       const job = await service.createJob(key, segments * lengthS, resolution);
       await joined(service, job);
-      // The end of the job and the deletion of its pieces.
+      // Includes the end of the job and the deletion of its pieces.
       await sleep(1500);
     });
-    // Without the load of idle workers.
+    // Subtracts the load of idle workers.
     const each = (what: keyof DatabaseLoad, unit = 1) => round(Math.max(0, load[what] - (idle[what] / idle.seconds) * load.seconds) / segments / unit);
     const top = await service.sql<{ query: string; calls: string; ms: number }[]>`SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 90) AS query, calls, round(total_exec_time)::int AS ms
       FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat%' ORDER BY total_exec_time DESC LIMIT 6`;

@@ -16,14 +16,14 @@ const help = `bench:networks – quality and speed of the installed networks bes
   --scale N              2
   --strength S           auto (as the pipeline chooses) or 0…1
   --model NAME           only this network; --file FILE.onnx instead of the installed ones (with --layout, --multiple)
-  --frames N             of each clip (24);  --limit N  files at most
-  --pan N                makes a clip of N frames of every picture, by a window that moves over it
-  --sweep                no scores: the error of each source, the pipeline's estimate of it, the strength that serves best
-  --size WxH             of the frame that is timed (960x540);  --runs N  best of (5)
-  --peer fsrcnn          times FSRCNN(56,12,4), too
-  --no-vmaf              leaves VMAF out
+  --frames N             frames of each clip (24);  --limit N  at most N files
+  --pan N                makes a clip of N frames from each picture: a window moves over it
+  --sweep                no scores: the error of each source, the pipeline's estimate of it, and the best strength
+  --size WxH             size of the timed frame (960x540);  --runs N  takes the best of N runs (5)
+  --peer fsrcnn          also times FSRCNN(56,12,4)
+  --no-vmaf              skips VMAF
   --build DIR            build folder of the engine (build/engine)
-  REELMEND_MODELS_DIR   adds an operator's networks`;
+  REELMEND_MODELS_DIR    folder with more networks, which are measured too`;
 
 const imageioFfmpeg = '0.8.1';
 

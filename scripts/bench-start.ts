@@ -1,6 +1,6 @@
 /**
- * `npm run bench:start`: the time from the start of a job until its first frame is in the stages, in a new child and in a
- * warm one; both in one run, alternating, as one JSON object.
+ * `npm run bench:start`: measures the time from the start of a job until its first frame reaches the stages, in a new child
+ * and in a warm one. Alternates between them in one run. Prints one JSON object.
  *   node scripts/bench-start.ts [--device cpu|cuda:N|auto] [--model fast] [--size 960x540] [--jobs 5] [--target 1080p]
  *     [--engines DIR]    engines of networks for GPUs (reelmend models compile)
  */
@@ -29,7 +29,7 @@ if (!/^\d+x\d+$/.test(values.size) || !['1080p', '4k', 'source'].includes(values
   console.error('bench:start: expected --size such as 960x540, --target 1080p, 4k or source, and --jobs of at least 1');
   process.exit(2);
 }
-/** ms that a warm child may take to get ready: the engine of a network may have to be built first */
+/** time limit in ms for a child to become ready; long, because it may have to build a network's engine */
 const readyWithinMs = 10 * 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'reelmend-start-'));
@@ -49,7 +49,7 @@ async function measure() {
   const media = await createMedia({ models: installedModels(), enginesDir: values.engines });
   const options: JobOptions = { target: values.target as JobOptions['target'], device: values.device, model: values.model };
   const job = () => media.enhance({ input: clip, outputDir: folder, outputName: 'out.mp4', options, timeoutMs: 10 * 60_000 });
-  await job(); // files into the page cache
+  await job(); // loads the files into the page cache
   const runs = { new: [] as EnhanceResult[], ready: [] as EnhanceResult[] };
   for (let i = 0; i < jobs; i += 1) {
     runs.new.push(await job());
@@ -64,13 +64,13 @@ async function measure() {
   };
 }
 
-/** The first job tells the worker what to expect; the second runs in a child that was prepared for it. */
+/** The first job sets the warm-up profile; the second job runs in a child that was warmed up with it. */
 async function inReadyChild(media: Media, options: JobOptions, job: () => Promise<EnhanceResult>): Promise<EnhanceResult> {
   const pool = media.startWarmPool({ count: 1, folder: join(folder, 'warm-pool'), options });
   const ready = async () => {
     const end = performance.now() + readyWithinMs;
     while (pool.ready === 0) {
-      if (performance.now() > end) throw new Error('no child was made ready');
+      if (performance.now() > end) throw new Error('no child became ready');
       await sleep(20);
     }
   };
@@ -79,7 +79,7 @@ async function inReadyChild(media: Media, options: JobOptions, job: () => Promis
     await job();
     await ready();
     const result = await job();
-    if (!result.wasReady) throw new Error('the job was not done in the child that was ready');
+    if (!result.wasReady) throw new Error('the job did not run in the warm child');
     return result;
   } finally {
     await pool.close();

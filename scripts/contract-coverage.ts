@@ -1,5 +1,5 @@
 /**
- * Fails if no test produced a status that openapi.yaml lists, and prints the missing ones. Runs after the tests, whose
+ * Fails if the tests did not produce every status that openapi.yaml lists. Prints the missing ones. Runs after the tests, whose
  * response checks (test/helpers/http-contract.ts) record each status.
  */
 import { readFileSync } from 'node:fs';

@@ -13,8 +13,8 @@ function generatedFiles(base: string): string[] {
 }
 
 /**
- * The generator copies the client's runtime, which does not compile with `exactOptionalPropertyTypes`. Its users still get
- * its types; only its function bodies are not checked.
+ * Files of the client's runtime, which the generator copies and which do not compile with `exactOptionalPropertyTypes`. The
+ * compiler does not check their function bodies; importing code still sees their types.
  */
 const unchecked = [
   'client/client.gen.ts',
@@ -31,7 +31,7 @@ function relaxRuntime(base: string): void {
   }
 }
 
-/** Advertises another package, with a URL that does not belong in our code. */
+/** Removes a comment that advertises another package. */
 function dropForeignAdvice(base: string): void {
   const path = join(base, 'src/sdk/client/types.gen.ts');
   const text = readFileSync(path, 'utf8');

@@ -1,8 +1,8 @@
 /**
  * Starts the real service (API, worker, PostgreSQL) on loopback and runs Schemathesis against it: every operation, all
- * checks, all phases. One run per audience (keys, console) under a fixed seed; with `--long` keys of both modes and
- * tiers, half of them under a drawn seed that is printed (`--seed N` repeats it). Fails on any failure, error or skipped
- * operation, and when an operation never answered a well-formed request with success.
+ * checks, all phases. One run per audience (keys, console) with a fixed seed. `--long` adds runs with keys of the other modes
+ * and tiers; they have a random seed, which is printed (`--seed N` repeats it). Fails on any failure, error or skipped
+ * operation, and if an operation accepted no well-formed request.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash, randomInt } from 'node:crypto';
@@ -26,7 +26,7 @@ const schemathesis = join(root, '.venv/bin/schemathesis');
 const reports = join(root, 'build/reports/contract');
 const pepper = 'pepper of the contract tests';
 const fixedSeed = 20261121;
-/** more than all runs together send */
+/** more than all runs together spend */
 const credits = 100_000_000;
 const serviceTimeoutMs = 60_000;
 
@@ -53,7 +53,7 @@ interface Run {
 }
 
 const run = promisify(execFile);
-/** Stopping by a signal, so that everything that was started is removed in order. */
+/** A signal stops these, so that the clean-up of `main` still runs. */
 const fuzzers = new Set<ChildProcess>();
 let interrupted = false;
 
@@ -64,7 +64,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-/** A third of a second with sound: real but little work for live mode. */
+/** Makes a clip of 0.3 s with sound: real but little work for live mode. */
 async function makeClip(path: string): Promise<void> {
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=64x36:rate=10:duration=0.3'];
   const audio = ['-f', 'lavfi', '-i', 'sine=duration=0.3'];
@@ -137,7 +137,7 @@ interface Session {
   headers: Record<string, string>;
 }
 
-/** Signs a person in to the console; the headers are those of the page. */
+/** Signs a person in to the console. Returns the headers that the page sends. */
 async function signIn({ url, store }: World, name: string, operator: boolean): Promise<Session> {
   const email = `${name}@example.com`;
   const accountId = await createAccount(store, name);
@@ -153,7 +153,7 @@ async function signIn({ url, store }: World, name: string, operator: boolean): P
   return { id, email, accountId, headers: { Cookie: cookie, 'X-CSRF-Token': csrf_token } };
 }
 
-/** Like `writeKeys`, for two people. The stranger is no operator, since operators may see everybody's data. */
+/** Like `writeKeys`, for two people. The stranger is not an operator, because operators may see all data. */
 async function writeSessions(world: World, path: string): Promise<object> {
   const [ours, stranger] = [await signIn(world, 'ours', true), await signIn(world, 'stranger', false)];
   const entry = (name: string, { headers }: Session) => ({
@@ -253,7 +253,7 @@ interface RunResult {
   ok: boolean;
   cases: number;
   failures: number;
-  /** operations that were neither tested nor failed */
+  /** documented operations that were not tested */
   skipped: number;
   /** operations (`GET /v1/jobs`) of which at least one request was accepted */
   accepted: string[];
@@ -268,19 +268,19 @@ interface Facts {
   deletedJob: string;
   /** id of an upload that is ready; empty for the console */
   upload: string;
-  /** of the first account; empty for the console */
+  /** key of the first account; empty for the console */
   key: string;
-  /** of an account that only the hooks use, for uploads; empty for the console */
+  /** key of an account that only the hooks use, for uploads; empty for the console */
   uploaderKey: string;
   urlPattern: string;
-  /** what the hooks need to know about the console's people; empty in other runs */
+  /** data about the console's people for the hooks; empty in other runs */
   console: object;
 }
 
 function commandOf(one: Run, url: string): string[] {
   return [
     ...['--no-color', '--config-file', join(root, 'test/contract/schemathesis.toml')],
-    // From the file, which the service serves unchanged: over HTTP, Schemathesis would count loading it as a call of the
+    // Reads the file, which the service serves unchanged. Over HTTP, Schemathesis would count the download as a call of the
     // operation.
     ...['run', join(root, 'openapi.yaml'), '--url', url],
     one.audience === 'console' ? '--include-tag' : '--exclude-tag',
@@ -311,7 +311,7 @@ async function fuzz(one: Run, facts: Facts): Promise<RunResult> {
     REELMEND_CONTRACT_URL_PATTERN: facts.urlPattern,
     PYTHONDONTWRITEBYTECODE: '1',
   };
-  // Its cache and its database of examples belong to one run.
+  // A working folder per run, for the cache and the database of examples.
   const cwd = await mkdtemp(join(tmpdir(), 'reelmend-schemathesis-'));
   const child = spawn(schemathesis, commandOf(one, facts.url), { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -386,7 +386,7 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       REELMEND_KEY_PEPPER: pepper,
       REELMEND_ALLOW_HOSTS: files.hostPort,
       REELMEND_TEST_MODE_DELAY_MS: '20',
-      // Throttling is tested elsewhere; here it would hide other errors.
+      // Other tests cover rate limits. Here they would hide other errors.
       REELMEND_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
       REELMEND_ENCODER_PRESET: 'ultrafast',
       // Uploads of generated sizes must not reserve the whole disk.
@@ -430,7 +430,7 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<RunRes
   return (await Promise.all([runOf('test'), runOf('live')])).flat();
 }
 
-/** A fuzzer whose well-formed requests are all refused proves little: each operation must have answered 2xx. */
+/** Operations that never answered 2xx. A fuzzer whose well-formed requests are all rejected proves little. */
 function neverAccepted(results: RunResult[]): string[] {
   const accepted = new Set(results.flatMap((result) => result.accepted));
   return documentedOperations
@@ -440,7 +440,7 @@ function neverAccepted(results: RunResult[]): string[] {
 
 async function main(): Promise<number> {
   const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-  // The runs of a mode follow each other and the modes run concurrently: in the short test, keys beside the console.
+  // The modes run concurrently, and the runs of a mode one after the other. The short test runs keys and console concurrently.
   const short: Run[] = [
     { name: 'live-secure', audience: 'keys', mode: 'live', tier: 'secure', seed: fixedSeed, examples: 10 },
     { name: 'console', audience: 'console', mode: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },
@@ -453,7 +453,7 @@ async function main(): Promise<number> {
   ];
   const all = values.long || values.seed !== undefined || values.only !== undefined ? long : short;
   const runs = all.filter(({ name }) => values.only === undefined || values.only === name);
-  console.log(`Seeds: ${fixedSeed} (fixed)${all === long ? ` and ${drawn} (drawn; --seed ${drawn} repeats it)` : ''}`);
+  console.log(`Seeds: ${fixedSeed} (fixed)${all === long ? ` and ${drawn} (random; --seed ${drawn} repeats it)` : ''}`);
   await rm(reports, { recursive: true, force: true });
   await mkdir(reports, { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), 'reelmend-contract-'));

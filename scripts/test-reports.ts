@@ -14,9 +14,9 @@ export interface TestTime {
 }
 
 export interface Failure {
-  /** relative to the repository; undefined: not a test of vitest */
+  /** path from the repository's root; undefined: not a test of vitest */
   file?: string;
-  /** of the test; of the file if that failed as a whole */
+  /** name of the test, or of the file if that failed as a whole */
   name: string;
   message: string;
 }

@@ -3,23 +3,23 @@
 export interface Step {
   name: string;
   command: string[];
-  /** Groups run side by side, the steps of one group one after the other; `last` begins when the others have ended. */
+  /** Groups run concurrently, the steps of a group one after the other. `last` starts when the other groups have ended. */
   group: 'engine' | 'service' | 'last';
   /**
    * git pathspecs of the files that decide the outcome. A step that passed runs again only if one of them has changed (`npm
    * test -- --all` runs it anyway). Without pathspecs it always runs.
    */
   inputs?: string[];
-  /** where its tests are counted; without it the exit status counts as one check */
+  /** report with its tests; without one, the exit status counts as one test */
   report?: 'vitest' | 'gtest';
 }
 
 const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html', 'patches/'];
-/** Sources of the addon of a running service. */
+/** Sources of the service's addon. */
 const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
 
-/** Files that scripts/setup-* install. Without them the engine is built and tested with fewer parts. */
+/** Files that scripts/setup-* install. Without them, the engine is built and tested with fewer parts. */
 export const installed = [
   ...['.cache/openvino/.installed', '.cache/faces/onet.onnx', '.cache/cuda/.reelmend'],
   ...['include', 'rtx', 'full'].map((part) => `.cache/tensorrt/${part}/.installed`),
@@ -46,7 +46,7 @@ export const shortSteps: Step[] = [
   { name: 'every documented status was seen', group: 'last', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
-/** A single group: each of these uses all cores, or measures time. */
+/** All in one group, because each of these uses all cores or measures time. */
 export const longSteps: Step[] = [
   { name: 'engine, long proofs', group: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
   { name: 'engine, under ThreadSanitizer', group: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },

@@ -1,10 +1,10 @@
 /**
- * Runs every check of the project and closes with a table of times, the slowest tests, and `N passed, N failed`. Each
- * test of a runner counts; a check without tests of its own (types, lint, generated code) counts as one.
+ * Runs every check of the project. Ends with a table of times, the slowest tests, and `N passed, N failed`. Each test of a
+ * runner counts; a check without tests of its own (types, lint, generated code) counts as one.
  *
- *   npm test                what decides whether a change is good
+ *   npm test                the checks that a change must pass
  *   npm test -- --all       also the steps whose files have not changed since they passed
- *   npm run test:long       the long proofs
+ *   npm run test:long       the long tests
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,14 +18,12 @@ import { gtestReports, installed, longSteps, reports, shortSteps, type Step, vit
 
 interface Outcome extends Report {
   name: string;
-  /** wall-clock and processor time; null: not run, because nothing changed */
+  /** wall-clock time; null: not run, because nothing changed */
   seconds: number | null;
   cpuSeconds: number;
 }
 
-/**
- * Resolves to whether the command exits with 0, and the processor time of it and its children. Its output goes to `logFile`.
- */
+/** Runs a command with its output in `logFile`. Resolves to whether it exits with 0, and its CPU time with its children. */
 function execute(command: string[], logFile: string): Promise<{ ok: boolean; cpuSeconds: number }> {
   return new Promise((resolve, reject) => {
     const timed = 'TIMEFORMAT="%U %S"; { time "$@" 1>&4 2>&4; } 2>&3';
@@ -89,9 +87,7 @@ const fileName = (step: Step) => step.name.replace(/\W+/g, '-');
 
 const passedBefore = z.object({ fingerprint: z.string(), passed: z.number() });
 
-/**
- * Remembers which steps passed with which fingerprint, across runs, so that a change of TypeScript alone takes only minutes.
- */
+/** Stores across runs which steps passed with which fingerprint, so that a run after a change of TypeScript takes minutes. */
 class Memory {
   readonly #folder = join('build', 'passed');
   #file = (step: Step) => join(this.#folder, `${fileName(step)}.json`);
@@ -121,9 +117,9 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
     return { name: step.name, count: { passed: recalled, failed: 0 }, seconds: null, cpuSeconds: 0, tests: [], failures: [] };
   }
   const logFile = join(reports, `${fileName(step)}.log`);
-  console.log(`==> ${step.name} begins; its output comes here when it ends, and goes to ${logFile} until then`);
+  console.log(`==> ${step.name} starts; its output goes to ${logFile}, and is printed here when it ends`);
   const started = performance.now();
-  // The service's tests have deadlines, so they have priority if both groups want the processor.
+  // The service's tests have deadlines, so they have priority over the engine's.
   const command = step.group === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
   const { ok, cpuSeconds } = await execute(command, logFile);
   const report = reportOf(step, ok);
@@ -134,12 +130,12 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   return { name: step.name, ...report, seconds, cpuSeconds };
 }
 
-/** If more files fail, they are not run again: that is no coincidence. */
+/** If more files fail, none is run again: so many failures are not a coincidence. */
 const mostFilesTwice = 3;
 
 /**
  * Runs the files of failed tests once more, alone. A test that passes now depends on the machine's load: it counts as
- * passed, and its name and first failure are printed so that somebody repairs it.
+ * passed, and its name and first failure are printed, so that it gets fixed.
  */
 async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   const files = [...new Set(outcome.failures.flatMap(({ file }) => file ?? []))];
@@ -147,7 +143,7 @@ async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   const report = `${reports}/vitest-second.json`;
   const command = ['vitest', 'run', ...files, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const logFile = join(reports, 'second-attempt.log');
-  console.log(`==> ${outcome.name}: once more, alone: ${files.join(', ')}`);
+  console.log(`==> ${outcome.name}: running again, alone: ${files.join(', ')}`);
   const { ok } = await execute(command, logFile);
   process.stdout.write(readFileSync(logFile, 'utf8'));
   if (!ok) return [];
@@ -178,7 +174,7 @@ function printTimes(outcomes: Outcome[], totalSeconds: number): void {
   for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
 }
 
-/** Printed last, so that a log that keeps only its end still shows what failed. */
+/** Called last, so that a log that keeps only its end still shows the failures. */
 function printFailures(title: string, failures: Failure[]): void {
   if (failures.length === 0) return;
   console.log(`\n${title}`);
@@ -199,7 +195,7 @@ const service = outcomes.find(({ name }) => name === 'service');
 const unsteady = service === undefined ? [] : await secondAttempt(service);
 outcomes.push(...(await runGroup(last, memory, values.all)));
 printTimes(outcomes, performance.now() / 1000);
-printFailures('passed only at the second attempt, alone', unsteady);
+printFailures('passed only when run again, alone', unsteady);
 printFailures('failed', outcomes.flatMap(({ failures }) => failures));
 const sum = (key: keyof Count) => outcomes.reduce((total, { count }) => total + count[key], 0);
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);

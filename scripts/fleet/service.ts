@@ -36,7 +36,7 @@ export interface FleetService {
   createJob(key: string, seconds: number, resolution?: '1080p' | '4k'): Promise<string>;
   /** Resolves to the first matching event, past or future. */
   waitFor(what: (event: DeviceEvent) => boolean): Promise<DeviceEvent>;
-  /** processor time of PostgreSQL so far, ms */
+  /** CPU time of PostgreSQL so far, ms */
   databaseCpuMs(): Promise<number>;
   close(): Promise<void>;
 }
@@ -226,7 +226,7 @@ class Fleet {
     const found = this.events.find(what);
     if (found !== undefined) return Promise.resolve(found);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`Nothing happened in ${waitLimitMs} ms`)), waitLimitMs);
+      const timer = setTimeout(() => reject(new Error(`No matching event within ${waitLimitMs} ms`)), waitLimitMs);
       const watcher = (event: DeviceEvent) => {
         if (!what(event)) return;
         clearTimeout(timer);
@@ -242,7 +242,7 @@ class Fleet {
   }
 }
 
-/** Processor time of a process and its children, ended ones included. */
+/** CPU time of a process and its children, including ended ones. */
 async function cpuMsOf(parent: number): Promise<number> {
   let ticks = 0;
   for (const name of await readdir('/proc')) {

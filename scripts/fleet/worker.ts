@@ -22,7 +22,7 @@ const segmentS = { '1080p': 10, '4k': 20, source: 10 } as const;
 const frameRate = 1;
 
 const report = (event: Omit<DeviceEvent, 'at'>) => process.stdout.write(`${JSON.stringify({ ...event, at: Date.now() })}\n`);
-/** The length of the video follows from the job's time limit. */
+/** Computes the length of the video from the job's limit of the duration. */
 const durationOf = ({ options }: Pick<EnhanceRequest, 'options'>) => options.limits!.maxDurationS! - measurementToleranceS;
 
 interface Span {
@@ -39,7 +39,7 @@ class WaitingMedia extends FakeMedia {
     this.#real = real;
   }
 
-  /** Sources are measured for real; pieces contain their length. */
+  /** The real media measure sources. Pieces contain their length. */
   override async probe(request: ProbeRequest) {
     const { source } = request;
     if (!('path' in source) || basename(source.path) === 'source') return this.#real.probe(request);
@@ -65,7 +65,7 @@ class WaitingMedia extends FakeMedia {
     const where = { job: /job_[0-9a-z]{26}/.exec(request.outputDir)![0], segment: piece?.index ?? null };
     report({ kind: 'begun', ...where });
     await this.#wait((durationS / speed) * 1000, request);
-    // Smaller than a real piece in 1080p: the storage is not measured.
+    // Smaller than a real 1080p piece, because the benchmark does not measure the storage.
     const frames = span?.frames ?? Math.round(durationS);
     const text = JSON.stringify({ durationS, frames }).padEnd(50_000);
     await writeFile(join(request.outputDir, request.outputName), text);
@@ -105,7 +105,7 @@ const worker = createWorker({
   storage,
   media: new WaitingMedia(await createMedia()),
   net: createNetClient({ allowHosts: config.allowHosts }),
-  testModeSample: () => Promise.reject(new Error('there are no test jobs here')),
+  testModeSample: () => Promise.reject(new Error('the benchmark runs no test-mode jobs')),
 });
 await worker.start();
 report({ kind: 'ready', job: '', segment: null });
