@@ -1,4 +1,4 @@
-/** The schema of a database as its catalog has it, in a text that a reviewer can read and compare. */
+/** Describes the schema of a database, read from its catalog, as text that a reviewer can read and compare. */
 import type postgres from 'postgres';
 
 export interface CatalogColumn {
@@ -11,7 +11,7 @@ export interface CatalogColumn {
   identity: boolean;
 }
 
-/** Tables of this project, without those that `migrate` keeps its own records in. */
+/** Tables of this project, without the tables in which `migrate` keeps its records. */
 const ourTables = `c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
   AND c.relname NOT IN ('schema_migrations', 'schema_functions')`;
 

@@ -1,6 +1,6 @@
 /**
- * Commands of the command line. Most run in the test's own process, with an environment and streams of their own, because
- * a start of Node costs a second; some of each kind run as people run them.
+ * Runs `reelmend` commands. Most run in the test's process, with their own environment and streams, because starting Node
+ * takes a second. A few of each kind run in their own process, as users run them.
  */
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
@@ -20,9 +20,9 @@ export interface Outcome {
 export interface CommandOptions {
   env: Record<string, string>;
   stdin?: string | Uint8Array;
-  /** whether a person reads stdout; default: a program does */
+  /** whether stdout is a terminal; default: false */
   isTerminal?: boolean;
-  /** for commands that go on: sees what is printed at once */
+  /** receives the output at once; for commands that keep running */
   onStdout?: (text: string) => void;
 }
 
@@ -50,7 +50,7 @@ export async function runCommand(args: string[], { env, stdin = '', isTerminal =
   return outcome;
 }
 
-/** Runs a command in a process of its own, by the script that npm puts on the path. */
+/** Runs a command in its own process, through the script that npm puts on the PATH. */
 export function spawnCommand(args: string[], { env, stdin = '' }: CommandOptions): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(script, args, { env, timeout: hangMs }, (error, stdout, stderr) =>

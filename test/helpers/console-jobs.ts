@@ -1,4 +1,4 @@
-/** Jobs brought to their states through the store, as a worker does. */
+/** Moves jobs through their states with the store, as a worker does. */
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Fence } from '../../src/store/index.ts';
 import type { CreateJob } from '../../src/store/types.ts';
@@ -36,7 +36,7 @@ export const liveJob = makeJob;
 const owner = 'worker-of-tests';
 const sha256 = 'a'.repeat(64);
 
-/** Through `ingest`: the original is stored, and the job waits to be enhanced. */
+/** Completes `ingest`: stores the original. The job then waits for `enhance`. */
 export async function ingestJob({ store, objects }: World, jobId: string): Promise<string> {
   const lease = (await store.leases.acquire(jobId, 'ingest', owner, 60))!;
   const key = await store.objects.registerPendingObject(lease.fence, 'original');
@@ -45,7 +45,7 @@ export async function ingestJob({ store, objects }: World, jobId: string): Promi
   return key;
 }
 
-/** To its end, in error or with both files stored, and with a poster if wanted. */
+/** Ends a job: with an error, or with both files stored and, if wanted, a poster. */
 export async function endJob(world: World, jobId: string, as: 'done' | 'error', { poster = false } = {}): Promise<void> {
   const { store, objects } = world;
   if (as === 'error') {

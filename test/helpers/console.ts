@@ -19,7 +19,7 @@ import { createTestDatabase } from './database.ts';
 import { fakeStorage, pepper, publicUrl, source } from './http.ts';
 import { checkResponse, descriptionText } from './http-contract.ts';
 
-/** Quick, and as good as needed here; the real ones are tested by themselves. */
+/** A fast hash in place of Argon2, which has its own tests. */
 export const quickPasswords: Passwords = {
   hash: async (password) => `$argon2id$quick$${createHash('sha256').update(password).digest('hex')}`,
   async verify(password, stored) {
@@ -36,11 +36,11 @@ export interface BrowserRequest {
   headers?: Record<string, string>;
   json?: unknown;
   body?: string | Uint8Array;
-  /** false: the token is left out */
+  /** false: sends no CSRF token */
   csrf?: boolean;
 }
 
-/** A store of which everything fails while `failure` is set. */
+/** Wraps a store: every call throws `failure` while it is set. */
 function breakable(store: Store, state: { failure: Error | undefined }): Store {
   const guard = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -81,7 +81,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
     publicUrl: () => publicUrl,
     description: descriptionText,
     logger,
-    // All of a test file come from one address.
+    // All requests of a test file come from one IP address.
     options: { certificateWaitMs: 50, rateLimits: { auth: 1000 }, ...options.options },
     console: {
       store,
@@ -109,7 +109,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
 
 export type ConsoleWorld = Awaited<ReturnType<typeof makeConsole>>;
 
-/** Keeps the cookie and the token, as the page does. */
+/** Makes a client that keeps the cookie and the CSRF token, as the page does. */
 export function makeBrowser(app: ReturnType<typeof buildApp>) {
   const browser = {
     cookie: undefined as string | undefined,
@@ -132,7 +132,7 @@ export function makeBrowser(app: ReturnType<typeof buildApp>) {
       if (cookie !== undefined) browser.cookie = cookie === '' ? undefined : cookie;
       return response;
     },
-    /** A call that must succeed, and its body. */
+    /** Sends a request that must succeed; returns the body of its response. */
     async call<T>(path: string, options: BrowserRequest = {}): Promise<T> {
       const response = await browser.request(path, options);
       if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
@@ -157,7 +157,7 @@ interface PersonOptions {
   credits?: number;
 }
 
-/** Someone who has signed up and in. */
+/** A person who has signed up and signed in. */
 async function person(
   { app, store }: { app: ReturnType<typeof buildApp>; store: Store },
   { operator = false, approved = true, credits = 0 }: PersonOptions,
@@ -174,7 +174,7 @@ async function person(
   return { browser, session, email, password, userId: user.id, accountId: user.accountId };
 }
 
-/** Somebody who has accepted an invitation to the account, and signed in. */
+/** A person who has accepted an invitation to the account and signed in. */
 async function member({ app, store }: { app: ReturnType<typeof buildApp>; store: Store }, { accountId, userId: createdBy, password }: Person, role: Role) {
   const email = `${newId('user')}@example.com`;
   const token = generateLinkToken();

@@ -1,4 +1,4 @@
-/** A database of its own for each test file, cloned from one migrated template. */
+/** Creates a separate database for each test file, cloned from one migrated template. */
 import postgres from 'postgres';
 
 export interface TestDatabase {
@@ -7,7 +7,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A migrated, empty database; `migrated: false` gives one without any table. Works under vitest only. */
+/** Creates a migrated, empty database; with `migrated: false`, one without tables. Works only under vitest. */
 export async function createTestDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
   const server = process.env['REELMEND_TEST_DATABASES'];
   if (!server) throw new Error('Test databases exist under vitest only (test/helpers/global-setup.ts)');

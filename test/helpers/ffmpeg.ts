@@ -1,4 +1,4 @@
-/** The ffmpeg command line: makes the clips of the tests and is the outside witness of their results. */
+/** Runs the ffmpeg command line, which makes the tests' clips and checks their results independently. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -21,7 +21,7 @@ export interface Clip {
   args: string[];
 }
 
-/** Moving, coloured picture with a 440 Hz tone unless `audio` is null. */
+/** Makes a clip with a moving, coloured picture, and with a 440 Hz tone unless `audio` is null. */
 export async function makeClip(path: string, clip: Omit<Clip, 'name'>): Promise<void> {
   const seconds = String(clip.seconds ?? 2);
   const video = ['-f', 'lavfi', '-i', clip.video ?? 'testsrc2=size=320x180:rate=25'];
@@ -29,9 +29,9 @@ export async function makeClip(path: string, clip: Omit<Clip, 'name'>): Promise<
   await ffmpeg([...video, ...sound, '-t', seconds, '-pix_fmt', 'yuv420p', ...clip.args, ...(clip.audio ?? []), path]);
 }
 
-/** Copies a clip and makes players turn its picture by `degrees` counter-clockwise. */
+/** Copies a clip and sets its rotation, so that players turn the picture by `degrees` counter-clockwise. */
 export async function turnClip(from: string, to: string, degrees: number): Promise<void> {
-  // ffmpeg 6 has an option of the input in place of the output's metadata, which later releases ignore.
+  // ffmpeg 6 replaced the output's metadata by an input option; newer releases ignore the metadata.
   const { stdout } = await run('ffmpeg', ['-hide_banner', '-h', 'long'], { maxBuffer: 16 << 20 });
   const hasOption = stdout.includes('-display_rotation');
   const before = hasOption ? ['-display_rotation:v:0', String(degrees)] : [];
@@ -63,7 +63,7 @@ const report = z.object({
 });
 export type StreamFacts = z.infer<typeof stream>;
 
-/** Streams and container, frames counted by decoding. */
+/** Returns the streams and the container. Counts frames by decoding them. */
 export async function ffprobe(path: string): Promise<z.infer<typeof report>> {
   const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', path];
   const { stdout } = await run('ffprobe', args, { timeout: hangMs, maxBuffer: 64 << 20 });
@@ -81,7 +81,7 @@ export async function frameTimes(path: string): Promise<number[]> {
   return frames.parse(JSON.parse(stdout)).frames.map((frame) => Number(frame.best_effort_timestamp_time ?? frame.pts_time));
 }
 
-/** Mean square-root difference per plane between two videos of one size, as ffmpeg's psnr filter prints: dB. */
+/** Average PSNR in dB between two videos of the same size, from ffmpeg's psnr filter; infinite if they are equal. */
 export async function psnr(a: string, b: string, filterA = 'null', filterB = 'null'): Promise<number> {
   const graph = `[0:v]${filterA}[a];[1:v]${filterB}[b];[a][b]psnr`;
   const args = ['-hide_banner', '-nostdin', '-loglevel', 'info', '-i', a, '-i', b, '-lavfi', graph, '-f', 'null', '-'];
@@ -91,7 +91,7 @@ export async function psnr(a: string, b: string, filterA = 'null', filterB = 'nu
   return average === 'inf' ? Number.POSITIVE_INFINITY : Number(average);
 }
 
-/** MD5 of the encoded bytes of the first audio stream: equal when it was copied, whatever the containers. */
+/** MD5 of the encoded bytes of the first audio stream. A copied stream has the same hash in every container. */
 export async function audioHash(path: string): Promise<string> {
   const args = [...quiet, '-i', path, '-map', '0:a:0', '-c', 'copy', '-f', 'data', '-'];
   const { stdout } = await run('ffmpeg', args, { timeout: hangMs, maxBuffer: 64 << 20, encoding: 'buffer' });

@@ -1,6 +1,6 @@
 /**
- * A loopback file server whose good and bad manners are set per path: ranges on or off, slow, cut, lying about
- * its length, redirecting, encoding. It records every request, so a test can count requests and bytes.
+ * A loopback file server whose behaviour is set per path: range support, delays, bandwidth, reset connections, wrong lengths,
+ * redirects, content encodings. It records every request, so that tests can count requests and bytes.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -25,19 +25,19 @@ export interface Behaviour {
   headersDelayMs?: number;
   /** milliseconds to wait between the headers and the first body byte */
   bodyDelayMs?: number;
-  /** bytes a second of body, at most */
+  /** maximum body bytes per second */
   bytesPerSecond?: number;
-  /** destroys the socket after so many body bytes of one reply */
+  /** resets the connection after this many body bytes of a response */
   resetAtBytes?: number;
-  /** how many replies are cut by `resetAtBytes` (default: all) */
+  /** number of responses that `resetAtBytes` applies to (default: all) */
   resets?: number;
-  /** stops sending after so many body bytes and keeps the socket open */
+  /** stops sending after this many body bytes and keeps the connection open */
   stallAtBytes?: number;
-  /** added to the declared Content-Length: positive promises more than is sent, negative less */
+  /** added to the declared Content-Length; positive: declares more bytes than are sent */
   lengthError?: number;
   /** no Content-Length: chunked transfer */
   chunked?: boolean;
-  /** value of Content-Encoding; the bytes themselves stay as they are */
+  /** value of Content-Encoding; the body itself is not encoded */
   contentEncoding?: string;
   contentType?: string;
   /** `null`: no ETag; a string: this one (default: from size and mtime) */
@@ -57,18 +57,18 @@ export interface RecordedRequest {
   range: string | null;
   headers: IncomingMessage['headers'];
   status: number;
-  /** body bytes handed to the socket so far */
+  /** body bytes written to the socket so far */
   bytes: number;
 }
 
 export interface FileServerOptions {
   /** folder whose files are served at `/<relative path>` */
   dir?: string;
-  /** manners of all paths */
+  /** behaviour of all paths */
   defaults?: Behaviour;
-  /** manners of single paths (`/name.mp4`, without query), over the defaults */
+  /** behaviour of single paths (`/name.mp4`, without query); overrides the defaults */
   paths?: Record<string, Behaviour>;
-  /** replaces everything for a path */
+  /** handlers of single paths, in place of the file server */
   routes?: Record<string, (request: IncomingMessage, response: ServerResponse) => void>;
   /** address to listen on (default 127.0.0.1) */
   host?: string;
@@ -79,7 +79,7 @@ export interface FileServerOptions {
 export interface FileServer {
   /** `http://127.0.0.1:PORT` (https with `tls`), no trailing slash */
   url: string;
-  /** `127.0.0.1:PORT`, as REELMEND_ALLOW_HOSTS wants it */
+  /** `127.0.0.1:PORT`, the format of REELMEND_ALLOW_HOSTS */
   hostPort: string;
   port: number;
   /** every request so far, oldest first */
@@ -90,9 +90,9 @@ export interface FileServer {
   readonly openConnections: number;
   /** body bytes sent so far, all requests together */
   readonly bytesSent: number;
-  /** merges new manners for a path, or for all with `*` */
+  /** changes the behaviour of a path, or of all paths with `*` */
   behave(path: string, behaviour: Behaviour): void;
-  /** ends the server and every open connection */
+  /** stops the server and closes every open connection */
   close(): Promise<void>;
 }
 
@@ -133,7 +133,7 @@ async function contentOf(dir: string | undefined, path: string, body: Behaviour[
 
 type Range = { start: number; end: number } | 'unsatisfiable' | null;
 
-/** One `bytes=a-b`, `bytes=a-` or `bytes=-n`; everything else is ignored, as RFC 9110 allows. */
+/** Parses one `bytes=a-b`, `bytes=a-` or `bytes=-n`; ignores everything else, as RFC 9110 allows. */
 function parseRange(header: string | undefined, size: number): Range {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return null;
@@ -145,7 +145,7 @@ function parseRange(header: string | undefined, size: number): Range {
   return { start, end: Math.min(last === '' ? size - 1 : Number(last), size - 1) };
 }
 
-/** Sends the chunks with the wanted pace, cut or stall; resolves when done or when the peer has gone. */
+/** Sends the chunks with the given speed, reset or stall. Resolves when done, or when the client has disconnected. */
 async function send(
   response: ServerResponse,
   chunks: AsyncIterable<Uint8Array>,
@@ -165,7 +165,7 @@ async function send(
       if (!response.write(piece)) await drained(response);
       if (record.bytes >= stall) return;
       if (record.bytes >= cut) {
-        await sleep(20); // the bytes reach the peer before the reset does
+        await sleep(20); // the client receives the bytes before the reset
         response.socket?.resetAndDestroy();
         return;
       }
@@ -226,7 +226,7 @@ async function serve(
   const length = end - start + 1 + (b.lengthError ?? 0);
   if (b.chunked !== true && content.size !== endlessSize) headers['content-length'] = String(Math.max(0, length));
   record.status = range === null ? 200 : 206;
-  // A length that lies low must still be sent in full: Node would refuse to write more than it declared.
+  // By default, Node refuses to write more bytes than Content-Length declares.
   response.strictContentLength = false;
   response.writeHead(record.status, headers);
   if (request.method === 'HEAD' || content.size === 0) return void response.end();

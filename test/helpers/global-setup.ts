@@ -1,7 +1,7 @@
 /**
- * One PostgreSQL for a whole test run, started when the first test asks for a database. Tests reach it through
- * `createTestDatabase()`, which asks a small loopback server here; `REELMEND_TEST_POSTGRES` (URL of a role that
- * may create databases) replaces the embedded server.
+ * Starts one PostgreSQL server for a whole test run, when the first test needs a database. `createTestDatabase()` requests
+ * databases from a small loopback server here. `REELMEND_TEST_POSTGRES` (URL of a role that may create databases) replaces
+ * the embedded server.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ interface Cluster {
 }
 
 export default async function setup(): Promise<() => Promise<void>> {
-  // Tests start Node hundreds of times; compiled modules are kept where the command line keeps its own.
+  // Tests start Node hundreds of times, so they share the command line's cache of compiled modules.
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('../../.cache/node', import.meta.url));
   let cluster: Promise<Cluster> | undefined;
   let count = 0;
@@ -59,7 +59,7 @@ async function startMigratedCluster(): Promise<Cluster> {
 /** The service's own embedded server, with durability off (tests do not need it) and many connections. */
 async function startEmbedded(): Promise<Cluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-test-pg-'));
-  // Without user namespaces root's server is another user's, who has to come in.
+  // Without user namespaces, root starts the server as another user, who needs access to this folder.
   await chmod(dataDir, 0o711);
   const open = () => openDatabase({ databaseUrl: undefined, dataDir });
   try {

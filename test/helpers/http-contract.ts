@@ -1,6 +1,6 @@
 /**
- * Holds responses against openapi.yaml itself, not against what is generated from it: status, content type, required
- * headers, and the body, in which no undocumented field may stand.
+ * Checks responses against openapi.yaml itself, not against generated code: status, content type, required headers and body.
+ * The body must not contain undocumented fields.
  */
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -43,11 +43,11 @@ function resolve(node: Node): Node {
   return resolve(steps.reduce((at, step) => at[step]!, document));
 }
 
-/** JSON Schema with the document's components as `$defs`; objects that say nothing of extra fields allow none. */
+/** JSON Schema with the document's components as `$defs`. Objects without `additionalProperties` allow no other fields. */
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== 'object' || node === null) return node;
-  // The converter to zod reads `required` only beside `properties`.
+  // zod's converter reads `required` only together with `properties`.
   if (Object.keys(node).join() === 'required') {
     const names = (node as { required: string[] }).required;
     return { type: 'object', ...node, properties: Object.fromEntries(names.map((name) => [name, {}])), additionalProperties: true };
@@ -83,7 +83,7 @@ export function validatorOf(schema: Node): z.ZodType {
 export const statusesFile = join(import.meta.dirname, '../../build/reports/contract-statuses.txt');
 const recorded = new Set<string>();
 
-/** Short appends of several processes do not mix; what is there twice is counted once. */
+/** Short appends of several processes do not interleave. The reader counts duplicate lines once. */
 function record(operationId: string, status: number): void {
   const line = `${operationId} ${status}\n`;
   if (recorded.has(line)) return;
@@ -109,11 +109,11 @@ function expectedResponse(method: string, path: string, status: number): Node {
   const found = operationOf(method, path);
   const own = found?.operation?.['responses']?.[String(status)];
   if (own !== undefined) {
-    // HEAD shows the same statuses, but a test of GET is wanted.
+    // HEAD has the same statuses, but only tests of GET count.
     if (method !== 'head') record(String(found!.operation!['operationId']), status);
     return resolve(own);
   }
-  // Outside of every operation: nothing at the address, or a method that it does not have.
+  // No operation has this path, or none has this method for it.
   const outside = found === undefined ? status === 404 : found.operation === undefined && status === 405;
   if (outside) {
     const description = '`not_found` or `method_not_allowed`' as unknown as Node;
@@ -136,7 +136,7 @@ function checkHeaders(response: Response, headers: Node): void {
   }
 }
 
-/** The description of a refusal names every code that may stand in it, and the refusal says where its code is explained. */
+/** Checks that an error links to the documentation of its code, and that openapi.yaml names the code for this response. */
 function checkCode(expected: Node, body: unknown, where: string): void {
   const { error } = body as { error?: { code?: string; doc_url?: string } | null };
   if (typeof error?.code !== 'string') return;
@@ -163,7 +163,7 @@ export async function checkResponse(method: string, path: string, response: Resp
   }
 }
 
-/** `fetch` that throws unless the answer is one that openapi.yaml documents; for tests against a real service. */
+/** Like `fetch`, but throws unless openapi.yaml documents the response. For tests against a real service. */
 export async function checkedFetch(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init);
   await checkResponse(init.method ?? 'GET', new URL(url).pathname, response);

@@ -1,6 +1,6 @@
 /**
- * The real store for tests of the API: one database per test file, and in it an account of each API's own. It records
- * what the API asked, and fails on demand.
+ * The real store for tests of the API: one database per test file, and a separate account for each API. It records the API's
+ * calls and fails on demand.
  */
 import type postgres from 'postgres';
 import { afterAll } from 'vitest';
@@ -44,13 +44,13 @@ interface TestKey {
 }
 
 export class ApiStore implements HttpStore {
-  /** calls that the limiter was asked for, with its verdicts */
+  /** calls of the rate limiter, with its results */
   readonly taken: ({ keyId: string; rateClass: RateClass; verdict: RateLimitResult } & RatePolicy)[] = [];
-  /** what the limiter answers when set */
+  /** the rate limiter's result, if set */
   verdict: RateLimitResult | undefined;
-  /** how often a key was looked up */
+  /** number of key look-ups */
   lookUps = 0;
-  /** watches of a job that are open */
+  /** number of open watches of jobs */
   watching = 0;
   healthy = true;
   /** thrown by every query when set */
@@ -63,7 +63,7 @@ export class ApiStore implements HttpStore {
     this.#account = account;
   }
 
-  /** A key of the account; the database gets it with the first query. */
+  /** Adds a key to the account. The first query inserts it into the database. */
   addKey(mode: Mode, tier: Tier, { name = '', access = 'full' }: { name?: string; access?: KeyAccess } = {}): string {
     const { key } = generateApiKey(mode);
     this.#keys.push({ mode, tier, key, name, access });
@@ -85,14 +85,14 @@ export class ApiStore implements HttpStore {
     return (await (await this.#open()).store.accounts.get(this.#account.id))!;
   }
 
-  /** Another account, without keys. */
+  /** Adds another account, without keys. */
   async addAccount(): Promise<Account> {
     const account = testAccount();
     await insertAccount((await this.#open()).sql, account);
     return account;
   }
 
-  /** A job of the account, or of another one that exists, in the state that the overrides describe. */
+  /** Inserts a job of the account, or of another existing account, in the state that the overrides describe. */
   async addJob(overrides: Partial<JobRecord> = {}): Promise<JobRecord> {
     const job = testJob({ accountId: this.#account.id, ...overrides });
     const { sql } = await this.#open();
@@ -100,7 +100,7 @@ export class ApiStore implements HttpStore {
     return job;
   }
 
-  /** Changes a job, or deletes it (null), as a worker would. A queued job that is done has run before. */
+  /** Changes a job, or deletes it (null), as a worker would. A change from queued to done passes through running. */
   async changeJob(id: string, change: Partial<JobRecord> | null): Promise<void> {
     const { sql, store } = await this.#open();
     const [row] = await sql<{ mode: Mode }[]>`SELECT mode FROM jobs WHERE id = ${id}`;
@@ -128,7 +128,7 @@ export class ApiStore implements HttpStore {
     return (await Promise.all(lists)).flatMap(({ jobs }) => jobs).sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
-  /** A certificate of a deleted job. */
+  /** Adds a certificate of a deleted job. */
   async addCertificate(jobId: string, jws: string): Promise<void> {
     const { sql } = await this.#open();
     await sql`INSERT INTO certificates (id, job_id, account_id, jws, issued_at)

@@ -1,4 +1,4 @@
-/** The API over the real store, with a storage in memory and a measurement that the test decides. */
+/** The API over the real store, with a storage in memory and a measurement that the test sets. */
 import { Readable } from 'node:stream';
 import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
 import type { ModelDescription } from '../../src/domain/models.ts';
@@ -30,7 +30,7 @@ export const source: SourceFacts = {
   size_bytes: 5_242_880,
 };
 
-/** The part of a finished job that a queued one lacks. */
+/** The fields of a finished job that differ from those of a queued one. */
 export function finished(): Partial<JobRecord> {
   return {
     status: 'done',
@@ -47,7 +47,7 @@ export function finished(): Partial<JobRecord> {
 /** Objects in memory, with the real signed links. */
 export function fakeStorage(objects: Map<string, Buffer>): FilesystemStorage & { opened: number } {
   const unused = async () => {
-    throw new Error('http does not use this');
+    throw new Error('the API does not use this');
   };
   const multipart = new MemoryMultipart(objects);
   return {
@@ -58,7 +58,7 @@ export function fakeStorage(objects: Map<string, Buffer>): FilesystemStorage & {
     destroy: unused,
     isAbsent: unused,
     list: () => {
-      throw new Error('http does not use this');
+      throw new Error('the API does not use this');
     },
     stat: async (key) => {
       const object = objects.get(key);
@@ -87,7 +87,7 @@ export function fakeStorage(objects: Map<string, Buffer>): FilesystemStorage & {
   };
 }
 
-/** An installed network of which its manifest says as little as it may. */
+/** An installed network whose manifest has only the required fields. */
 export const installed = (name: string): ModelDescription => ({ name, title: '', description: null, scales: [2], relativeCost: null, license: null });
 
 export interface ApiOptions {
@@ -105,7 +105,7 @@ export interface RequestOptions {
   headers?: Record<string, string>;
   /** sent as JSON */
   json?: unknown;
-  /** sent as it is */
+  /** sent unchanged */
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
 }
 
@@ -127,7 +127,7 @@ export function makeApi({ measure, options, account: overrides, metrics, freeByt
   const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const measured: string[] = [];
   const policy = createUrlPolicy({ allowHosts: [] });
-  // Written when a test calls `flush`.
+  // The interval never elapses; tests call `flush`.
   const requestLog = createRequestLog({ store: store.requestLog, logger, intervalMs: 2 ** 30 });
   const app = buildApp({
     store,
@@ -183,7 +183,7 @@ export async function errorOf(response: Response): Promise<ErrorBody['error']> {
   return ((await response.json()) as ErrorBody).error;
 }
 
-/** Bodies that no operation takes, with the code of their refusal: no JSON, no object, and `valid` with a field too many. */
+/** Bodies that every operation rejects, with the error code: invalid JSON, no object, and `valid` with an unknown field. */
 export function refusedBodies(valid: object): [body: string, code: string][] {
   return [
     ['{', 'invalid_json'],

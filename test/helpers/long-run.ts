@@ -1,2 +1,2 @@
-/** `npm run test:long`: more deaths, jobs and random examples of what `npm test` proves with a few. */
+/** Whether this is `npm run test:long`: the tests of `npm test` with more crashes, jobs and random examples. */
 export const isLongRun = process.env['REELMEND_TEST_LONG'] === '1';

@@ -1,12 +1,12 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that take longest, so that none of them is left to a single worker at the end. */
+/** The slowest test files. They start first, so that none of them runs alone at the end. */
 const longest = [
   ...['test/docs/guides', 'test/docs/operating', 'test/browser/', 'test/deploy/image', 'test/faults/killed-worker'],
   ...['test/service/first-start', 'test/service/enhance', 'test/media/media', 'test/media/models', 'test/faults/worker-crash'],
 ];
 
-/** Vitest's own order knows how long each file took only where it has run before, which a fresh clone has not. */
+/** Needed because Vitest's own order uses the times of earlier runs, which a fresh clone does not have. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) => longest.some((name) => moduleId.includes(`/${name}`));

@@ -5,7 +5,7 @@ import type { MultipartUpload, StoredPart } from '../../src/storage/types.ts';
 
 export class MemoryMultipart {
   readonly #objects: Map<string, Buffer>;
-  /** parts by number, by id of the upload */
+  /** upload id → part number → bytes */
   readonly #parts = new Map<string, Map<number, Buffer>>();
   readonly #keys = new Map<string, string>();
 

@@ -1,4 +1,4 @@
-/** Other name servers and hosts for one process: in a mount namespace of Linux, its /etc/resolv.conf and /etc/hosts are others. */
+/** Gives one process its own /etc/resolv.conf and /etc/hosts, in a Linux mount namespace. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -7,7 +7,7 @@ export async function canReplaceNameFiles(): Promise<boolean> {
   return promisify(execFile)('unshare', ['--mount', 'true']).then(() => true, () => false);
 }
 
-/** Command line before that of the process. */
+/** Prefix of the process's command line. */
 export function withNameFiles({ resolvConf, hosts }: { resolvConf: string; hosts: string }): string[] {
   const mount = 'mount --bind "$0" /etc/resolv.conf && mount --bind "$1" /etc/hosts && shift && exec "$@"';
   return ['unshare', '--mount', 'sh', '-c', mount, resolvConf, hosts];

@@ -1,4 +1,4 @@
-/** A DNS server on a loopback address, over UDP, whose manners are set by name. */
+/** A DNS server on a loopback address, over UDP, whose behaviour is set per name. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6, type AddressInfo } from 'node:net';
@@ -40,11 +40,11 @@ export async function startNameServer(behave: (name: string, type: 'A' | 'AAAA' 
 interface Question {
   name: string;
   type: 'A' | 'AAAA' | 'other';
-  /** offset behind the question */
+  /** offset after the question */
   end: number;
 }
 
-/** Of the one question behind the header of 12 bytes: labels, each behind its length, then type and class. */
+/** Reads the question after the 12-byte header: labels, each after its length, then type and class. */
 function readQuestion(message: Buffer): Question {
   const labels: string[] = [];
   let at = 12;
@@ -78,7 +78,7 @@ function record(address: string): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Without embedded IPv4 notation. */
+/** Does not support embedded IPv4 notation. */
 function ipv6Bytes(address: string): Buffer {
   const [left = '', right = ''] = address.split('::');
   const groups = (text: string) => text.split(':').filter((group) => group !== '');

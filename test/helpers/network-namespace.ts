@@ -1,4 +1,4 @@
-/** Another machine, imitated: a network namespace of Linux, connected to this machine by one cable. */
+/** Simulates another machine: a Linux network namespace, connected to this machine by one virtual cable. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -7,9 +7,9 @@ const path = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
 const ip = (...args: string[]) => run('ip', args, { env: { PATH: path } });
 
 export interface NetworkNamespace {
-  /** this machine's address at the cable, the only one that the other machine reaches */
+  /** this machine's IP address on the cable, the only one that the other machine can reach */
   address: string;
-  /** command line before that of a process which runs on the other machine */
+  /** command-line prefix that runs a process on the other machine */
   prefix: string[];
   unplug(): Promise<void>;
   plug(): Promise<void>;
@@ -17,7 +17,7 @@ export interface NetworkNamespace {
   remove(): Promise<void>;
 }
 
-/** null where this user may make none, which needs root. */
+/** null if this user may not create a namespace; that needs root. */
 export async function createNetworkNamespace(): Promise<NetworkNamespace | null> {
   const id = `${process.pid.toString(36)}${Math.floor(Math.random() * 36 ** 3).toString(36)}`;
   const [name, near, far] = [`reelmend-${id}`, `rmn${id}`, `rmf${id}`];
@@ -25,7 +25,7 @@ export async function createNetworkNamespace(): Promise<NetworkNamespace | null>
   const network = Math.floor(Math.random() * 2 ** 14);
   const hostAt = (host: number) => `10.213.${network >> 6}.${((network & 63) << 2) + host}`;
   const remove = async () => {
-    // Its end of the cable goes with it, and with that the other end.
+    // This also deletes both ends of the cable; the next line is for a namespace that could not be made.
     await ip('netns', 'delete', name).catch(() => {});
     await ip('link', 'delete', near).catch(() => {});
   };
@@ -38,7 +38,7 @@ export async function createNetworkNamespace(): Promise<NetworkNamespace | null>
     await ip('-n', name, 'link', 'set', far, 'up');
     await ip('-n', name, 'link', 'set', 'lo', 'up');
   } catch (error) {
-    console.warn(`no network namespace can be made here: ${(error as Error).message}`);
+    console.warn(`cannot create a network namespace: ${(error as Error).message}`);
     await remove();
     return null;
   }

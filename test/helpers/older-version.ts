@@ -20,11 +20,11 @@ export interface OlderVersion {
   remove(): Promise<void>;
 }
 
-/** null, after a loud line, where the history does not reach back so far. */
+/** null, after a warning, if the history does not contain the commit. */
 export async function checkOutOlderVersion(commit: string): Promise<OlderVersion | null> {
   const isThere = await run('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).then(() => true, () => false);
   if (!isThere) {
-    console.warn(`TESTS WITH AN OLDER VERSION NOT RUN: there is no commit ${commit} here`);
+    console.warn(`TESTS WITH AN OLDER VERSION NOT RUN: this clone does not contain the commit ${commit}`);
     return null;
   }
   const folder = await mkdtemp(join(tmpdir(), 'reelmend-older-'));

@@ -1,4 +1,4 @@
-/** A collector for OpenTelemetry's OTLP over HTTP (JSON) that keeps the spans it is sent. */
+/** A collector for OpenTelemetry's OTLP over HTTP (JSON) that stores the spans that it receives. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

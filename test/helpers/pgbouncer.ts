@@ -20,7 +20,7 @@ export interface PgBouncer {
   close(): Promise<void>;
 }
 
-/** `poolSize`: connections to the server, however many clients there are */
+/** `poolSize`: maximum number of connections to the server, for any number of clients */
 export async function startPgBouncer(databaseUrl: string, mode: PoolMode, poolSize: number): Promise<PgBouncer> {
   const { stdout } = await run('bash', [setUp]);
   const dir = await mkdtemp(join(tmpdir(), 'reelmend-pgbouncer-'));
@@ -35,7 +35,7 @@ export async function startPgBouncer(databaseUrl: string, mode: PoolMode, poolSi
     pool_mode: mode,
     default_pool_size: poolSize,
     max_client_conn: 200,
-    // It does not run as root.
+    // PgBouncer refuses to run as root.
     ...(process.getuid?.() === 0 ? { user: 'nobody' } : {}),
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);

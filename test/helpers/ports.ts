@@ -1,12 +1,12 @@
-/** Ports for programs that cannot say which one they were given. */
+/** Ports for programs that cannot report which port they got from the system. */
 import { createServer } from 'node:net';
 
 /**
- * The first of `count` neighbouring loopback ports that are free now. They lie below those that the kernel gives to outgoing
+ * The first of `count` consecutive loopback ports that are free now. They are below the range that the kernel uses for outgoing
  * connections (net.ipv4.ip_local_port_range), so that none is taken between this call and the start of the program.
  */
 export async function freePorts(count = 1): Promise<number> {
-  for (let tries = 0; tries < 50; tries += 1) {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
     const first = 10_000 + Math.floor(Math.random() * 22_000);
     const ports = Array.from({ length: count }, (_, i) => first + i);
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first;

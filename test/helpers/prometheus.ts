@@ -17,7 +17,7 @@ export interface Sample {
 }
 
 export interface Prometheus {
-  /** the instant vector of a PromQL expression; throws the server's sentence for a wrong one */
+  /** the instant vector of a PromQL expression; throws the server's message for an invalid one */
   query(expression: string): Promise<Sample[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** TCP servers that speak no proper HTTP, and certificates for the ones that do. */
+/** TCP servers that do not speak valid HTTP, and certificates for TLS servers. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -16,7 +16,7 @@ export interface RawServer {
   close(): Promise<void>;
 }
 
-/** Hands every connection to `onSocket`, on an ephemeral loopback port. */
+/** Passes every connection to `onSocket`. Listens on an ephemeral loopback port. */
 export async function startRawServer(onSocket: (socket: Socket) => void): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const seen = { received: '', connections: 0 };
@@ -45,7 +45,7 @@ export async function startRawServer(onSocket: (socket: Socket) => void): Promis
   };
 }
 
-/** A self-signed certificate for 127.0.0.1, made with openssl; null where that is missing. */
+/** A self-signed certificate for 127.0.0.1, made with openssl; null if openssl is missing. */
 export async function makeCertificate(): Promise<{ key: string; cert: string } | null> {
   const dir = await mkdtemp(join(tmpdir(), 'reelmend-tls-'));
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];

@@ -1,4 +1,4 @@
-/** What HTTP clients of this process take from their sockets. */
+/** Counts the bytes that HTTP clients of this process read from their sockets. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,9 +7,9 @@ import { afterEach, beforeEach } from 'vitest';
 const channel = 'undici:client:connected';
 
 /**
- * Counts for each test of the file or block. The function returns the bytes that undici's sockets have read since the test
- * began, once they read no more, or any number from `enough` on. A server's own count is larger by what the kernel's
- * buffers between the two hold: many megabytes, and more on a busy machine.
+ * Counts separately for each test of the file or block. The returned function waits until undici's sockets read no more, or
+ * have read `enough` bytes; it resolves to the bytes read since the test began. A server's own count is larger, as it
+ * includes the bytes in the kernel's buffers: many megabytes, and more on a busy machine.
  */
 export function countReceivedBytes(): (enough: number) => Promise<number> {
   const sockets: Socket[] = [];

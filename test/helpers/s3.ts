@@ -1,6 +1,6 @@
 /**
- * A real S3 server for tests: versitygw over a temporary folder. It is found in $GOBIN, $GOPATH/bin, on the PATH or
- * in the project's `.cache/bin`, and installed there with Go when it is nowhere.
+ * A real S3 server for tests: versitygw over a temporary folder. It looks for the program in $GOBIN, $GOPATH/bin, the
+ * project's `.cache/bin` and the PATH. If it is missing, Go installs it into `.cache/bin`.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -26,7 +26,7 @@ export interface S3Server {
   clientConfig: S3ClientConfig;
   credentials: { accessKeyId: string; secretAccessKey: string };
   createBucket(name: string, options?: { versioning?: boolean }): Promise<void>;
-  /** ends the server as a crash does; its data stays */
+  /** kills the server; its data stays */
   kill(): Promise<void>;
   /** starts it again on the same port and data */
   restart(): Promise<void>;
@@ -48,7 +48,7 @@ async function goPath(): Promise<string | null> {
   );
 }
 
-/** Path of the server's program; null, after a loud line, only where Go is missing outside CI. */
+/** Path of the server's program; null, after a warning, only if Go is missing outside CI. */
 export async function findS3Server(): Promise<string | null> {
   const gopath = await goPath();
   const folders = [process.env['GOBIN'], gopath === null ? undefined : join(gopath, 'bin'), cache];
@@ -69,7 +69,7 @@ export async function findS3Server(): Promise<string | null> {
 
 const installLimitMs = 900_000;
 
-/** Test files run side by side: the first one builds, the others wait for its program to appear. */
+/** Test files run concurrently: the first one builds the program, the others wait for it. */
 async function install(): Promise<string> {
   const program = join(cache, 'versitygw');
   const workshop = join(cache, 'versitygw.building');
@@ -85,7 +85,7 @@ async function install(): Promise<string> {
       if (await isThere(program)) return program;
       if (!(await isThere(workshop))) return install();
     }
-    throw new Error(`another process does not finish building ${program}`);
+    throw new Error(`another process did not finish building ${program} in time`);
   }
   try {
     console.log('building the S3 test server versitygw once, a minute or two');
@@ -112,7 +112,7 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((done) => child.once('exit', () => done()));
 }
 
-/** Starts a server with one root account; null where findS3Server gives null. */
+/** Starts a server with one root account; null if findS3Server returns null. */
 export async function startS3Server(): Promise<S3Server | null> {
   const program = await findS3Server();
   if (program === null) return null;

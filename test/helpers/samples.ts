@@ -16,8 +16,8 @@ function recipe(size: string, rate: number, seconds: number): string[] {
 }
 
 /**
- * Stands for the bundled clip of the demo (src/app/sample-clips.ts): as long, but of few frames, so that it is soon enhanced. The
- * first start (test/service/first-start.test.ts) and the browser's journey have the real one.
+ * Replaces the demo's bundled clip (src/app/sample-clips.ts) by one with the same length but few frames, which is enhanced
+ * quickly. The first start (test/service/first-start.test.ts) and the browser's journey use the real clip.
  */
 export async function makeDemoClip(dataDir: string): Promise<void> {
   const samples = join(dataDir, 'samples');
@@ -27,7 +27,7 @@ export async function makeDemoClip(dataDir: string): Promise<void> {
   await copyFile(await made(recipe('384x216', 2, 4)), path);
 }
 
-/** The clip of a recipe, made once for all runs of the tests. */
+/** Returns the clip of a recipe. Makes it once and keeps it for later test runs. */
 async function made(args: string[]): Promise<string> {
   const path = join(kept, `${createHash('sha256').update(JSON.stringify(args)).digest('hex')}.mp4`);
   if (existsSync(path)) return path;

@@ -1,4 +1,4 @@
-/** The real service in processes of its own, started as an operator does: by the command line and environment. */
+/** Runs the real service in its own processes, started as an operator does: with the command line and the environment. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,12 +25,12 @@ export interface Site {
   reelmend<T>(...args: string[]): Promise<T>;
   /** starts `reelmend serve|work|start`; the API's base URL is in `url` */
   start(command: 'serve' | 'work' | 'start', env?: Environment, how?: HowToStart): Promise<Running>;
-  /** ends every process and removes database and data */
+  /** stops every process, and removes the database and the data folder */
   close(): Promise<void>;
 }
 
 export interface HowToStart {
-  /** command line before that of the process */
+  /** prefix of the process's command line */
   prefix?: readonly string[];
   /** path of the command line's module; default: this version's */
   program?: string;
@@ -44,7 +44,7 @@ export interface Running {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** A database and a data folder of their own; the processes share them as those of one machine do. */
+/** Creates a database and a data folder for processes that share them, as those of one machine do. */
 export async function createSite(env: Environment = {}, options: { migrated?: boolean } = {}): Promise<Site> {
   const database = await createTestDatabase(options);
   const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-site-'));
@@ -56,7 +56,7 @@ export async function createSite(env: Environment = {}, options: { migrated?: bo
     DATABASE_URL: database.url,
     REELMEND_DATA_DIR: dataDir,
     REELMEND_DEMO: '0',
-    // A child that waits for the next job has loaded what no test may come to use.
+    // Warm children load libraries and networks that most tests never use.
     REELMEND_WARM_CHILDREN: '0',
     PORT: '0',
     ...env,
@@ -100,7 +100,7 @@ async function start(command: string, env: Environment, { prefix = [], program =
   };
 }
 
-/** Resolves when the process says that it listens (serve, start) or works (work). */
+/** Resolves when the process logs that it listens (serve, start) or has started (work). */
 function ready(child: ChildProcess, command: string, log: string[]): Promise<string> {
   const sign = command === 'work' ? 'worker started' : 'listening';
   return new Promise((resolve, reject) => {
@@ -126,7 +126,7 @@ export interface Customer {
   key: string;
 }
 
-/** An approved, funded account with one key, made as the command line makes them. */
+/** Creates an approved, funded account with one key, as the command line does. */
 export async function createCustomer(
   site: Site,
   options: { credits?: number; mode?: 'live' | 'test'; tier?: 'standard' | 'secure'; approve?: boolean } = {},
@@ -151,7 +151,7 @@ export interface Reply<T> {
   body: T;
 }
 
-/** One call with a key, JSON in both directions; throws when openapi.yaml does not document the answer. */
+/** Sends one request with a key, JSON in both directions. Throws if openapi.yaml does not document the response. */
 export async function call<T>(
   url: string,
   key: string,
@@ -184,7 +184,7 @@ export interface JobView {
   sandbox: boolean;
 }
 
-/** Polls until the job has ended; every view is handed to `watch`. */
+/** Polls until the job has ended. Passes every response to `watch`. */
 export async function waitForEnd(
   url: string,
   key: string,
@@ -204,7 +204,7 @@ export async function waitForEnd(
 
 /** A service with its worker, a customer with credits, and a file server with clips that it may read. */
 export interface VideoSite {
-  /** of the clips */
+  /** folder of the clips */
   dir: string;
   files: FileServer;
   site: Site;

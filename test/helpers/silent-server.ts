@@ -1,4 +1,4 @@
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never sends a byte. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 export async function startSilentServer(): Promise<{ port: number; close(): void }> {

@@ -1,4 +1,4 @@
-/** Codes of an authenticator app, written from RFC 4226 and RFC 6238 with nothing of the service's own library. */
+/** Codes of an authenticator app, implemented from RFC 4226 and RFC 6238 without the service's own library. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -18,7 +18,7 @@ export function hotp(key: Buffer, counter: number): string {
   return String(truncated % 1_000_000).padStart(6, '0');
 }
 
-/** Waits until the current step lasts a while, for tests of the steps beside it. */
+/** Waits, if less than 5 s of the current step are left, for the next one. For tests that use the adjacent steps. */
 export async function inMidStep(): Promise<void> {
   const leftMs = 30_000 - (Date.now() % 30_000);
   if (leftMs < 5000) await sleep(leftMs + 10);

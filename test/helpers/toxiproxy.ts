@@ -1,4 +1,4 @@
-/** Toxiproxy: connections that are delayed, slow, silent or cut, as a test says. */
+/** Toxiproxy: connections that tests can delay, slow down, silence or cut. */
 import { execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { eventually } from './wait.ts';
 const run = promisify(execFile);
 const setUp = fileURLToPath(new URL('../../scripts/setup-toxiproxy', import.meta.url));
 
-/** A toxic of one direction; `timeout: 0` swallows all bytes and closes nothing. */
+/** A toxic of one direction; `timeout: 0` drops all bytes and closes nothing. */
 export type Toxic =
   | { type: 'latency'; attributes: { latency: number; jitter?: number } }
   /** kB/s */
@@ -16,22 +16,22 @@ export type Toxic =
   | { type: 'timeout'; attributes: { timeout: number } };
 
 export interface Proxy {
-  /** where it listens: `10.0.0.1:2345` */
+  /** host and port on which it listens: `10.0.0.1:2345` */
   address: string;
   /** in both directions, until `mend` */
   poison(toxic: Toxic): Promise<void>;
-  /** closes all connections and refuses others, until `mend` */
+  /** closes all connections and rejects new ones, until `mend` */
   cut(): Promise<void>;
   mend(): Promise<void>;
 }
 
 export interface Toxiproxy {
-  /** `upstream` and `listen` without a port are addresses of this machine */
+  /** `upstream` is `host:port`; `listen` is an IP address of this machine, without a port */
   open(name: string, options: { listen: string; upstream: string }): Promise<Proxy>;
   close(): Promise<void>;
 }
 
-/** The path of the program; null, after a loud line, where it cannot be built: without Go or without a network. */
+/** The path of the program; null, after a warning, if it cannot be built: without Go or without a network. */
 export async function findToxiproxy(): Promise<string | null> {
   try {
     return (await run('bash', [setUp], { maxBuffer: 16 << 20 })).stdout.trim();
@@ -47,28 +47,28 @@ export async function startToxiproxy(program: string): Promise<Toxiproxy> {
   const port = await freePorts();
   const child = spawn(program, ['-host', '127.0.0.1', '-port', String(port)], { stdio: 'ignore', env: { ...process.env, LOG_LEVEL: 'error' } });
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
+  const request = async <T>(method: string, path: string, body?: object): Promise<T> => {
     const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...init });
     const text = await response.text();
     if (!response.ok) throw new Error(`Toxiproxy answered ${response.status} to ${method} ${path}: ${text}`);
     return (text === '' ? null : JSON.parse(text)) as T;
   };
-  await eventually(() => ask('GET', '/version').then(() => true, () => false), 'Toxiproxy answers');
+  await eventually(() => request('GET', '/version').then(() => true, () => false), 'Toxiproxy answers');
   return {
     async open(name, { listen, upstream }) {
-      const { listen: address } = await ask<{ listen: string }>('POST', '/proxies', { name, listen: `${listen}:0`, upstream, enabled: true });
+      const { listen: address } = await request<{ listen: string }>('POST', '/proxies', { name, listen: `${listen}:0`, upstream, enabled: true });
       const both = ['upstream', 'downstream'];
       return {
         address,
         async poison(toxic) {
-          await Promise.all(both.map((stream) => ask('POST', `/proxies/${name}/toxics`, { ...toxic, stream, name: `${toxic.type}_${stream}` })));
+          await Promise.all(both.map((stream) => request('POST', `/proxies/${name}/toxics`, { ...toxic, stream, name: `${toxic.type}_${stream}` })));
         },
-        cut: () => ask('POST', `/proxies/${name}`, { enabled: false }),
+        cut: () => request('POST', `/proxies/${name}`, { enabled: false }),
         async mend() {
-          const toxics = await ask<{ name: string }[]>('GET', `/proxies/${name}/toxics`);
-          for (const toxic of toxics) await ask('DELETE', `/proxies/${name}/toxics/${toxic.name}`);
-          await ask('POST', `/proxies/${name}`, { enabled: true });
+          const toxics = await request<{ name: string }[]>('GET', `/proxies/${name}/toxics`);
+          for (const toxic of toxics) await request('DELETE', `/proxies/${name}/toxics/${toxic.name}`);
+          await request('POST', `/proxies/${name}`, { enabled: true });
         },
       };
     },

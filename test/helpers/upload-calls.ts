@@ -1,4 +1,4 @@
-/** Uploads over the API, for tests: created, sent in parts, completed, verified. */
+/** Uploads over the API, for tests: creates, sends in parts, completes and verifies them. */
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Upload } from '../../src/contract/types.gen.ts';

@@ -1,4 +1,7 @@
-/** A media child that computes nothing: it waits as long as a short piece takes, and answers. It speaks just enough of src/media/wire.ts. */
+/**
+ * A media child that computes nothing: it waits as long as a short piece takes, then sends a result. It implements only the
+ * necessary part of src/media/wire.ts.
+ */
 import { Socket } from 'node:net';
 
 const workMs = 150;

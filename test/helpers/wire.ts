@@ -1,10 +1,10 @@
-/** A wire to a server, in this process: it can be cut, mended, and left to lead nowhere. */
+/** A TCP proxy to a server, in this process. Tests can cut it, restore it, and make it drop all bytes. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 interface Ends {
   near: Socket;
   far: Socket;
-  /** swallows all bytes, of both ends, and closes nothing */
+  /** drops all bytes of both ends, and closes nothing */
   isLost: boolean;
 }
 
@@ -37,7 +37,7 @@ export class Wire {
     }
   }
 
-  /** The same URL, through the wire. */
+  /** Starts the proxy; returns the server's URL with the proxy's host and port. */
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
     const url = new URL(this.#target);
@@ -50,7 +50,7 @@ export class Wire {
     return this.#connections.size;
   }
 
-  /** Closes all connections and refuses others. */
+  /** Closes all connections and rejects new ones. */
   cut(): void {
     this.#isCut = true;
     for (const { near, far } of this.#connections) {
@@ -59,12 +59,12 @@ export class Wire {
     }
   }
 
-  /** Nothing arrives any more on the connections that are open, and nobody closes them: a firewall that forgot them. Others work. */
+  /** Drops all bytes on the open connections without closing them, as a firewall does that forgot them. New ones work. */
   forget(): void {
     for (const ends of this.#connections) ends.isLost = true;
   }
 
-  /** The same, and for connections to come, until `mend`. */
+  /** The same, also for new connections, until `mend`. */
   silence(): void {
     this.#leadsNowhere = true;
     this.forget();

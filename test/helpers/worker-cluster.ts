@@ -1,4 +1,4 @@
-/** Processes of one service, each on a "machine" of its own: shared are the database, the S3 server and secrets. */
+/** Processes of one service, each on a "machine" of its own. They share only the database, the S3 server and the secrets. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -81,8 +81,8 @@ export interface Call {
 }
 
 /**
- * A customer behind a load balancer: asks any API that is up, and asks again after a broken connection, a 503 or a
- * 429, as clients do.
+ * A client behind a load balancer: sends a request to any API that is up, and retries it after a broken connection, a 503 or
+ * a 429, as clients do.
  */
 export function createClient(cluster: Cluster, random: () => number) {
   return async <T>(call: Call): Promise<Answer<T>> => {

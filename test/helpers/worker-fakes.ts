@@ -1,4 +1,4 @@
-/** Stand-ins for media, net and storage that tests can make fail, hang and count. */
+/** Fakes of media, net and storage. Tests can make them fail and hang, and can count their calls. */
 import { createHash, randomUUID } from 'node:crypto';
 import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -72,7 +72,7 @@ export const enhanceResult: EnhanceResult = {
   stages: [],
 };
 
-/** Waits for ever, or until aborted. */
+/** Never resolves; rejects when aborted. */
 export const hang = (signal?: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     if (signal?.aborted === true) reject(signal.reason as Error);
@@ -85,12 +85,12 @@ const classOf = (device: string | undefined, hasGpu: boolean) => ((device ?? 'au
 const readInput = (input: string | ByteSource) => (typeof input === 'string' ? readFile(input) : input.read(0, input.size, new AbortController().signal));
 
 export class FakeMedia implements Media {
-  readonly isolation = { kind: 'none', reason: 'a stand-in' } as const;
+  readonly isolation = { kind: 'none', reason: 'a fake' } as const;
   /** replaced by tests */
   onProbe: (request: ProbeRequest) => Promise<ProbeResult> = async () => probeResult;
   onEnhance: (request: EnhanceRequest) => Promise<EnhanceResult> = async () => enhanceResult;
   enhancements: EnhanceRequest[] = [];
-  /** children that run now */
+  /** number of running children */
   running = 0;
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
@@ -114,12 +114,12 @@ export class FakeMedia implements Media {
 
   hasGpu = false;
 
-  /** The device that a plan with these options is made for, as the engine names it. */
+  /** The engine's name of the device for a plan with these options. */
   deviceFor({ device }: { device?: string }): string {
     return classOf(device, this.hasGpu) === 'cpu' ? 'cpu' : 'cuda:0 (a GPU)';
   }
 
-  /** As the engine does, whose plans name the class of their device. Here a plan without one is for the CPU. */
+  /** Rejects a plan for another class of device, like the engine. Here, a plan without a class is for the CPU. */
   #refuseOtherClass({ options }: EnhanceRequest): void {
     if (options.piece === undefined) return;
     const planned = options.piece.plan.endsWith('for cuda') ? 'cuda' : 'cpu';
@@ -135,7 +135,7 @@ export class FakeMedia implements Media {
     return undefined;
   }
 
-  /** warm pools that were asked for, and how many are still open */
+  /** requested warm pools, and the number of those that are open */
   warmPools: WarmPoolRequest[] = [];
   openWarmPools = 0;
 
@@ -191,7 +191,7 @@ export class FakeMedia implements Media {
 
 export class FakeNet implements NetClient {
   bytes: Buffer = Buffer.from('a real film');
-  /** of what is downloaded */
+  /** ETag of the download */
   etag: string | null = null;
   downloads = 0;
   onDownload: (url: string, signal?: AbortSignal) => Promise<void> = async () => {};
@@ -255,7 +255,7 @@ export class FakeStorage implements Storage {
     return bytes ? { size: bytes.length } : null;
   }
 
-  /** of each call of `open` */
+  /** arguments of each call of `open` */
   readonly opened: { key: string; range: ByteRange | undefined }[] = [];
 
   async open(key: string, range?: ByteRange) {
@@ -276,7 +276,7 @@ export class FakeStorage implements Storage {
     return !this.objects.has(key) && !this.multipart.has(key);
   }
 
-  /** of uploads */
+  /** multipart uploads */
   readonly multipart = new MemoryMultipart(this.objects);
 
   async createMultipart(key: string) {
@@ -308,7 +308,7 @@ export class FakeStorage implements Storage {
   }
 }
 
-/** seconds: no lease expires because the machine is busy; a test that needs an expired one sets its own or turns the clock */
+/** Lease in seconds that does not expire on a busy machine. A test of expired leases sets its own, or changes the times. */
 export const leaseBeyondHanging = (10 * hangMs) / 1000;
 
 export interface Workshop {
@@ -319,11 +319,11 @@ export interface Workshop {
   /** what workers logged as errors */
   errors: string[];
   worker(change?: { config?: Partial<WorkerConfig>; tuning?: Partial<Tuning>; deps?: Partial<WorkerDeps> }): Worker;
-  /** ends every worker that was made here and removes the folder */
+  /** stops every worker that was made here and removes the folder */
   close(): Promise<void>;
 }
 
-/** `scheduled: false`: as the database's clock has it, once a minute */
+/** `scheduled: false`: the scheduled tasks run once a minute, as in the service */
 export async function createWorkshop(world: World, options: { scheduled?: boolean } = {}): Promise<Workshop> {
   const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-jobs-'));
   const sample = join(dataDir, 'sample.mp4');
@@ -358,16 +358,16 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
         },
         async testModeSample(resolution) {
           const path = join(dataDir, `sample-${resolution}.mp4`);
-          // Whole or not there, as the service's own samples are: jobs read it beside each other.
+          // Written atomically, like the service's own samples, because concurrent jobs read it.
           const draft = `${path}.${randomUUID()}`;
           await copyFile(sample, draft);
           await rename(draft, path);
           return path;
         },
         tuning: {
-          // Each of 32 slots polls: more often would be most of the work.
+          // Each of 32 slots polls. With a shorter interval, polling would be most of the work.
           pollIntervalMs: 500,
-          // Steps learn within a second that their job was deleted.
+          // One heartbeat a second, so that steps soon notice that their job was deleted.
           heartbeatsPerLease: leaseBeyondHanging,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,

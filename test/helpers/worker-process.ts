@@ -1,6 +1,6 @@
 /**
- * A worker as a process of its own, for tests that kill it: real database and filesystem storage, media that take
- * as long as the test says. Started by `spawnWorker`; arguments are one JSON text.
+ * A worker in its own process, for tests that kill it: real database and filesystem storage, and fake media that take as long
+ * as the test sets. `spawnWorker` starts it; its argument is one JSON text.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,15 +27,15 @@ export interface WorkerProcessOptions {
   enhanceMs: number;
   /** expired leases after which a job fails; default: the service's */
   maxCrashes?: number;
-  /** how its media cut each video; they say `begun JOB NUMBER` of each segment. Default: videos stay in one piece */
+  /** how its media cut each video; they print `begun JOB NUMBER` for each segment. Default: videos stay in one piece */
   segments?: { count: number; pieceS: number };
-  /** whether each enhancement is a process, of which it says `child PID` when it begins */
+  /** whether each enhancement is a child process; the worker prints `child PID` when one starts */
   hasChildren?: boolean;
-  /** what it measures of each source, where that differs from `probeResult` */
+  /** measured values of each source that differ from `probeResult` */
   source?: Partial<ProbeResult>;
   /** where it stores objects; default: files below `dataDir` */
   s3?: S3StorageOptions;
-  /** where the process stops reacting: it says `reached` and waits for its end */
+  /** step in which the process hangs: it prints `reached` and waits until it is killed */
   stallAt?: 'download' | 'enhance' | 'put';
 }
 
@@ -85,7 +85,7 @@ export const testStorage = (dataDir: string) =>
     linkSecret: 'sixteen characters',
   });
 
-/** Media that cut a video, make its pieces and join them, in so far as the service looks at them. */
+/** Makes the fake media cut a video, make its pieces and join them, as far as the service checks the results. */
 function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; pieceS: number }, facts: Partial<ProbeResult> = {}): void {
   const segments = Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 60 }));
   const piece = { ...enhanceResult, frames: 60, durationS: pieceS };
@@ -107,7 +107,7 @@ function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; p
 
 const waitingChild = fileURLToPath(new URL('waiting-child.ts', import.meta.url));
 
-/** Runs a media child that only waits. Rejects as for a real one when it is killed. */
+/** Runs a media child that only waits. Rejects like a real one if it is killed. */
 async function runWaitingChild(signal: AbortSignal | undefined): Promise<void> {
   const limits = { memoryBytes: 1024 ** 3, outputBytes: 1024 ** 2, timeoutMs: 600_000 };
   const onStart = (pid: number) => console.log(`child ${pid}`);
@@ -168,7 +168,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       testModeDelayMs: 100,
       ...(options.segments === undefined ? {} : { segmentsFromSeconds: 1 }),
     },
-    testModeSample: () => Promise.reject(new Error('no sandbox here')),
+    testModeSample: () => Promise.reject(new Error('no test mode here')),
     tuning: {
       pollIntervalMs: 500,
       // Steps notice within a second that they lost their lease, however long it is.

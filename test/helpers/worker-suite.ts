@@ -1,4 +1,4 @@
-/** What most tests of workers begin with: one database for the file, and for each test a workshop and an account with credits. */
+/** Set-up of most tests of workers: one database per file, and for each test a workshop and an account with credits. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
@@ -44,13 +44,13 @@ export function setUpWorkers({ credits, scheduled, use, afterWork }: SuiteOption
 
 const scratchFilesOf = ({ shop }: Suite) => readdir(join(shop.dataDir, 'scratch')).catch(() => []);
 
-/** An `afterWork`: no credit is missing, and no file of a worker is left. */
+/** For `afterWork`: checks that the ledger is correct and that the workers left no files. */
 export async function leavesNothing(suite: Suite): Promise<void> {
   expect(await suite.world.store.ledgerCheck()).toEqual([]);
   expect(await scratchFilesOf(suite)).toEqual([]);
 }
 
-/** What tests do with the jobs of their account. `suite` returns the parts of the current test. */
+/** Actions on the jobs of the test's account. `suite` returns the parts of the current test. */
 export function jobsOf(suite: () => Suite) {
   const now = (job: JobRecord) => suite().world.store.jobs.get(suite().account.id, job.mode, job.id);
   return {
@@ -58,7 +58,7 @@ export function jobsOf(suite: () => Suite) {
     create: async (change: Partial<CreateJob> = {}) => (await suite().world.store.jobs.create(jobInput(suite().account, change))).job,
     ended: (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status),
     credits: async () => (await suite().world.store.accounts.get(suite().account.id))!.credits,
-    /** of the entries of the audit log, oldest first */
+    /** kinds of the audit log's entries, oldest first */
     kinds: async (job: JobRecord) => {
       const entries = await auditEntries(suite().world.store, { accountId: suite().account.id, jobId: job.id, limit: 50 });
       return entries.map(({ kind }) => kind).reverse();

@@ -14,7 +14,7 @@ export const testCipher = createSecretCipher('the pepper of the tests');
 export interface World {
   url: string;
   store: Store;
-  /** raw SQL beside the store, for looking and for turning clocks */
+  /** raw SQL beside the store, to inspect rows and to change times */
   sql: postgres.Sql;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export const sampleSource: SourceFacts = {
   size_bytes: 123_456,
 };
 
-/** A live 1080p job of 9.6 s, or whatever `change` says. */
+/** A live 1080p job of 9.6 s, with the fields of `change` replaced. */
 export function jobInput(account: Account, change: Partial<CreateJob> = {}): CreateJob {
   const mode: Mode = change.mode ?? 'live';
   const tier: Tier = change.tier ?? 'standard';
@@ -84,7 +84,7 @@ export function jobInput(account: Account, change: Partial<CreateJob> = {}): Cre
 
 export const randomHash = (): Buffer => randomBytes(32);
 
-/** Queues the scheduled tasks twice a second; the database's own clock does so every minute. */
+/** Queues the scheduled tasks twice a second; the service does so every minute. */
 export function runScheduledTasksOften(url: string): { stop(): Promise<void> } {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const tasks = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'];
