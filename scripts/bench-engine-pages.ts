@@ -70,15 +70,15 @@ function machineLine(report: Report): string {
 
 const roundRows = (rounds: Round[]) =>
   rounds.map((r, i) => [i + 1, r.fps, r.efficiency, r.others, r.efficiency_of_free_cores] satisfies Cell[]);
-const roundHead = ['round', 'frames/s', 'efficiency', 'cores taken by others', 'efficiency of the rest'];
+const roundHead = ['round', 'frames/s', 'efficiency', 'cores used by others', 'efficiency of free cores'];
 
 function stageTable(pipeline: Pipeline): string {
   const rows = Object.entries(pipeline.pipeline_stages_core_ms).map(([name, ms]) => [name, ms.toFixed(1)]);
-  return table(['stage', 'core-ms a frame'], rows);
+  return table(['stage', 'core-ms per frame'], rows);
 }
 
 function pipelineSection(pipeline: Pipeline, rounds: Round[]): string {
-  const sums = `Alone: decode ${pipeline.decode.toFixed(1)}, pixels ${pipeline.pixels.toFixed(1)}, encode ${pipeline.encode.toFixed(1)}, together ${pipeline.sum_core_ms_per_frame.toFixed(1)} core-ms a frame; in the pipeline ${pipeline.pipeline_core_ms_per_frame.toFixed(1)}. Peak memory ${pipeline.peak_rss_mb} MB.`;
+  const sums = `Alone: decode ${pipeline.decode.toFixed(1)}, pixels ${pipeline.pixels.toFixed(1)}, encode ${pipeline.encode.toFixed(1)}, together ${pipeline.sum_core_ms_per_frame.toFixed(1)} core-ms per frame; in the pipeline ${pipeline.pipeline_core_ms_per_frame.toFixed(1)}. Peak memory ${pipeline.peak_rss_mb} MB.`;
   return `${table(roundHead, roundRows(rounds))}\n\n${sums}\n\n${stageTable(pipeline)}`;
 }
 
@@ -102,15 +102,15 @@ function facesTable(report: Report): string {
     f['pipeline_core_ms_per_frame'] ?? '',
     f['peak_rss_mb'] ?? '',
   ]);
-  return table(['clip', 'restored a frame', 'faces, core-ms a frame', 'all stages', 'peak MB'], rows);
+  return table(['clip', 'restored per frame', 'faces, core-ms per frame', 'all stages', 'peak MB'], rows);
 }
 
 const stayText =
-  'A recorded screen (a cursor moves half of the time, a clock steps three times a second), slides of two seconds, and the same test picture in motion under grain, where every picture differs from the one before and the network runs whole.';
+  'Three clips: a recorded screen (a cursor moves half of the time, a clock changes three times a second), slides of two seconds each, and a moving picture with grain. With grain, every picture differs from the previous one, so the network processes the whole picture.';
 
 function stillTable(clips: Record<string, Record<string, number>>): string {
   const rows = Object.entries(clips).map(([name, c]) => [name, c['network_core_ms_per_frame'] ?? '', c['pipeline_core_ms_per_frame'] ?? '']);
-  return table(['clip', 'network, core-ms a frame', 'all stages'], rows);
+  return table(['clip', 'network, core-ms per frame', 'all stages'], rows);
 }
 
 function pipelinePage(report: Report): string {
@@ -118,11 +118,11 @@ function pipelinePage(report: Report): string {
   const big = report.pipeline_1080p_to_4k;
   const parts = [
     '# The pipeline',
-    `Written by \`npm run bench:engine -- --page\`: ${machineLine(report)}. What is measured and how: \`scripts/bench-engine.ts\`. Efficiency: 1 where decoding, pixels and encoding overlap without a core ever idling. Where other programs ran, the last column leaves out the cores that they took. Goals: efficiency 0.9, frames a second of the ffmpeg command line.`,
-    '## 540p to 1080p, filters alone',
+    `Written by \`npm run bench:engine -- --page\`: ${machineLine(report)}. Method: \`scripts/bench-engine.ts\`. Efficiency 1: decoding, pixel stages and encoding overlap, and no core idles. The last column excludes the cores that other programs used. Goals: efficiency 0.9, and the frame rate of the ffmpeg command line.`,
+    '## 540p to 1080p, filters only',
     pipelineSection(report.pipeline_540p_to_1080p, report.all_rounds),
-    '## The same by the ffmpeg command line',
-    'Decode, Lanczos, unsharp, the same x264 settings; the engine also removes noise over time and in space and adapts the contrast. Frames a second.',
+    '## The same with the ffmpeg command line',
+    'Frames per second of decoding, Lanczos, unsharp and the same x264 settings. The engine also denoises in time and space and adapts the contrast.',
     peerTable(report),
     '## 540p to 1080p with `fast` (int8)',
     network ? pipelineSection(network.best, network.rounds) : 'Not measured: the build had no OpenVINO.',
@@ -131,7 +131,7 @@ function pipelinePage(report: Report): string {
     facesTable(report),
     '## Memory',
     `${report.memory['picture']}: ${report.memory['ten_seconds_mb']} MB for 10 s, ${report.memory['long_mb']} MB for ${report.memory['long_seconds']} s.`,
-    ...(big ? ['## 1080p to 4K, filters alone', `${big['fps']} frames/s, ${big['core_ms_per_frame']} core-ms a frame, ${big['peak_rss_mb']} MB.`] : []),
+    ...(big ? ['## 1080p to 4K, filters only', `${big['fps']} frames/s, ${big['core_ms_per_frame']} core-ms per frame, ${big['peak_rss_mb']} MB.`] : []),
   ];
   return `${parts.join('\n\n')}\n`;
 }

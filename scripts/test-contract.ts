@@ -171,7 +171,7 @@ async function makeDelivery({ url, files }: World, headers: Record<string, strin
   const body = JSON.stringify({ url: `${files.url}/webhook`, event: 'job.completed' });
   const init = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body };
   const made = await fetch(`${url}/console/api/webhooks/test`, init);
-  if (!made.ok) throw new Error(`the test event was refused: ${await made.text()}`);
+  if (!made.ok) throw new Error(`the test event was rejected: ${await made.text()}`);
   for (let poll = 0; poll < 300; poll += 1) {
     const response = await fetch(`${url}/console/api/webhooks/deliveries?state=delivered`, { headers });
     const { data } = (await response.json()) as { data: { id: string }[] };
@@ -255,7 +255,7 @@ interface RunResult {
   failures: number;
   /** documented operations that were not tested */
   skipped: number;
-  /** operations (`GET /v1/jobs`) of which at least one request was accepted */
+  /** operations (`GET /v1/jobs`) that accepted at least one request */
   accepted: string[];
   seconds: number;
 }

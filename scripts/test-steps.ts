@@ -48,14 +48,14 @@ export const shortSteps: Step[] = [
 
 /** All in one group, because each of these uses all cores or measures time. */
 export const longSteps: Step[] = [
-  { name: 'engine, long proofs', group: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
+  { name: 'engine, long tests', group: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
   { name: 'engine, under ThreadSanitizer', group: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },
   { name: 'engine, under AddressSanitizer', group: 'engine', command: ['bash', 'scripts/test-engine', '--asan'] },
   { name: 'engine, fuzzed for long', group: 'engine', command: ['bash', 'scripts/fuzz-engine', '--long'] },
   { name: 'engine, with newer libav', group: 'engine', command: ['bash', 'scripts/test-libav-headers'] },
   { name: 'CUDA stages, all architectures', group: 'engine', command: ['bash', 'scripts/test-cuda', '--long'] },
-  { name: 'GPU proofs on a rented machine, rehearsed', group: 'engine', command: ['bash', 'scripts/test-prove-gpu'] },
-  { name: 'service, many deaths, bad networks, older versions', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults', 'test/jobs/fairness'] },
+  { name: 'GPU tests on a rented machine, rehearsed', group: 'engine', command: ['bash', 'scripts/test-prove-gpu'] },
+  { name: 'service, many crashes, bad networks, older versions', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults', 'test/jobs/fairness'] },
   { name: 'service, an hour of video', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/long-video'] },
   { name: 'Helm chart, Compose files', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/chart', 'test/deploy/compose'] },
   { name: 'contract, all modes and tiers', group: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
