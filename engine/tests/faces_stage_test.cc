@@ -9,6 +9,7 @@
 #include "faces/face_stage.h"
 #include "faces_pictures.h"
 #include "helpers/clips.h"
+#include "helpers/process_memory.h"
 
 namespace reelmend::faces {
 namespace {
@@ -219,13 +220,6 @@ TEST(FaceStage, RunsNoRefinementWithoutAFace) {
 
 TEST(FaceStage, TakesNoMoreMemoryAsTimeGoesOn_Long) {
   NEEDS_DETECTOR();
-  const auto own_bytes = [] {
-    std::ifstream file("/proc/self/status");
-    for (std::string line; std::getline(file, line);) {
-      if (line.rfind("RssAnon:", 0) == 0) return std::atoll(line.c_str() + 8) * 1024;
-    }
-    return 0LL;
-  };
   const auto frames = Person(120, 680, 520, 1.0);
   pixel::ThreadPool pool(2);
   FaceStage stage(StageOptions(frames[0], Shipped()));
@@ -233,9 +227,9 @@ TEST(FaceStage, TakesNoMoreMemoryAsTimeGoesOn_Long) {
   for (std::size_t i = 0; i < 160; ++i) {
     pixel::Image image = Copy(frames[i % frames.size()]);
     stage.Run(image, static_cast<std::int64_t>(i), i == 0, false, pool);
-    if (i == 40) warm = own_bytes();
+    if (i == 40) warm = testing::AnonymousMemory();
   }
-  EXPECT_LE(own_bytes() - warm, 4LL << 20);
+  EXPECT_LE(testing::AnonymousMemory() - warm, 4LL << 20);
 }
 
 TEST(FaceStage, IsTheSameAfterAWarmUpAsInTheWholeVideo) {

@@ -238,16 +238,28 @@ TEST(ToneMap, PeaksOutOfRangeAreTakenAsTheNearest) {
   EXPECT_EQ(ToneCurve(300, 1e9), ToneCurve(300, 10'000));
 }
 
+/// Linear SDR light that the stage makes of a constant colour, in nits per BT.2020 channel.
+Rgb ToneMappedLight(Rgb nits, const ToneMapOptions& options) {
+  const Rgb s = {PqInverse(nits.r), PqInverse(nits.g), PqInverse(nits.b)};
+  const double y = 0.2627 * s.r + 0.678 * s.g + 0.0593 * s.b;
+  const Image in = testing::Constant({8, 8}, {0, 0}, 4096 + 56064 * y, 32768 + 57344 * (s.b - y) / 1.8814,
+                                     32768 + 57344 * (s.r - y) / 1.4746, kWide);
+  const Image out = ToneMap(in, options);
+  const auto sample = [&](int p) { return static_cast<double>(out.plane(p).Row(3)[3]); };
+  const double luma = (sample(0) - 4096) / 56064;
+  const double red = luma + 1.5748 * (sample(2) - 32768) / 57344;
+  const double blue = luma + 1.8556 * (sample(1) - 32768) / 57344;
+  const double green = (luma - 0.2126 * red - 0.0722 * blue) / 0.7152;
+  return {std::pow(red, 2.4), std::pow(green, 2.4), std::pow(blue, 2.4)};
+}
+
 TEST(ToneMap, KeepsTheHueOfHighlights) {
   // An orange far above SDR white: the channels keep their ratios, because the curve clips none of them.
-  const auto nits_of = [](double scale) { return Rgb{PqInverse(700 * scale), PqInverse(400 * scale), PqInverse(300 * scale)}; };
-  const auto light = [&](double scale) {
-    const Rgb out = ReferenceRgb(nits_of(scale), {});
-    return Rgb{std::pow(out.r, 2.4), std::pow(out.g, 2.4), std::pow(out.b, 2.4)};
-  };
-  const Rgb dim = light(0.05);
-  const Rgb bright = light(1);
-  EXPECT_NEAR(bright.g / bright.b, dim.g / dim.b, 0.01);
+  const ToneMapOptions options{HdrTransfer::kPq, Primaries::kBt2020, 1000};
+  const Rgb dim = ToneMappedLight({35, 20, 15}, options);
+  const Rgb bright = ToneMappedLight({700, 400, 300}, options);
+  EXPECT_GT(bright.g, 3 * dim.g);
+  EXPECT_NEAR(bright.g / bright.b, dim.g / dim.b, 0.02);
 }
 
 TEST(ToneMap, OtherPrimariesMeetTheSameGreys) {

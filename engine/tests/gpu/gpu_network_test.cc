@@ -257,6 +257,7 @@ TEST_F(GpuNetworks, TooLittleMemoryIsTilesWithTheSamePicture) {
       was_refused = true;
     }
   }
+  EXPECT_TRUE(was_refused) << "memory never ran out";
 }
 
 TEST_F(GpuNetworks, CancellingEndsAtOnce) {
