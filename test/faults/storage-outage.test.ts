@@ -4,8 +4,6 @@
  */
 import { createServer, request as forward, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -16,9 +14,10 @@ import { createS3Storage } from '../../src/storage/s3.ts';
 import type { S3Storage } from '../../src/storage/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
+import { cutIntoSegments, indexOf, pieceOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { Wire } from '../helpers/wire.ts';
-import { createWorkshop, enhanceResult, FakeMedia, FakeNet, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorkshop, FakeMedia, FakeNet, pause, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 const haveS3 = (await findS3Server()) !== null;
@@ -79,26 +78,14 @@ afterEach(async () => {
   expect(await world.store.ledgerCheck()).toEqual([]);
 });
 
-const spans = [0, 1].map((index) => ({ startS: 4.8 * index, endS: 4.8 * (index + 1), frames: 120 }));
-
-/** Media of one worker that cut each video into two segments, and count what they make. */
-function segmentingMedia(): FakeMedia {
-  const media = new FakeMedia();
-  const { width, height, device, condition, source } = enhanceResult;
-  media.onPlanSegments = async () => ({ plan: { source, width, height, device, model: 'none', stages: [], condition }, segments: spans, text: 'a plan', whyWhole: '' });
-  media.onEnhance = async () => ({ ...enhanceResult, frames: 120, durationS: 4.8 });
-  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? probeResult : { ...probeResult, width, height, durationS: 4.8, decodedFrames: 120 });
-  media.onJoin = async ({ outputDir, outputName }) => {
-    await writeFile(join(outputDir, outputName), 'joined');
-    return { width, height, frames: 240, durationS: 9.6, sizeBytes: 6 };
-  };
-  return media;
-}
+/** how the media of each worker cut each video */
+const cut = { count: 2, pieceS: 4.8 };
 
 function startWorker(endpoint: string, { secret = server.credentials.secretAccessKey, net = new FakeNet() } = {}) {
   const lines: Line[] = [];
   const registry = new Registry();
-  const media = segmentingMedia();
+  const media = new FakeMedia();
+  cutIntoSegments(media, cut);
   const credentials = { ...server.credentials, secretAccessKey: secret };
   const storage = createS3Storage({ bucket, region: server.region, endpoint, answerTimeoutMs: 2000, client: { credentials, requestHandler: { connectionTimeout: 1000, socketTimeout: 1000 } } });
   storages.push(storage);
@@ -167,7 +154,7 @@ describe.skipIf(!haveS3)('a worker whose storage', () => {
     end();
     const later = await create();
     await allDone([later]);
-    expect(ill.media.enhancements).toHaveLength(spans.length);
+    expect(ill.media.enhancements).toHaveLength(cut.count);
     expect(ill.lines.filter(({ msg }) => msg === upAgain)).toHaveLength(1);
     expect([ill.worker.storageIsUp, await ill.isUp(), await failures()]).toEqual([true, true, 0]);
   });
@@ -175,11 +162,10 @@ describe.skipIf(!haveS3)('a worker whose storage', () => {
   it('goes away for long in the middle of its segments hands these back, and only these', async () => {
     const job = await create();
     const ill = startWorker(wireUrl);
-    const [first] = spans;
     // The second segment is made while the storage is away.
-    ill.media.onEnhance = async ({ options }) => {
-      if (options.piece?.index === 1) wire.cut();
-      return { ...enhanceResult, frames: first!.frames, durationS: first!.endS };
+    ill.media.onEnhance = async (request) => {
+      if (indexOf(request) === 1) wire.cut();
+      return pieceOf(cut);
     };
     await ill.worker.start();
     await eventually(() => ill.lines.some(({ msg }) => msg === down), 'the worker notices');
@@ -188,9 +174,9 @@ describe.skipIf(!haveS3)('a worker whose storage', () => {
     await healthy.worker.start();
     await allDone([job]);
     expect(await failures()).toBe(0);
-    const made = [ill, healthy].flatMap(({ media }) => media.enhancements.map(({ options }) => options.piece!.index));
+    const made = [ill, healthy].flatMap(({ media }) => media.enhancements.map(indexOf));
     expect(made.filter((index) => index === 1)).toHaveLength(2);
-    expect(made.length).toBeLessThanOrEqual(spans.length + 2);
+    expect(made.length).toBeLessThanOrEqual(cut.count + 2);
   });
 
   it('is away together with the sources of the videos does not blame the videos', async () => {

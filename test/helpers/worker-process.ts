@@ -4,8 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { z } from 'zod';
@@ -17,7 +16,8 @@ import { createFilesystemStorage, type Storage } from '../../src/storage/index.t
 import { createS3Storage, type S3StorageOptions } from '../../src/storage/s3.ts';
 import { createStore } from '../../src/store/index.ts';
 import { runScheduledTasksOften, testCipher } from './worker-world.ts';
-import { enhanceResult, FakeMedia, FakeNet, pause, probeResult } from './worker-fakes.ts';
+import { cutIntoSegments, indexOf } from './segment-fakes.ts';
+import { FakeMedia, FakeNet, pause } from './worker-fakes.ts';
 
 export interface WorkerProcessOptions {
   url: string;
@@ -85,26 +85,6 @@ export const testStorage = (dataDir: string) =>
     linkSecret: 'sixteen characters',
   });
 
-/** Makes the fake media cut a video, make its pieces and join them, as far as the service checks the results. */
-function cutIntoSegments(media: FakeMedia, { count, pieceS }: { count: number; pieceS: number }, facts: Partial<ProbeResult> = {}): void {
-  const segments = Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 60 }));
-  const piece = { ...enhanceResult, frames: 60, durationS: pieceS };
-  const { width, height, device, condition, source } = enhanceResult;
-  media.onPlanSegments = async () => ({ plan: { source, width, height, device, model: 'none', stages: [], condition }, segments, text: 'a plan', whyWhole: '' });
-  const { onEnhance } = media;
-  media.onEnhance = async (request) => {
-    console.log(`begun ${/job_[0-9a-z]{26}/.exec(request.outputDir)![0]} ${request.options.piece!.index}`);
-    await onEnhance(request);
-    return piece;
-  };
-  media.onProbe = async ({ source: measured }) => ('path' in measured && basename(measured.path) === 'source' ? { ...probeResult, ...facts } : { ...probeResult, width, height, durationS: pieceS, decodedFrames: 60 });
-  media.onJoin = async ({ piecesDir, pieces, outputDir, outputName }) => {
-    const text = (await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')))).join(', ');
-    await writeFile(join(outputDir, outputName), text);
-    return { width, height, frames: 60 * count, durationS: count * pieceS, sizeBytes: text.length };
-  };
-}
-
 const waitingChild = fileURLToPath(new URL('waiting-child.ts', import.meta.url));
 
 /** Runs a media child that only waits. Rejects like a real one if it is killed. */
@@ -123,7 +103,11 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     signal?.throwIfAborted();
   };
   const media = new FakeMedia();
-  media.onEnhance = async ({ signal, onProgress }) => {
+  if (options.segments !== undefined) cutIntoSegments(media, { ...options.segments, source: options.source });
+  const { onEnhance } = media;
+  media.onEnhance = async (request) => {
+    const { signal, onProgress } = request;
+    if (indexOf(request) !== undefined) console.log(`begun ${/job_[0-9a-z]{26}/.exec(request.outputDir)![0]} ${indexOf(request)}`);
     await stallAt('enhance', signal);
     const start = Date.now();
     try {
@@ -133,12 +117,11 @@ async function main(options: WorkerProcessOptions): Promise<void> {
         onProgress?.({ fraction: 0.5, framesDone: 1, framesPerSecond: 1, etaS: 1 });
         await pause(50);
       }
-      return enhanceResult;
+      return await onEnhance(request);
     } finally {
       console.log('leaves the enhancement');
     }
   };
-  if (options.segments !== undefined) cutIntoSegments(media, options.segments, options.source);
   const net = new FakeNet();
   net.onDownload = async (_url, signal) => stallAt('download', signal);
   const storage: Storage = options.s3 === undefined ? testStorage(options.dataDir) : createS3Storage(options.s3);

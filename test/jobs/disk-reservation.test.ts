@@ -1,6 +1,5 @@
 /** Jobs whose worker is short of disk space. */
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -10,6 +9,7 @@ import { expectedResultBytes } from '../../src/domain/output-size.ts';
 import { type DiskContext, type DiskNeed, DiskReservations, headroomBytes, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
 import { type DiskUsageReader, readDiskUsage } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
+import { cutIntoSegments } from '../helpers/segment-fakes.ts';
 import { createWorkshop, enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
@@ -176,23 +176,15 @@ describe('a job whose worker has too little disk space', () => {
   });
 
   describe('in segments', () => {
-    const pieceS = 4.8;
     const segmented = { segmentsFromSeconds: 5 };
     let planned = 0;
     beforeEach(() => {
       planned = 0;
-      const { width, height, device, condition, source } = enhanceResult;
-      const spans = [0, 1].map((index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 120 }));
-      shop.media.onPlanSegments = async () => {
+      cutIntoSegments(shop.media, { count: 2, pieceS: 4.8 });
+      const { onPlanSegments } = shop.media;
+      shop.media.onPlanSegments = (request) => {
         planned += 1;
-        return { plan: { source, width, height, device, model: 'none', stages: [], condition }, segments: spans, text: 'a plan', whyWhole: '' };
-      };
-      shop.media.onEnhance = async () => ({ ...enhanceResult, frames: 120, durationS: pieceS });
-      shop.media.onProbe = async ({ source: measured }) =>
-        'path' in measured && measured.path.endsWith('source') ? probeResult : { ...probeResult, width, height, durationS: pieceS, decodedFrames: 120 };
-      shop.media.onJoin = async ({ outputDir, outputName }) => {
-        await writeFile(join(outputDir, outputName), 'joined');
-        return { width, height, frames: 240, durationS: 9.6, sizeBytes: 6 };
+        return onPlanSegments(request);
       };
     });
     const startSegmented = (disk: DiskUsageReader, insufficientDisk: { patienceS: number; maxWaitS: number }) => {

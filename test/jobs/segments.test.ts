@@ -1,23 +1,24 @@
 /** A long video in segments: shared by workers, resumed after a crash, joined once. Media is stood in for. */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { expectedResultBytes } from '../../src/domain/output-size.ts';
 import { crashed, failureFromChild } from '../../src/media/failures.ts';
-import type { EnhanceRequest, EnhanceResult, Media } from '../../src/media/types.ts';
+import type { EnhanceResult, Media } from '../../src/media/types.ts';
 import { type Fence, LeaseLost } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
+import { cutIntoSegments, indexOf, measuredPieceOf, pieceOf, planFor, queueSegments, spansOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorkshop, enhanceResult, hang, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorkshop, enhanceResult, hang, type Workshop } from '../helpers/worker-fakes.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 const count = 4;
-const pieceS = 2.4;
-const spans = Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: 60 }));
-const piece = { ...enhanceResult, frames: 60, durationS: pieceS };
+const cut = { count, pieceS: 2.4 };
+const spans = spansOf(cut);
+const piece = pieceOf(cut);
+const plan = planFor('cpu');
 const mismatch = failureFromChild({ code: 'segment_mismatch', message: 'The segment has 59 frames where 60 were planned.' });
-const indexOf = ({ options }: EnhanceRequest) => options.piece?.index;
 
 let world: World;
 let shop: Workshop;
@@ -34,20 +35,16 @@ beforeEach(async () => {
   account = await fundedAccount(world.store, 60);
   plans = joins = 0;
   const { media } = shop;
-  media.onPlanSegments = async () => {
+  cutIntoSegments(media, cut);
+  const { onPlanSegments, onJoin } = media;
+  media.onPlanSegments = (request) => {
     plans++;
-    const { width, height, device, condition, source } = enhanceResult;
-    return { plan: { source, width, height, device, model: 'none', stages: [], condition }, segments: spans, text: 'a plan', whyWhole: '' };
+    return onPlanSegments(request);
   };
-  media.onEnhance = async (request) => (request.options.piece === undefined ? enhanceResult : piece);
-  media.onProbe = async ({ source }) =>
-    basename((source as { path: string }).path) === 'source' ? probeResult : { ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames: 60 };
-  media.onJoin = async ({ piecesDir, pieces, outputDir, outputName, plan }) => {
+  media.onJoin = (request) => {
     joins++;
-    expect(plan).toBe('a plan');
-    const parts = await Promise.all(pieces.map((name) => readFile(join(piecesDir, name), 'utf8')));
-    await writeFile(join(outputDir, outputName), parts.join(', '));
-    return { width: 1920, height: 1080, frames: 60 * count, durationS: 9.6, sizeBytes: parts.join(', ').length };
+    expect(request.plan).toBe(plan);
+    return onJoin(request);
   };
 });
 afterEach(async () => {
@@ -76,7 +73,7 @@ describe('a video in segments', () => {
     expect(await outputOf(job)).toBe(all);
     expect(await now(job)).toMatchObject({ progress: 1, etaSeconds: null, creditsRefunded: 0, output: { width: 1920, height: 1080 }, applied: { sharpen: 0.3, device: 'cpu' } });
     expect([plans, joins, ...spans.map((_, index) => timesMade(index))]).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(shop.media.enhancements.every(({ options }) => options.piece?.plan === 'a plan')).toBe(true);
+    expect(shop.media.enhancements.every(({ options }) => options.piece?.plan === plan)).toBe(true);
     const kinds = (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 50 })).map(({ kind }) => kind).toReversed();
     expect(kinds).toEqual(['job.created', 'job.started', 'job.completed']);
     expect(await credits()).toBe(60 - job.creditsCharged);
@@ -267,17 +264,7 @@ describe('nothing is done twice', () => {
 });
 
 /** Takes the job to its segments, as a worker of that name. */
-async function plannedBy(job: JobRecord, owner: string): Promise<Fence> {
-  const { leases, objects, segments } = world.store;
-  const ingest = (await leases.acquire(job.id, 'ingest', owner, 600))!;
-  const key = await objects.registerPendingObject(ingest.fence, 'original');
-  shop.storage.objects.set(key, Buffer.from('a real film'));
-  await leases.ingested(ingest.fence, { key, size: 11, sha256: 'b'.repeat(64), version: null }, job.source!);
-  const { fence } = (await leases.acquire(job.id, 'enhance', owner, 600))!;
-  const wanted = spans.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
-  await segments.planned(fence, { text: 'a plan', deviceClass: 'cpu', segments: wanted, atOnce: 64 });
-  return fence;
-}
+const plannedBy = (job: JobRecord, owner: string): Promise<Fence> => queueSegments({ world, shop }, job, { ...cut, owner });
 
 describe('a media child that something outside kills', () => {
   const killed = () => crashed({ code: 137, signal: null }, '');
@@ -331,7 +318,7 @@ describe('segments that cannot be made as planned', () => {
     await eventually(async () => shop.storage.objects.size === 2);
   });
 
-  const frames = (decodedFrames: number) => async () => ({ ...probeResult, width: 1920, height: 1080, durationS: pieceS, decodedFrames });
+  const frames = (decodedFrames: number) => async () => ({ ...measuredPieceOf(cut), decodedFrames });
   it.each<[string, EnhanceResult, Media['probe']]>([
     ['has too few frames', { ...piece, frames: 59 }, frames(60)],
     ['is too short', { ...piece, durationS: 2.3 }, frames(60)],
