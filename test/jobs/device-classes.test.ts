@@ -1,0 +1,136 @@
+/** Segments keep to the class of devices for which they were planned. Media is stood in for. */
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { ReelmendError } from '../../src/domain/errors.ts';
+import type { JobRecord } from '../../src/domain/job.ts';
+import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
+import { failureFromChild } from '../../src/media/failures.ts';
+import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { eventually } from '../helpers/wait.ts';
+import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
+import type { World } from '../helpers/worker-world.ts';
+import { cutInto, fleetJobs, segmented, setUpFleet } from './fleet-suite.ts';
+
+let world: World;
+let shop: Workshop;
+setUpFleet((fleet) => ({ world, shop } = fleet));
+const { ended, long, planned, rich } = fleetJobs(() => ({ world, shop }));
+
+describe('classes of devices', () => {
+  const fault = failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video.' });
+
+  function gpuMedia(): FakeMedia {
+    const media = new FakeMedia();
+    media.hasGpu = true;
+    cutIntoSegments(media, cutInto(3));
+    return media;
+  }
+
+  const devicesOf = (media: FakeMedia, index: number) => media.enhancements.filter((request) => indexOf(request) === index).map(({ options }) => options.device);
+  const output = async (job: JobRecord) => shop.storage.objects.get((await world.store.jobs.resultFiles(job.id))!.outputKey)?.toString();
+
+  it('only workers of the plan’s class take its segments', async () => {
+    const media = gpuMedia();
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    const gpu = shop.worker({ config: { ...segmented, device: 'cuda:0' }, deps: { media } });
+    await Promise.all([gpu.start(), shop.worker({ config: segmented }).start()]);
+    await ended(job);
+    expect([shop.media.enhancements.length, media.enhancements.length]).toEqual([0, 3]);
+    expect(media.enhancements.every(({ options }) => options.device === 'cuda:0')).toBe(true);
+  });
+
+  it('a GPU that fails gets the usual attempts, and no piece is made by the CPU', async () => {
+    const media = gpuMedia();
+    const { onEnhance } = media;
+    media.onEnhance = async (request) => (indexOf(request) === 1 && devicesOf(media, 1).length < 5 ? Promise.reject(fault) : onEnhance(request));
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    await shop.worker({ config: { ...segmented, device: 'auto' }, deps: { media } }).start();
+    await ended(job);
+    expect(devicesOf(media, 1)).toEqual(Array.from({ length: 5 }, () => 'cuda:all'));
+    expect([devicesOf(media, 0), devicesOf(media, 2), await output(job)]).toEqual([['cuda:all'], ['cuda:all'], 'piece 0, piece 1, piece 2']);
+  });
+
+  it('a segment that fails on one each time: the video is made anew in segments of the other', async () => {
+    const media = gpuMedia();
+    const { onEnhance } = media;
+    media.onEnhance = async (request) => (request.options.device !== 'cpu' && indexOf(request) === 1 ? Promise.reject(fault) : onEnhance(request));
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    const registry = new Registry();
+    await shop.worker({ config: { ...segmented, device: 'auto' }, deps: { media, metrics: createWorkerMetrics(registry) } }).start();
+    await ended(job);
+    expect(devicesOf(media, 1)).toEqual([...Array.from({ length: 5 }, () => 'cuda:all'), 'cpu']);
+    for (const index of [0, 2]) expect(devicesOf(media, index)).toEqual(['cuda:all', 'cpu']);
+    expect(await output(job)).toBe('piece 0, piece 1, piece 2');
+    expect(await registry.metrics()).toContain('reelmend_jobs_replanned_total{reason="failed"} 1');
+  });
+
+  it.each([
+    ['no worker has the other', { device: 'cuda:0' }, 5],
+    ['it fails on both', { device: 'auto' }, 6],
+  ])('a segment that fails ends the job with a refund when %s', async (_, config, times) => {
+    const media = gpuMedia();
+    const { onEnhance } = media;
+    const atOnce = new ReelmendError('processing_failed', 'The decoder crashed.');
+    media.onEnhance = async (request) => (indexOf(request) === 1 ? Promise.reject(request.options.device === 'cpu' ? atOnce : fault) : onEnhance(request));
+    const account = await rich();
+    const job = await long(account, 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    await shop.worker({ config: { ...segmented, ...config }, deps: { media } }).start();
+    await ended(job, 'error');
+    expect(devicesOf(media, 1).length).toBe(times);
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(10_000);
+  });
+
+  const stepAndClass = async (job: JobRecord) => (await world.sql<{ step: string; device_class: string | null; unserved: boolean }[]>`
+    SELECT step, device_class, unserved_since IS NOT NULL AS unserved FROM jobs WHERE id = ${job.id}`)[0]!;
+
+  it('segments of a class that no worker has any more are planned again by the others, after some time', async () => {
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    const { segments } = world.store;
+    // As long as no worker runs at all, the GPUs may come back.
+    expect(await segments.replanUnserved(0, 10)).toEqual([]);
+    expect(await stepAndClass(job)).toMatchObject({ unserved: false });
+    cutIntoSegments(shop.media, cutInto(3));
+    const registry = new Registry();
+    const worker = shop.worker({ config: segmented, tuning: { unservedClassS: 2 }, deps: { metrics: createWorkerMetrics(registry) } });
+    await worker.start();
+    await eventually(async () => (await stepAndClass(job)).unserved);
+    expect(await stepAndClass(job)).toMatchObject({ step: 'segments' });
+    await ended(job);
+    expect(shop.media.enhancements.map(({ options }) => options.device)).toEqual(['cpu', 'cpu', 'cpu']);
+    expect(await output(job)).toBe('piece 0, piece 1, piece 2');
+    expect(await registry.metrics()).toContain('reelmend_jobs_replanned_total{reason="no_worker"} 1');
+    await eventually(async () => shop.storage.objects.size === 2);
+  });
+
+  it('segments whose workers come back in time stay as they are', async () => {
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    const { segments } = world.store;
+    await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with a CPU', '{cpu}')`;
+    expect(await segments.replanUnserved(60, 10)).toEqual([]);
+    expect((await stepAndClass(job)).unserved).toBe(true);
+    await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with a GPU', '{cuda}')`;
+    expect(await segments.replanUnserved(0, 10)).toEqual([]);
+    expect(await stepAndClass(job)).toEqual({ step: 'segments', device_class: null, unserved: false });
+  });
+
+  it('a video that is to be made on a class that no worker has any more is planned by any', async () => {
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with both', '{cuda,cpu}')`;
+    const { segments } = world.store;
+    const { fence } = (await segments.acquire(job.id, 0, 'with both', 60))!;
+    expect(await segments.moveToOtherClass(fence)).toBe(true);
+    expect(await stepAndClass(job)).toMatchObject({ step: 'enhance', device_class: 'cpu' });
+    const task = async () => (await world.sql<{ task: string }[]>`SELECT task_identifier AS task FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`)[0]!.task;
+    expect(await task()).toBe('enhance_cpu');
+    await world.sql`UPDATE workers SET device_classes = '{cuda}'`;
+    expect(await segments.replanUnserved(0, 10)).toEqual([job.id]);
+    expect([await stepAndClass(job), await task()]).toEqual([{ step: 'enhance', device_class: null, unserved: false }, 'job_enhance']);
+  });
+});

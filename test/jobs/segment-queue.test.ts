@@ -1,0 +1,167 @@
+/** The segments of one job: their order in the queue, their links, their end, and the time that they take. Media is stood in for. */
+import { describe, expect, it } from 'vitest';
+import { indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
+import { eventually } from '../helpers/wait.ts';
+import { hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
+import { auditEntries, type World } from '../helpers/worker-world.ts';
+import { cutInto, fleetJobs, piece, segmented, setUpFleet } from './fleet-suite.ts';
+
+let world: World;
+let shop: Workshop;
+setUpFleet((fleet) => ({ world, shop } = fleet));
+const { ended, long, now, planned, queued, rich } = fleetJobs(() => ({ world, shop }));
+
+describe('segments in the queue', () => {
+  it('are queued in order, a few at a time, each under its class of devices', async () => {
+    const job = await long(await rich());
+    await planned(job, 8, { atOnce: 3 });
+    expect(await queued(job)).toMatchObject([
+      { key: `segment:${job.id}:0`, priority: 0, task: 'segment_cpu' },
+      { key: `segment:${job.id}:1`, priority: 2 },
+      { key: `segment:${job.id}:2`, priority: 2 },
+    ]);
+    const seen: number[] = [];
+    const { onEnhance } = shop.media;
+    shop.media.onEnhance = async (request) => {
+      // Rows of ended segments stay for a moment.
+      seen.push((await world.sql`SELECT 1 FROM segments WHERE job_id = ${job.id} AND queued AND state <> 'done'`).length);
+      return onEnhance(request);
+    };
+    await shop.worker({ config: { ...segmented, workerConcurrency: 4, segmentsAtOnce: 3 } }).start();
+    await ended(job);
+    expect(seen.length).toBe(8);
+    expect(Math.max(...seen)).toBeLessThanOrEqual(3);
+  });
+
+  it('have one with the priority of other jobs at all times, though all are queued', async () => {
+    const { segments } = world.store;
+    const job = await long(await rich());
+    await planned(job, 4);
+    const endOne = async (number: number) => {
+      const { fence } = (await segments.acquire(job.id, number, 'maker', 60))!;
+      const key = await segments.registerPendingPiece(fence);
+      const stored = { key, size: 7, sha256: 'c'.repeat(64), version: null };
+      await segments.finish(fence, { stored, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
+      await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`segment:${job.id}:${number}`}`;
+    };
+    const first = async () => (await queued(job)).filter(({ priority }) => priority === 0).map(({ key }) => key.split(':')[2]);
+    expect(await first()).toEqual(['0']);
+    await endOne(2);
+    expect(await first()).toEqual(['0']);
+    const { fence } = (await segments.acquire(job.id, 1, 'maker', 60))!;
+    await segments.retryLater(fence, { delayS: 3600 });
+    const [other] = await world.sql<{ run_at: Date }[]>`SELECT now() AS run_at`;
+    await endOne(0);
+    // Behind what waited before, and not before its delay has passed.
+    expect(await first()).toEqual(['1']);
+    const due = await world.sql<{ run_at: Date }[]>`SELECT run_at FROM graphile_worker.jobs WHERE key = ${`segment:${job.id}:1`}`;
+    expect(due[0]!.run_at.getTime()).toBeGreaterThan(other!.run_at.getTime() + 3_000_000);
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`segment:${job.id}:1`}`;
+    await endOne(1);
+    expect(await first()).toEqual(['3']);
+    const next = await world.sql<{ run_at: Date }[]>`SELECT run_at FROM graphile_worker.jobs WHERE key = ${`segment:${job.id}:3`}`;
+    expect(next[0]!.run_at.getTime()).toBeGreaterThan(other!.run_at.getTime());
+  });
+
+  it('run no more of a job at a time than that, however many workers are free', async () => {
+    const job = await long(await rich());
+    let most = 0;
+    const { onEnhance } = shop.media;
+    shop.media.onEnhance = async (request) => {
+      most = Math.max(most, shop.media.running);
+      await pause(50);
+      return onEnhance(request);
+    };
+    const config = { ...segmented, workerConcurrency: 4, segmentsAtOnce: 2 };
+    await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
+    await ended(job);
+    expect(most).toBe(2);
+  });
+
+  it('that an older worker ended are followed by the next ones within a minute', async () => {
+    const job = await long(await rich());
+    await planned(job, 8, { atOnce: 2 });
+    await world.sql`UPDATE segments SET queued = false WHERE job_id = ${job.id}`;
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'segment:%'`;
+    await shop.worker({ config: segmented }).start();
+    await ended(job);
+  });
+
+  it('of a second job begin before the first job’s further ones, and the join comes first of all', async () => {
+    const account = await rich();
+    const first = await long(account);
+    await planned(first, 3);
+    const second = await long(account);
+    await planned(second, 3);
+    const order: string[] = [];
+    const { onEnhance, onJoin } = shop.media;
+    shop.media.onEnhance = async (request) => {
+      order.push(`${request.outputDir.includes(first.id) ? 'first' : 'second'} ${indexOf(request)}`);
+      return onEnhance(request);
+    };
+    shop.media.onJoin = async (request) => {
+      order.push('join');
+      return onJoin(request);
+    };
+    shop.media.onProbe = async () => measuredPieceOf(cutInto(8));
+    await shop.worker({ config: { ...segmented, workerConcurrency: 1 } }).start();
+    await eventually(() => order.filter((each) => each === 'join').length > 0);
+    expect(order.slice(0, 2)).toEqual(['first 0', 'second 0']);
+    const begun = order.slice(0, order.indexOf('join'));
+    expect([...new Set(begun.map((each) => each.split(' ')[0]))].some((each) => begun.filter((one) => one.startsWith(each!)).length === 3)).toBe(true);
+  });
+});
+
+it('the first link to a piece is recorded once, and again if that failed', async () => {
+  const account = await rich();
+  const job = await long(account);
+  await planned(job);
+  const access = { accountId: account.id, jobId: job.id, number: 0, data: { key: 'a' } };
+  const recorded = async () => (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 })).filter(({ kind }) => kind === 'result.accessed');
+  await expect(world.store.jobs.recordPartialOutput({ ...access, accountId: 'acct_unknown' })).rejects.toThrow();
+  expect(await recorded()).toEqual([]);
+  await Promise.all([1, 2, 3].map(() => world.store.jobs.recordPartialOutput(access)));
+  expect((await recorded()).map(({ data }) => data)).toEqual([{ segment: 0, key: 'a' }]);
+});
+
+describe('a job in segments that is cancelled', () => {
+  it('stops everywhere within a lease, and gets back the seconds that were not processed', async () => {
+    shop.media.onEnhance = async (request) => (indexOf(request)! < 4 ? piece : hang(request.signal));
+    const account = await rich();
+    const job = await long(account);
+    const config = { ...segmented, workerConcurrency: 2 };
+    await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
+    await eventually(async () => shop.media.running === 4 && (await now(job))!.progress > 0.48);
+    const progress = (await now(job))!.progress;
+    const deleted = (await world.store.jobs.delete(account.id, 'live', job.id))!;
+    await eventually(() => shop.media.running === 0);
+    // Four of eight segments; the share of joining is left, too.
+    expect(progress).toBeCloseTo(0.49, 6);
+    expect(deleted.refundedCredits).toBe(Math.floor((80 - Math.ceil(0.49 * 80)) * (job.creditsCharged / 80)));
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(10_000 - job.creditsCharged + deleted.refundedCredits);
+    await eventually(async () => shop.storage.objects.size === 0 && (await queued(job)).length === 0);
+  });
+});
+
+it('the time left follows from the segments that run', async () => {
+  const release = Promise.withResolvers<void>();
+  shop.media.onEnhance = async (request) => {
+    if (indexOf(request)! >= 2) {
+      await pause(1100);
+      request.onProgress?.({ fraction: 0.5, framesDone: 125, framesPerSecond: 9, etaS: 1 });
+      await release.promise;
+    }
+    return piece;
+  };
+  const job = await long(await rich());
+  const began = performance.now();
+  await shop.worker({ config: { ...segmented, workerConcurrency: 2 } }).start();
+  await eventually(async () => (await now(job))!.progress > 0.367);
+  const ranS = (performance.now() - began) / 1000;
+  // Two run at half a segment in about 1.1 s each, or more on a busy machine: five segments are left, so at least 5 s.
+  const { etaSeconds } = (await now(job))!;
+  expect(etaSeconds).toBeGreaterThanOrEqual(5);
+  expect(etaSeconds).toBeLessThan(Math.max(60, 20 * ranS));
+  release.resolve();
+  await ended(job);
+});
