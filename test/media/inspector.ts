@@ -1,11 +1,9 @@
-/**
- * A child that tries what a media child must not be able to do, and reports the results. Tests run it in
- * the media child's place; it speaks just enough of src/media/wire.ts.
- */
+/** A child that tries what a media child must not be able to do, and reports the results. Tests run it in the media child's place. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, lstatSync, openSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { Socket, connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import { channelFd, encodeMessage, FrameReader, type FromChild, maxMessageBytes } from '../../src/media/wire.ts';
 
 export interface Attempts {
   /** files to read */
@@ -44,15 +42,7 @@ export interface Findings {
   started: { processes: number; threads: number };
 }
 
-const channel = new Socket({ fd: 3, readable: true, writable: true });
-
-function frame(message: unknown): Buffer {
-  const payload = Buffer.from(JSON.stringify(message));
-  const header = Buffer.alloc(5);
-  header.writeUInt32LE(payload.length + 1, 0);
-  header.writeUInt8(1, 4);
-  return Buffer.concat([header, payload]);
-}
+const channel = new Socket({ fd: channelFd, readable: true, writable: true });
 
 function outcome(attempt: () => unknown): string {
   try {
@@ -174,7 +164,7 @@ async function report(attempts: Attempts): Promise<Findings> {
 async function act(attempts: Attempts): Promise<void> {
   switch (attempts.mode) {
     case 'report':
-      channel.end(frame({ type: 'result', value: await report(attempts) }), () => process.exit(0));
+      channel.end(encodeMessage({ type: 'result', value: await report(attempts) }), () => process.exit(0));
       break;
     case 'eat-memory': {
       const eaten: Buffer[] = [];
@@ -193,14 +183,15 @@ async function act(attempts: Attempts): Promise<void> {
       channel.write('this is no frame at all');
       break;
     case 'flood':
-      channel.write(frame({ type: 'progress', text: 'x'.repeat(300_000) }));
+      channel.write(encodeMessage({ type: 'progress', text: 'x'.repeat(300_000) } as unknown as FromChild));
       break;
     case 'lie':
-      channel.end(frame({ type: 'result', value: { env: 'not what was agreed' } }), () => process.exit(0));
+      channel.end(encodeMessage({ type: 'result', value: { env: 'not what was agreed' } }), () => process.exit(0));
       break;
   }
 }
 
-channel.once('data', (chunk: Buffer) => {
-  void act(JSON.parse(chunk.subarray(5).toString('utf8')) as Attempts);
+const frames = new FrameReader(maxMessageBytes);
+channel.on('data', (chunk: Buffer) => {
+  for (const frame of frames.push(chunk)) if (frame.kind === 'json') void act(frame.value as Attempts);
 });

@@ -16,6 +16,7 @@ import { eventually, hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 import type { Attempts, Findings } from './inspector.ts';
 import { isAlive, isZombie, processTree, program } from './processes.ts';
+import { wireMount } from './wire-mount.ts';
 
 const script = fileURLToPath(new URL('inspector.ts', import.meta.url));
 const findings = z.custom<Findings>((value) => Array.isArray((value as Findings).env));
@@ -55,6 +56,7 @@ afterAll(() => {
 
 function planFor(kind: IsolationKind, timeoutMs = hangMs, more: Partial<ChildPlan['limits']> = {}): ChildPlan {
   const mounts = [
+    wireMount,
     { from: input, to: '/in/source' },
     { from: output, to: '/out', writable: true },
   ];

@@ -17,6 +17,7 @@ import { makeClip } from '../helpers/ffmpeg.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 import { isAlive, isZombie, killTree, processTree, program } from './processes.ts';
+import { wireMount } from './wire-mount.ts';
 
 const timeoutMs = hangMs;
 const folder = temporaryFolder();
@@ -300,7 +301,7 @@ describe('a warm child that misbehaves', () => {
   function poolOf(more: Partial<WarmPoolOptions> = {}): WarmPool {
     warnings = [];
     const logger = { info() {}, warn: (_: object, message: string) => warnings.push(message) };
-    const plan: WarmPoolOptions['plan'] = (mounts) => ({ ...planOf({ memoryLimitMb: 256 }, media.isolation.kind, isolated ? mounts : [], 60_000), script });
+    const plan: WarmPoolOptions['plan'] = (mounts) => ({ ...planOf({ memoryLimitMb: 256 }, media.isolation.kind, isolated ? [...mounts, wireMount] : [], 60_000), script });
     return new WarmPool({ count: 1, folder: join(folder.path, 'odd'), plan, logger, ...more });
   }
 
