@@ -1,38 +1,20 @@
 """The whole way of one video in live mode with the Python client: sent, previewed, enhanced, downloaded, deleted, proved. Prints JSON."""
 
-import hashlib
 import json
-import os
 import sys
 import time
 
 import httpx
-from reelmend import AuthenticatedClient
+from client import client, send, until_ended
 from reelmend.api.evidence import get_deletion_certificate
 from reelmend.api.jobs import create_job, delete_job, get_job, get_job_result
 from reelmend.api.previews import create_preview, get_preview
-from reelmend.api.uploads import complete_upload, create_upload, get_upload
-from reelmend.models import JobInput, JobStatus, PreviewInput, UploadCompletion, UploadInput, UploadStatus
+from reelmend.models import JobInput, PreviewInput
 
-client = AuthenticatedClient(base_url=os.environ["REELMEND_URL"], token=os.environ["REELMEND_API_KEY"], raise_on_unexpected_status=True)
 source, result = sys.argv[1:]
 
-
-def until_ended(get, one):
-    while one.status in (JobStatus.QUEUED, JobStatus.RUNNING):
-        time.sleep(0.2)
-        one = get.sync(one.id, client=client)
-    return one
-
-
 with open(source, "rb") as opened:
-    film = opened.read()
-upload = create_upload.sync(client=client, body=UploadInput(file_name="walk.mp4", size_bytes=len(film)))
-for part in upload.parts:
-    httpx.put(part.url, content=film[part.offset : part.offset + part.size_bytes]).raise_for_status()
-complete_upload.sync(upload.id, client=client, body=UploadCompletion(sha256=hashlib.sha256(film).hexdigest()))
-while (upload := get_upload.sync(upload.id, client=client)).status == UploadStatus.VERIFYING:
-    time.sleep(0.1)
+    upload = send(opened.read(), "walk.mp4")
 
 video = {"upload_id": upload.id, "secure": True}
 settings = [{"resolution": "1080p"}, {"resolution": "1080p", "model": "none"}]
