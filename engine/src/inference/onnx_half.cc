@@ -34,22 +34,17 @@ std::uint64_t ElementType(std::string_view value_info) {
 
 /// Sets the number at the end of the path, if it exists, and returns the message; of repeated fields, the first.
 std::string WithNumber(std::string_view message, const std::vector<int>& path, std::uint64_t number, std::size_t depth = 0) {
-  std::string out;
   bool is_found = false;
-  Reader reader(message);
-  for (Field field; reader.Next(field);) {
-    if (is_found || field.number != path[depth]) {
-      out += field.encoded;
-      continue;
-    }
+  return wire::Rewrite(message, [&](std::string& out, const Field& field) {
+    if (is_found || field.number != path[depth]) return false;
     is_found = true;
     if (depth + 1 == path.size()) {
       wire::PutInteger(out, field.number, number);
     } else {
       wire::PutBytes(out, field.number, WithNumber(field.bytes, path, number, depth + 1));
     }
-  }
-  return out;
+    return true;
+  });
 }
 const std::vector<int> kTypeOfValue = {kValueType, kTensorOfType, kElementType};
 const std::vector<int> kBatchOfValue = {kValueType, kTensorOfType, kShape, kDimension, kDimensionValue};
@@ -126,7 +121,6 @@ Survey LookAt(std::string_view graph) {
 /// Converts floats to halves; copies everything else.
 std::string HalfTensor(std::string_view tensor) {
   if (FindInteger(tensor, kTensorType, 0) != kFloat) return std::string(tensor);
-  std::string out;
   std::string halves;
   const auto convert = [&](std::string_view floats) {
     for (std::size_t at = 0; at + 4 <= floats.size(); at += 4) {
@@ -136,18 +130,14 @@ std::string HalfTensor(std::string_view tensor) {
       halves.append(reinterpret_cast<const char*>(&half), 2);
     }
   };
-  Reader reader(tensor);
-  for (Field field; reader.Next(field);) {
-    if (field.number == kTensorType) {
-      wire::PutInteger(out, kTensorType, kHalf);
-    } else if (field.number == kRaw || field.number == kFloats) {
-      convert(field.bytes);
-    } else {
-      out += field.encoded;
-    }
-  }
-  wire::PutBytes(out, kRaw, halves);
-  return out;
+  std::string converted = wire::Rewrite(tensor, [&](std::string& out, const Field& field) {
+    const bool has_values = field.number == kRaw || field.number == kFloats;
+    if (has_values) convert(field.bytes);
+    if (field.number == kTensorType) wire::PutInteger(out, kTensorType, kHalf);
+    return has_values || field.number == kTensorType;
+  });
+  wire::PutBytes(converted, kRaw, halves);
+  return converted;
 }
 
 /// Constants and casts to float32 become fp16.
@@ -155,47 +145,37 @@ std::string HalfNode(std::string_view node, const Survey& survey) {
   const bool is_cast = Find(node, kOperator) == "Cast";
   const auto outputs = FindAll(node, kNodeOutput);
   if (std::ranges::any_of(outputs, [&](const std::string& name) { return survey.kept.count(name) > 0; })) return std::string(node);
-  std::string out;
-  Reader reader(node);
-  for (Field field; reader.Next(field);) {
-    if (field.number != kAttribute) {
-      out += field.encoded;
-      continue;
-    }
-    std::string attribute;
+  return wire::Rewrite(node, [&](std::string& out, const Field& field) {
+    if (field.number != kAttribute) return false;
     const bool is_target = is_cast && Find(field.bytes, kAttributeName) == "to";
-    Reader inner(field.bytes);
-    for (Field part; inner.Next(part);) {
-      if (part.number == kAttributeTensor && part.type == wire::Type::kBytes) {
-        wire::PutBytes(attribute, kAttributeTensor, HalfTensor(part.bytes));
-      } else if (is_target && part.number == kAttributeInt && part.value == kFloat) {
-        wire::PutInteger(attribute, kAttributeInt, kHalf);
-      } else {
-        attribute += part.encoded;
-      }
-    }
-    wire::PutBytes(out, kAttribute, attribute);
-  }
-  return out;
+    wire::PutBytes(out, kAttribute, wire::Rewrite(field.bytes, [&](std::string& attribute, const Field& part) {
+      const bool is_tensor = part.number == kAttributeTensor && part.type == wire::Type::kBytes;
+      const bool is_float = is_target && part.number == kAttributeInt && part.value == kFloat;
+      if (is_tensor) wire::PutBytes(attribute, kAttributeTensor, HalfTensor(part.bytes));
+      if (is_float) wire::PutInteger(attribute, kAttributeInt, kHalf);
+      return is_tensor || is_float;
+    }));
+    return true;
+  });
 }
 
 std::string HalfGraph(std::string_view graph, const Survey& survey) {
-  std::string out;
-  Reader reader(graph);
-  for (Field field; reader.Next(field);) {
-    const bool is_kept = field.number == kInitializer && survey.kept.count(std::string(Find(field.bytes, kTensorName))) > 0;
-    if (field.number == kInitializer && !is_kept) {
-      wire::PutBytes(out, kInitializer, HalfTensor(field.bytes));
-    } else if (field.number == kNode) {
-      wire::PutBytes(out, kNode, HalfNode(field.bytes, survey));
-    } else if (field.number == kInput || field.number == kOutput) {
-      const bool is_float = ElementType(field.bytes) == kFloat;
-      wire::PutBytes(out, field.number, is_float ? WithNumber(field.bytes, kTypeOfValue, kHalf) : std::string(field.bytes));
-    } else if (field.number != kValueInfo) {  // intermediate types: readers of the file infer them anew
-      out += field.encoded;
+  return wire::Rewrite(graph, [&](std::string& out, const Field& field) {
+    switch (field.number) {
+      case kInitializer:
+        if (survey.kept.count(std::string(Find(field.bytes, kTensorName))) > 0) return false;
+        wire::PutBytes(out, kInitializer, HalfTensor(field.bytes));
+        return true;
+      case kNode: wire::PutBytes(out, kNode, HalfNode(field.bytes, survey)); return true;
+      case kInput:
+      case kOutput:
+        if (ElementType(field.bytes) != kFloat) return false;
+        wire::PutBytes(out, field.number, WithNumber(field.bytes, kTypeOfValue, kHalf));
+        return true;
+      case kValueInfo: return true;  // intermediate types are left out: readers of the file infer them anew
+      default: return false;
     }
-  }
-  return out;
+  });
 }
 
 std::string CastNode(const std::string& from, const std::string& to, std::uint64_t type) {
@@ -216,48 +196,32 @@ std::string CastEnds(std::string_view graph, const Survey& survey) {
   const std::string input(Find(survey.inputs[0], kValueName));
   const std::string inner_input = input + "_float";
   const std::string inner_output = survey.output + "_float";
-  const auto renamed = [&](std::string_view node) {
-    std::string out;
-    Reader reader(node);
-    for (Field field; reader.Next(field);) {
-      if (field.number == kNodeInput && field.bytes == input) {
-        wire::PutBytes(out, kNodeInput, inner_input);
-      } else if ((field.number == kNodeInput || field.number == kNodeOutput) && field.bytes == survey.output) {
-        wire::PutBytes(out, field.number, inner_output);
-      } else {
-        out += field.encoded;
-      }
-    }
-    return out;
+  const auto rename = [&](std::string& out, const Field& field) {
+    const bool is_input = field.number == kNodeInput && field.bytes == input;
+    const bool is_output = !is_input && (field.number == kNodeInput || field.number == kNodeOutput) && field.bytes == survey.output;
+    if (is_input) wire::PutBytes(out, kNodeInput, inner_input);
+    if (is_output) wire::PutBytes(out, field.number, inner_output);
+    return is_input || is_output;
   };
-  std::string out;
-  wire::PutBytes(out, kNode, CastNode(input, inner_input, kFloat));
-  Reader reader(graph);
-  for (Field field; reader.Next(field);) {
-    if (field.number == kNode) {
-      wire::PutBytes(out, kNode, renamed(field.bytes));
-    } else if (field.number == kInput || field.number == kOutput) {
-      wire::PutBytes(out, field.number, WithNumber(field.bytes, kTypeOfValue, kHalf));
-    } else if (field.number != kValueInfo) {
-      out += field.encoded;
-    }
-  }
-  wire::PutBytes(out, kNode, CastNode(inner_output, survey.output, kHalf));
-  return out;
+  std::string cast;
+  wire::PutBytes(cast, kNode, CastNode(input, inner_input, kFloat));
+  cast += wire::Rewrite(graph, [&](std::string& out, const Field& field) {
+    const bool is_end = field.number == kInput || field.number == kOutput;
+    if (field.number == kNode) wire::PutBytes(out, kNode, wire::Rewrite(field.bytes, rename));
+    if (is_end) wire::PutBytes(out, field.number, WithNumber(field.bytes, kTypeOfValue, kHalf));
+    return field.number == kNode || is_end || field.number == kValueInfo;
+  });
+  wire::PutBytes(cast, kNode, CastNode(inner_output, survey.output, kHalf));
+  return cast;
 }
 
 /// The model with another graph.
 std::string WithGraph(const std::string& onnx, std::string_view graph) {
-  std::string out;
-  Reader reader(onnx);
-  for (Field field; reader.Next(field);) {
-    if (field.number == kModelGraph) {
-      wire::PutBytes(out, kModelGraph, graph);
-    } else {
-      out += field.encoded;
-    }
-  }
-  return out;
+  return wire::Rewrite(onnx, [&](std::string& out, const Field& field) {
+    if (field.number != kModelGraph) return false;
+    wire::PutBytes(out, kModelGraph, graph);
+    return true;
+  });
 }
 
 }  // namespace
@@ -279,16 +243,11 @@ HalfNetwork ToHalf(const std::string& onnx) {
 }
 
 std::string WithBatch(const std::string& onnx, int batch) {
-  std::string graph;
-  Reader values(Find(onnx, kModelGraph));
-  for (Field field; values.Next(field);) {
-    if (field.number == kInput || field.number == kOutput) {
-      wire::PutBytes(graph, field.number, WithNumber(field.bytes, kBatchOfValue, static_cast<std::uint64_t>(batch)));
-    } else {
-      graph += field.encoded;
-    }
-  }
-  return WithGraph(onnx, graph);
+  return WithGraph(onnx, wire::Rewrite(Find(onnx, kModelGraph), [&](std::string& out, const Field& field) {
+    if (field.number != kInput && field.number != kOutput) return false;
+    wire::PutBytes(out, field.number, WithNumber(field.bytes, kBatchOfValue, static_cast<std::uint64_t>(batch)));
+    return true;
+  }));
 }
 
 }  // namespace reelmend::inference

@@ -65,27 +65,18 @@ std::map<std::string, std::string> FindUnsignedPairs(std::string_view graph) {
 
 std::string WithoutUnsignedPairs(std::string_view graph) {
   const auto stand_ins = FindUnsignedPairs(graph);
-  std::string out;
-  Reader reader(graph);
-  for (Field field; reader.Next(field);) {
-    if (field.number != kNode) {
-      out += field.encoded;
-      continue;
-    }
-    if (stand_ins.count(std::string(Find(field.bytes, kNodeOutput))) > 0) continue;
-    std::string node;
-    Reader parts(field.bytes);
-    for (Field part; parts.Next(part);) {
-      const auto stand_in = part.number == kNodeInput ? stand_ins.find(std::string(part.bytes)) : stand_ins.end();
-      if (stand_in == stand_ins.end()) {
-        node += part.encoded;
-      } else {
-        wire::PutBytes(node, kNodeInput, stand_in->second);
-      }
-    }
-    wire::PutBytes(out, kNode, node);
-  }
-  return out;
+  const auto take_stand_ins = [&](std::string& node, const Field& part) {
+    const auto stand_in = part.number == kNodeInput ? stand_ins.find(std::string(part.bytes)) : stand_ins.end();
+    if (stand_in == stand_ins.end()) return false;
+    wire::PutBytes(node, kNodeInput, stand_in->second);
+    return true;
+  };
+  return wire::Rewrite(graph, [&](std::string& out, const Field& field) {
+    if (field.number != kNode) return false;
+    const bool is_of_pair = stand_ins.count(std::string(Find(field.bytes, kNodeOutput))) > 0;
+    if (!is_of_pair) wire::PutBytes(out, kNode, wire::Rewrite(field.bytes, take_stand_ins));
+    return true;
+  });
 }
 
 /// The dimensions of a tensor.
@@ -179,19 +170,14 @@ std::string WithFloatWeights(std::string_view graph) {
   const auto is_taken = [&](const std::string& weights) {
     return constants.count(weights) > 0 && (takes_all || FindInteger(constants.at(weights), kTensorType, 0) == kUnsigned8);
   };
-  std::string out;
-  Reader reader(graph);
-  for (Field field; reader.Next(field);) {
+  return wire::Rewrite(graph, [&](std::string& out, const Field& field) {
     const bool is_weights = field.number == kNode && Find(field.bytes, kOperator) == "DequantizeLinear" &&
                             is_taken(std::string(Find(field.bytes, kNodeInput)));
     const std::string tensor = is_weights ? Dequantised(field.bytes, constants) : "";
-    if (tensor.empty()) {
-      out += field.encoded;
-    } else {
-      wire::PutBytes(out, kInitializer, tensor);
-    }
-  }
-  return out;
+    if (tensor.empty()) return false;
+    wire::PutBytes(out, kInitializer, tensor);
+    return true;
+  });
 }
 
 /// Without constants of 8 bits that no node takes any more.
@@ -202,14 +188,11 @@ std::string WithoutUnused(std::string_view graph) {
     if (field.number != kNode) continue;
     for (const std::string& input : FindAll(field.bytes, kNodeInput)) taken.insert(input);
   }
-  std::string out;
-  Reader reader(graph);
-  for (Field field; reader.Next(field);) {
+  return wire::Rewrite(graph, [&](std::string&, const Field& field) {
     const std::uint64_t type = field.number == kInitializer ? FindInteger(field.bytes, kTensorType, 0) : 0;
     const bool is_of_8_bits = type == kUnsigned8 || type == kSigned8;
-    if (!is_of_8_bits || taken.count(std::string(Find(field.bytes, kTensorName))) > 0) out += field.encoded;
-  }
-  return out;
+    return is_of_8_bits && taken.count(std::string(Find(field.bytes, kTensorName))) == 0;
+  });
 }
 
 }  // namespace

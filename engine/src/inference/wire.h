@@ -84,4 +84,16 @@ inline void PutBytes(std::string& out, int number, std::string_view bytes) {
   out += bytes;
 }
 
+/// The message with some of its fields changed. `replace(out, field)` appends what stands in the place of a field, or nothing, and
+/// returns true. Where it returns false, the field is copied as it is.
+template <typename Replace>
+std::string Rewrite(std::string_view message, Replace replace) {
+  std::string out;
+  Reader reader(message);
+  for (Field field; reader.Next(field);) {
+    if (!replace(out, field)) out += field.encoded;
+  }
+  return out;
+}
+
 }  // namespace reelmend::inference::wire
