@@ -3,6 +3,7 @@ import type { RequestLogEntry, RequestLogPage } from '../contract/types.gen.ts';
 import type { Mode } from '../domain/job.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { HttpStore } from '../store/types.ts';
+import { pageOf } from './paging.ts';
 
 /** A validated query; absent parameters are undefined. */
 interface RequestLogQuery {
@@ -49,8 +50,5 @@ export async function requestLogPage(
     statuses: status === undefined ? undefined : statusesOf(status),
     limit: limit + 1,
   });
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const cursor = rows.length > limit && last !== undefined ? last.id : null;
-  return { data: shown.map(serialize), has_more: cursor !== null, next_cursor: cursor };
+  return pageOf(rows, limit, { serialize, cursor: ({ id }) => id });
 }

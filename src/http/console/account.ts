@@ -1,9 +1,10 @@
 /** Credits, retention, audit log and certificates of the session's account. */
 import { Readable } from 'node:stream';
 import { ReelmendError } from '../../domain/errors.ts';
+import { auditPage, signHead } from '../audit-page.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { serializeConsoleAccount } from './serialize.ts';
 
 type AccountHandlers = Pick<
@@ -18,8 +19,6 @@ type AccountHandlers = Pick<
 
 export function accountHandlers(deps: WithConsole): AccountHandlers {
   const { store } = deps.console;
-  const signHead = (accountId: string, head: { size: number; hash: string }) =>
-    deps.evidence.signHead({ account_id: accountId, ...head, signed_at: new Date().toISOString() });
   return {
     consoleUpdateAccount: async (c) => {
       const { account: before, user } = c.get('session');
@@ -45,24 +44,12 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       return c.json({ days: await store.statements.usage(c.get('session').account.id, days) }, 200);
     },
 
-    consoleListAuditLog: async (c) => {
-      const { limit, starting_after, job_id } = c.req.valid('query');
-      const accountId = c.get('session').account.id;
-      const { entries, hasMore, head } = await store.audit.list({
-        accountId,
-        limit,
-        ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
-        ...(job_id === undefined ? {} : { jobId: job_id }),
-      });
-      const cursor = hasMore ? (entries.at(-1)?.sequence ?? null) : null;
-      const signed = await signHead(accountId, head);
-      return c.json({ data: entries, has_more: cursor !== null, next_cursor: cursor, head: signed }, 200);
-    },
+    consoleListAuditLog: async (c) => c.json(await auditPage(deps, c.get('session').account.id, c.req.valid('query')), 200),
 
     consoleExportAuditLog: async (c) => {
       const accountId = c.get('session').account.id;
       const head = await store.audit.head(accountId);
-      const [signed, jwks] = [await signHead(accountId, head), await deps.evidence.jwks()];
+      const [signed, jwks] = [await signHead(deps, accountId, head), await deps.evidence.jwks()];
       const parts = exportText({ accountId, size: head.size, tail: { head: signed, jwks } }, (after, limit) =>
         store.audit.page({ accountId, after, upTo: head.size, limit }),
       );

@@ -20,7 +20,7 @@ import { createQuote } from '../create-quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
 import { jobNotFound } from '../validation.ts';
 import type { WithConsole } from '../deps.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { serializeConsoleJob } from './serialize.ts';
 
 type JobHandlers = Pick<

@@ -4,7 +4,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import type { KeyRecord } from '../../store/index.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { serializeKey } from './serialize.ts';
 
 type KeyHandlers = Pick<

@@ -3,7 +3,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { serializeOperatorAccount, serializeWorker } from './serialize.ts';
 
 type OperatorHandlers = Pick<

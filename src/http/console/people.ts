@@ -5,7 +5,7 @@ import type { InvitationRecord, PersonRecord } from '../../store/index.ts';
 import type { WithConsole } from '../deps.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { clientAddress } from './guard.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { linkInvalid } from './password-links.ts';
 
 type PeopleHandlers = Pick<

@@ -11,7 +11,7 @@ import { deletePreview, describePreview, serializePreview } from '../previews.ts
 import type { ConsoleHandlers } from '../register.ts';
 import { previewNotFound } from '../validation.ts';
 import { insideRequest, principalOf } from './jobs.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 
 type PreviewHandlers = Pick<ConsoleHandlers, 'consoleCreatePreview' | 'consoleListPreviews' | 'consoleGetPreview' | 'consoleDeletePreview'>;
 

@@ -11,7 +11,7 @@ import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
 import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { requireSecondFactor } from './two-factor.ts';
 import { serializeLimits } from '../serialize.ts';
 import { serializeConsoleAccount } from './serialize.ts';

@@ -8,7 +8,7 @@ import type { ConsoleHandlers } from '../register.ts';
 import { parsePublicUrl } from '../measurement.ts';
 import type { WithConsole } from '../deps.ts';
 import { principalOf } from './jobs.ts';
-import { pageOf } from './paging.ts';
+import { pageOf } from '../paging.ts';
 import { serializeAttempt, serializeDelivery, timestamp } from './serialize.ts';
 
 type WebhookHandlers = Pick<

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CertificatePayload } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Principal } from '../../store/types.ts';
+import { auditPage } from '../audit-page.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
 import { secureTierRequired } from '../measurement.ts';
@@ -26,7 +27,7 @@ function payloadOf(jws: string): CertificatePayload {
 export function evidenceHandlers(
   deps: HttpDeps,
 ): Pick<Handlers, 'getDeletionCertificate' | 'listAuditLog' | 'getJwks'> {
-  const { certificates, audit, jobs } = deps.store;
+  const { certificates, jobs } = deps.store;
   return {
     getDeletionCertificate: async (c) => {
       const principal = c.get('principal');
@@ -49,18 +50,7 @@ export function evidenceHandlers(
     listAuditLog: async (c) => {
       const principal = c.get('principal');
       assertSecureKey(principal);
-      const { limit, starting_after, job_id } = c.req.valid('query');
-      const accountId = principal.account.id;
-      const page = await audit.list({
-        accountId,
-        limit,
-        ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
-        ...(job_id === undefined ? {} : { jobId: job_id }),
-      });
-      const signedAt = new Date().toISOString();
-      const head = await deps.evidence.signHead({ account_id: accountId, ...page.head, signed_at: signedAt });
-      const cursor = page.hasMore ? (page.entries.at(-1)?.sequence ?? null) : null;
-      return c.json({ data: page.entries, has_more: cursor !== null, next_cursor: cursor, head }, 200);
+      return c.json(await auditPage(deps, principal.account.id, c.req.valid('query')), 200);
     },
 
     getJwks: async (c) => {

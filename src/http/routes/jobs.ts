@@ -5,6 +5,7 @@ import { createJob } from '../create-job.ts';
 import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream, jobEvents } from '../event-stream.ts';
+import { toPage } from '../paging.ts';
 import type { Handlers } from '../register.ts';
 import { runningParts } from '../running-job.ts';
 import { serializeJob } from '../serialize.ts';
@@ -51,9 +52,7 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
         ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
         ...(status === undefined ? {} : { status }),
       });
-      const last = page.jobs.at(-1);
-      const cursor = page.hasMore && last !== undefined ? last.id : null;
-      return c.json({ data: page.jobs.map((job) => serializeJob(deps, job)), has_more: cursor !== null, next_cursor: cursor }, 200);
+      return c.json(toPage(page.jobs, page.hasMore, { serialize: (job) => serializeJob(deps, job), cursor: ({ id }) => id }), 200);
     },
 
     getJob: async (c) => {

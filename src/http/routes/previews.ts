@@ -1,6 +1,7 @@
 /** Previews: create, list, get, delete. */
 import { createPreview } from '../create-preview.ts';
 import type { HttpDeps } from '../deps.ts';
+import { toPage } from '../paging.ts';
 import { deletePreview, describePreview, findPreview, serializePreview } from '../previews.ts';
 import type { Handlers } from '../register.ts';
 
@@ -29,9 +30,7 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
         ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
         ...(status === undefined ? {} : { status }),
       });
-      const last = page.jobs.at(-1);
-      const cursor = page.hasMore && last !== undefined ? last.id : null;
-      return c.json({ data: page.jobs.map((preview) => serializePreview(deps, preview, null)), has_more: cursor !== null, next_cursor: cursor }, 200);
+      return c.json(toPage(page.jobs, page.hasMore, { serialize: (preview) => serializePreview(deps, preview, null), cursor: ({ id }) => id }), 200);
     },
 
     getPreview: async (c) => {

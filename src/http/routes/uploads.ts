@@ -8,6 +8,7 @@ import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { notReceived } from '../middleware/json-body.ts';
+import { toPage } from '../paging.ts';
 import type { Handlers } from '../register.ts';
 import { completeUpload, createUpload, describeUpload, findUpload, serializeUpload } from '../uploads.ts';
 import { uploadNotFound } from '../validation.ts';
@@ -34,9 +35,11 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
       const { limit, starting_after } = c.req.valid('query');
       const query = { accountId: account.id, mode, limit };
       const page = await uploads.list(starting_after === undefined ? query : { ...query, startingAfter: starting_after });
-      const cursor = page.hasMore ? (page.uploads.at(-1)?.id ?? null) : null;
-      const data = page.uploads.map((upload) => serializeUpload(deps, upload, { receivedBytes: null, parts: [] }));
-      return c.json({ data, has_more: cursor !== null, next_cursor: cursor }, 200);
+      const listed = toPage(page.uploads, page.hasMore, {
+        serialize: (upload) => serializeUpload(deps, upload, { receivedBytes: null, parts: [] }),
+        cursor: ({ id }) => id,
+      });
+      return c.json(listed, 200);
     },
 
     getUpload: async (c) => {
