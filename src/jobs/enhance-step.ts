@@ -1,19 +1,15 @@
 /** Step 2 of a job: enhances the stored original in a media child and stores the result. Of a long video, it only plans the segments. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements } from '../domain/job.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
-import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { bytesOf, isCut } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
-import { deviceOfClass, encoding, engineOptions, mediaOptions } from './media-options.ts';
+import { deviceOfClass, engineOptions, mediaOptions } from './media-options.ts';
 import { planSegments } from './plan-segments.ts';
+import { fetchOriginal, finishJob } from './original-to-result.ts';
 import { makePreview } from './preview-step.ts';
-import { persistently } from './persistently.ts';
-import { putResult } from './put-result.ts';
-import { storePictures } from './store-pictures.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -42,14 +38,8 @@ function enhance(context: StepContext): Promise<void> {
 }
 
 async function enhanceOriginal(context: StepContext): Promise<void> {
-  const { worker, job, fence, originalKey, scratch, signal } = context;
-  const inputPath = join(scratch, 'source');
-  const outputDir = join(scratch, 'output');
-  await mkdir(outputDir);
-  const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
-  if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
-  await openToChild(inputPath);
-
+  const { worker, job, signal } = context;
+  const { inputPath, outputDir } = await fetchOriginal(context);
   const expectedS = job.source?.duration ?? job.durationSeconds;
   if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: expectedS });
   const options = { ...mediaOptions(worker, job, expectedS), device: deviceOfClass(worker.config, context.deviceClass) };
@@ -60,23 +50,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   context.span.setAttributes(spanAttributes(result));
   context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'video enhanced');
   signal.throwIfAborted();
-
-  const key = await persistently(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
-  const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
-  const pictures = await storePictures(context, join(outputDir, outputName));
-  const finished = {
-    stored,
-    pictures,
-    output: {
-      width: result.width,
-      height: result.height,
-      size_bytes: stored.size,
-      sha256: stored.sha256,
-      ...encoding(worker, job),
-    },
-    applied: appliedEnhancements(result),
-  };
-  await persistently(signal, () => worker.store.leases.finish(fence, finished));
+  await finishJob(context, join(outputDir, outputName), { ...result, applied: appliedEnhancements(result) });
 }
 
 /** Attributes of the trace span: the engine's own measurements, with the CPU seconds of each stage. */

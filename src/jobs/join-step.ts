@@ -4,7 +4,6 @@ import { createReadStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements } from '../domain/job.ts';
 import { isSegmentMismatch } from '../media/failures.ts';
 import { openToChild } from '../media/users.ts';
@@ -13,12 +12,11 @@ import { copyTimeoutMs } from './copy-timeout.ts';
 import { bytesOf } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { outputName } from './enhance-step.ts';
-import { encoding, mediaOptions } from './media-options.ts';
+import { mediaOptions } from './media-options.ts';
 import { assertSameSource } from './ingest-step.ts';
+import { fetchOriginal, finishJob } from './original-to-result.ts';
 import { runStep, type StepContext } from './step.ts';
 import { persistently } from './persistently.ts';
-import { putResult } from './put-result.ts';
-import { storePictures } from './store-pictures.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export const joinJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'join', jobId, joinReserved);
@@ -35,33 +33,19 @@ function joinReserved(context: StepContext): Promise<void> {
 }
 
 async function joinPieces(context: StepContext): Promise<void> {
-  const { worker, job, fence, originalKey, scratch, signal, logger } = context;
-  const sourcePath = join(scratch, 'source');
-  const outputDir = join(scratch, 'output');
-  await mkdir(outputDir);
-  const found = originalKey !== null && (await worker.storage.getFile(originalKey, sourcePath, signal));
-  if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
-  await openToChild(sourcePath);
+  const { worker, job, fence, signal, logger } = context;
+  const { inputPath, outputDir } = await fetchOriginal(context);
   const pieces = await worker.store.segments.pieces(job.id);
   const lost = await fetchPieces(context, pieces);
   if (lost.length > 0) {
     logger.warn({ segments: lost }, 'pieces are missing in the storage or damaged there');
     return makeAgain(context, lost);
   }
-  const result = await joinFiles(context, sourcePath, outputDir, pieces);
+  const result = await joinFiles(context, inputPath, outputDir, pieces);
   if (result === null) return worker.store.segments.giveUpJoin(fence);
   assertSameSource(result.durationS, job.source?.duration ?? job.durationSeconds);
   signal.throwIfAborted();
-  const key = await persistently(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
-  const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
-  const pictures = await storePictures(context, join(outputDir, outputName));
-  const finished = {
-    stored,
-    pictures,
-    output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) },
-    applied: appliedByAll(pieces),
-  };
-  await persistently(signal, () => worker.store.leases.finish(fence, finished));
+  await finishJob(context, join(outputDir, outputName), { ...result, applied: appliedByAll(pieces) });
 }
 
 /** A storage that loses the same piece again and again would otherwise have it made for ever. */
