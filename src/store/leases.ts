@@ -2,7 +2,7 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, inArray, isNull, notInArray, sql } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, not, notInArray, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
@@ -16,7 +16,7 @@ import { type JobRow, toJobRecord } from './job-rows.ts';
 import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { dequeueSegments, enqueueDestroy, enqueueStep, queuedSteps } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueStep, hasUsableRow, queuedSteps } from './queue.ts';
 import { type DeviceClass, jobs, objects, type Step } from './schema.ts';
 
 export interface Lease {
@@ -404,10 +404,7 @@ async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
     // Segments are queued by src/store/segments.ts, and steps of a newer version by its workers.
     inArray(jobs.step, queuedSteps),
     isNull(jobs.leaseOwner),
-    sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
-      AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
-        ELSE q.locked_at > now() - interval '1 minute'
-          OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`,
+    not(hasUsableRow(sql`'step:' || ${jobs.id}`)),
   );
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(orphan).limit(limit);
   const queued: string[] = [];

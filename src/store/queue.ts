@@ -174,6 +174,15 @@ export async function dequeueSegments(on: Executor, jobId: string): Promise<void
 export const stepKey = (jobId: string): string => `step:${jobId}`;
 
 /**
+ * Whether a queue row with that key waits or runs. One without attempts left does neither, nor does one that a dead worker has
+ * locked; a worker that has just started may not be known yet.
+ */
+export const hasUsableRow = (key: SQL) =>
+  sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = ${key}
+    AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
+      ELSE q.locked_at > now() - interval '1 minute' OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`;
+
+/**
  * Whether a destruction of the job runs within `soonS` seconds. After a long outage of the storage the delays of the queue
  * have grown to hours.
  */

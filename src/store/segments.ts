@@ -2,7 +2,7 @@
  * Segments of videos. Each has a lease of its own, so that several workers enhance one video. The attempt of a segment grows
  * with every lease, and each write names it. Where a query locks both, the job's row comes first.
  */
-import { and, asc, eq, exists, inArray, isNull, ne, sql, type SQLWrapper } from './orm.ts';
+import { and, asc, eq, exists, inArray, isNull, ne, not, sql, type SQLWrapper } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -12,7 +12,7 @@ import { allowsTransition } from './job-states.ts';
 import type { JobSegment, PartialOutputAccess } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
+import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep, hasUsableRow } from './queue.ts';
 import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers } from './schema.ts';
 
 /** Identifies one worker's lease on one segment. */
@@ -460,10 +460,7 @@ async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
         eq(segments.state, 'pending'),
         segments.queued,
         isWanted,
-        sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'segment:' || ${segments.jobId} || ':' || ${segments.number}
-          AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
-            ELSE q.locked_at > now() - interval '1 minute'
-              OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`,
+        not(hasUsableRow(sql`'segment:' || ${segments.jobId} || ':' || ${segments.number}`)),
       ),
     )
     .limit(limit);
