@@ -5,7 +5,7 @@ import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
 import { positiveWhole } from './options.ts';
-import { known, type Opened, withStore } from './with-store.ts';
+import { known, type Opened, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 /** characters; the limit of the database */
@@ -220,11 +220,6 @@ export function keyCommands(): Command {
     .command('list')
     .description('list the keys of an account')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async ({ store }) => {
-        known(await store.accounts.get(id), 'account', id);
-        show(await store.keys.list(id));
-      }),
-    );
+    .action((id: string) => showOfAccount(id, ({ store }) => store.keys.list(id)));
   return keys;
 }

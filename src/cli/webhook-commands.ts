@@ -1,7 +1,7 @@
 /** `reelmend webhooks …`: signing secrets, endpoints and deliveries. */
 import { Command } from 'commander';
 import { positiveWhole } from './options.ts';
-import { known, withStore } from './with-store.ts';
+import { known, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 export function webhookCommands(): Command {
@@ -11,11 +11,10 @@ export function webhookCommands(): Command {
     .description('print the signing secret of an account, and the one that it replaces')
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
-      withStore(async ({ store }) => {
-        known(await store.accounts.get(id), 'account', id);
+      showOfAccount(id, async ({ store }) => {
         const { secrets, serviceSecret, switchesAt } = await store.webhookSecrets.overview(id);
         const [secret, ...replaced] = secrets;
-        show({ account: id, secret, replaced, serviceSignature: { secret: serviceSecret, switchesAt } });
+        return { account: id, secret, replaced, serviceSignature: { secret: serviceSecret, switchesAt } };
       }),
     );
   webhooks
@@ -31,33 +30,18 @@ export function webhookCommands(): Command {
     .command('switch-secret')
     .description('sign X-Service-Signature with the newest secret now, without waiting for the 24 hours of a rotation')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async ({ store }) => {
-        known(await store.accounts.get(id), 'account', id);
-        show({ account: id, switched: await store.webhookSecrets.switchNow(id) });
-      }),
-    );
+    .action((id: string) => showOfAccount(id, async ({ store }) => ({ account: id, switched: await store.webhookSecrets.switchNow(id) })));
   webhooks
     .command('endpoints')
     .description('list the webhook endpoints of an account, newest first; their secrets are not shown')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async ({ store }) => {
-        known(await store.accounts.get(id), 'account', id);
-        show(await store.webhookEndpoints.list(id));
-      }),
-    );
+    .action((id: string) => showOfAccount(id, ({ store }) => store.webhookEndpoints.list(id)));
   webhooks
     .command('deliveries')
     .description('list the deliveries of an account with all attempts, newest first')
     .argument('<account>', 'id, acct_…')
     .option('--limit <number>', 'number of deliveries', positiveWhole, 50)
-    .action((id: string, { limit }: { limit: number }) =>
-      withStore(async ({ store }) => {
-        known(await store.accounts.get(id), 'account', id);
-        show(await store.deliveries.page({ accountId: id, limit }));
-      }),
-    );
+    .action((id: string, { limit }: { limit: number }) => showOfAccount(id, ({ store }) => store.deliveries.page({ accountId: id, limit })));
   webhooks
     .command('resend')
     .description('send a delivery again now')

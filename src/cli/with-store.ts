@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
+import { show } from './table.ts';
 import { configOfTerminal, terminal } from './terminal.ts';
 
 export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
@@ -18,6 +19,14 @@ export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promis
   } finally {
     await opened.close();
   }
+}
+
+/** Runs `work` with the migrated database, if there is such an account, and shows what it returns. */
+export function showOfAccount(id: string, work: (opened: Opened) => Promise<object>): Promise<void> {
+  return withStore(async (opened) => {
+    known(await opened.store.accounts.get(id), 'account', id);
+    show(await work(opened));
+  });
 }
 
 /** A default data folder must exist: otherwise the command would create a new service. */
