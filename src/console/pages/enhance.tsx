@@ -1,6 +1,6 @@
 /** The form for a new job. It can be submitted once its price is known. */
 import { Sparkles } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
 import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { FilePicker, type UploadedFile } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
@@ -61,15 +62,14 @@ export function EnhancePage() {
     for (const { body, credits } of priced) ids.push(await submitJob(body, credits));
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (quote.data !== undefined) run();
   };
   const problem = (field: string) => problemOf(error, `request/${field}`) ?? problemOf(quote.error, `request/${field}`);
   return (
     <Page title="Enhance a video" intro="You see the price before you submit, and never pay more. A failed job is refunded automatically.">
       <ApprovalNotice />
-      <form className="split" onSubmit={submit}>
+      <Form className="split" onSubmit={submit}>
         <div className="stack-l">
           <SourcePanel draft={draft} patch={patch} approved={approved} problem={problem('video_url')} />
           <TargetPanel draft={draft} patch={patch} />
@@ -84,7 +84,7 @@ export function EnhancePage() {
             {videos.length > 1 && ` (${plural(priced.length === 0 ? videos.length : priced.length, 'video')})`}
           </Button>
         </div>
-      </form>
+      </Form>
       <PreviewPart previewed={previewedOf(videos, quote)} onMake={async (body, credits) => navigate(`/jobs/${await submitJob(body, credits)}`)} />
     </Page>
   );

@@ -1,5 +1,5 @@
 /** The pages for signing up and signing in. */
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError, problemOf } from '../api/client.ts';
 import { signUp, useSignIn } from '../api/session.ts';
@@ -8,7 +8,8 @@ import { ThemeChoice } from '../app/shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
-import { CodeField, NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
+import { CodeField, NewPasswordField, PasswordField, passwordLength, TextField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 
 /** The service marks the document when sign-up is closed (src/http/console/page.ts). */
 const takesSignUps = document.documentElement.dataset['signUp'] !== 'closed';
@@ -21,7 +22,7 @@ export function GatePage() {
   }, [signingUp]);
   return (
     <GateFrame>
-      <Form signingUp={signingUp} />
+      <EntryForm signingUp={signingUp} />
     </GateFrame>
   );
 }
@@ -42,7 +43,7 @@ export function GateFrame({ children }: { children: ReactNode }) {
   );
 }
 
-function Form({ signingUp }: { signingUp: boolean }) {
+function EntryForm({ signingUp }: { signingUp: boolean }) {
   if (!signingUp) return <SignIn />;
   return takesSignUps ? <SignUp /> : <NoSignUp />;
 }
@@ -94,11 +95,7 @@ function SignIn() {
     }
     if (window.location.pathname.endsWith('/sign-in')) navigate('/', { replace: true });
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
-  const form = { onSubmit: submit, busy, error };
+  const form = { onSubmit: run, busy, error };
   return needsCode ? (
     <CodeForm {...form} code={code} onCode={setCode} onBack={() => setNeedsCode(false)} />
   ) : (
@@ -107,7 +104,7 @@ function SignIn() {
 }
 
 interface SignInFormProps {
-  onSubmit: (event: FormEvent) => void;
+  onSubmit: () => void;
   busy: boolean;
   error: unknown;
 }
@@ -120,7 +117,7 @@ interface CodeFormProps extends SignInFormProps {
 
 function CodeForm({ code, onCode, onBack, onSubmit, busy, error }: CodeFormProps) {
   return (
-    <form className="stack" onSubmit={onSubmit}>
+    <Form onSubmit={onSubmit}>
       <h1>Enter your code</h1>
       <p className="muted">The six digits that your authenticator app shows for Reelmend, or one of your recovery codes.</p>
       <CodeField value={code} onChange={onCode} autoFocus />
@@ -132,7 +129,7 @@ function CodeForm({ code, onCode, onBack, onSubmit, busy, error }: CodeFormProps
       <Button tone="quiet" onClick={onBack}>
         Back
       </Button>
-    </form>
+    </Form>
   );
 }
 
@@ -145,17 +142,10 @@ interface PasswordFormProps extends SignInFormProps {
 
 function PasswordForm({ email, password, onEmail, onPassword, onSubmit, busy, error }: PasswordFormProps) {
   return (
-    <form className="stack" onSubmit={onSubmit}>
+    <Form onSubmit={onSubmit}>
       <h1>Sign in</h1>
       <TextField label="Email" type="email" autoComplete="username" required autoFocus value={email} onChange={(event) => onEmail(event.target.value)} />
-      <TextField
-        label="Password"
-        type="password"
-        autoComplete="current-password"
-        required
-        value={password}
-        onChange={(event) => onPassword(event.target.value)}
-      />
+      <PasswordField value={password} onChange={onPassword} />
       {error !== null && <ErrorNotice error={error} />}
       <Button type="submit" tone="primary" busy={busy} wide>
         Sign in
@@ -166,7 +156,7 @@ function PasswordForm({ email, password, onEmail, onPassword, onSubmit, busy, er
         </p>
       )}
       <p className="muted">Forgot your password? Ask the operator of this service for a link to set a new one.</p>
-    </form>
+    </Form>
   );
 }
 
@@ -203,12 +193,11 @@ function SignUp() {
     }
     navigate('/', { replace: true });
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (password.length >= passwordLength) run();
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form onSubmit={submit}>
       <div>
         <h1>Create an account</h1>
         <p className="muted">You can use test mode immediately. Live mode works once an operator has approved the account.</p>
@@ -246,6 +235,6 @@ function SignUp() {
       <p className="muted">
         Already have an account? <Link href="/sign-in">Sign in</Link>
       </p>
-    </form>
+    </Form>
   );
 }

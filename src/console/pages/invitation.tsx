@@ -1,5 +1,5 @@
 /** Accepts an invitation to an account. The link's token is in the fragment of the URL. */
-import { type FormEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import type { ConsoleInvitationDetail } from '../../contract/types.gen.ts';
@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { Moment } from '../ui/time.tsx';
 import { GateFrame } from './gate.tsx';
 import { useLinkToken } from './new-password.tsx';
@@ -57,13 +58,12 @@ function Join({ token, invitation }: { token: string; invitation: ConsoleInvitat
     }
     navigate('/', { replace: true });
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (password.length >= passwordLength) run();
   };
   const weak = problemOf(error, 'password');
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form onSubmit={submit}>
       <p>
         You are invited to <strong className="wrap-anywhere">{account_name}</strong> as {roleNames[role].toLowerCase()}, until <Moment at={expires_at} />.
       </p>
@@ -80,6 +80,6 @@ function Join({ token, invitation }: { token: string; invitation: ConsoleInvitat
       <Button type="submit" tone="primary" busy={busy} wide>
         Join
       </Button>
-    </form>
+    </Form>
   );
 }

@@ -1,6 +1,6 @@
 /** Sets a new password with a one-time link. The link's token is in the fragment of the URL. */
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { problemOf } from '../api/client.ts';
 import { sessionKey, setPasswordByLink } from '../api/session.ts';
@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { GateFrame } from './gate.tsx';
 
 /** The token. It is removed from the address bar and the history at once. */
@@ -64,13 +65,12 @@ function NewPassword({ token, onDone }: { token: string; onDone: () => void }) {
     await client.invalidateQueries({ queryKey: sessionKey });
     onDone();
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (password.length >= passwordLength) run();
   };
   const weak = problemOf(error, 'new_password');
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form onSubmit={submit}>
       <h1>New password</h1>
       <Notice>Setting it ends all your sessions. The link works once.</Notice>
       <NewPasswordField label="New password" value={password} onChange={setPassword} problem={weak} autoFocus />
@@ -78,6 +78,6 @@ function NewPassword({ token, onDone }: { token: string; onDone: () => void }) {
       <Button type="submit" tone="primary" busy={busy} wide>
         Set the password
       </Button>
-    </form>
+    </Form>
   );
 }

@@ -1,6 +1,6 @@
 /** The request log: requests by the account's keys, with errors and bodies. */
 import { ScrollText } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Mode, RequestLogEntry } from '../../contract/types.gen.ts';
 import { useKeys } from '../api/account.ts';
 import { type RequestLogFilter, useRequestLog } from '../api/request-log.ts';
@@ -10,6 +10,7 @@ import { CodeBlock } from '../ui/code.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
 import { CompactSelect } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
@@ -55,13 +56,12 @@ function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (fi
     const { [name]: _before, ...rest } = filter;
     onChange(value === '' ? rest : { ...rest, [name]: value });
   };
-  const search = (event: FormEvent) => {
-    event.preventDefault();
+  const search = () => {
     const { request_id: _request, resource_id: _resource, ...rest } = filter;
     onChange({ ...rest, ...searchFor(text.trim()) });
   };
   return (
-    <form className="row" onSubmit={search}>
+    <Form className="row" onSubmit={search}>
       <CompactSelect label="Status" value={filter.status ?? ''} onChange={(event) => set('status', event.target.value)}>
         <option value="">Any status</option>
         <option value="2xx">Success</option>
@@ -93,7 +93,7 @@ function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (fi
       <Button size="small" type="submit">
         Find
       </Button>
-    </form>
+    </Form>
   );
 }
 

@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { ShieldCheck } from 'lucide-react';
 import { Tabs } from 'radix-ui';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { ConsoleCertificate } from '../../contract/types.gen.ts';
 import { setRetention, useCertificates } from '../api/account.ts';
@@ -13,6 +13,7 @@ import { Button } from '../ui/button.tsx';
 import { Dialog, useAction } from '../ui/dialog.tsx';
 import { Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
@@ -102,14 +103,10 @@ function Retention() {
     await client.invalidateQueries({ queryKey: sessionKey });
     void client.invalidateQueries({ queryKey: ['audit'] });
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
   const problem = problemOf(error, 'retention_days');
   return (
     <Panel title="Retention" note="How long the files of new Secure jobs are kept. Files of Standard jobs are kept for 30 days.">
-      <form className="stack" onSubmit={submit}>
+      <Form onSubmit={run}>
         <TextField
           label="Days"
           type="number"
@@ -130,7 +127,7 @@ function Retention() {
             Save
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
   );
 }

@@ -1,6 +1,6 @@
 /** Settings of the signed-in user: password, second factor, sessions, theme. */
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { ConsoleSessionEntry } from '../../contract/types.gen.ts';
 import { endOtherSessions, endSession, useSessions } from '../api/account.ts';
 import { ApiError, problemOf, sentenceOf } from '../api/client.ts';
@@ -10,7 +10,8 @@ import { ThemeChoice } from '../app/shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { Badge, ErrorNotice, Load } from '../ui/feedback.tsx';
-import { NewPasswordField, TextField } from '../ui/field.tsx';
+import { NewPasswordField, PasswordField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
@@ -54,17 +55,13 @@ function Password() {
     toast(ended > 0 ? `Password changed. ${plural(ended, 'other session')} ended.` : 'Password changed.');
     await client.invalidateQueries({ queryKey: ['sessions'] });
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
   const wrong = error instanceof ApiError && error.code === 'wrong_password' ? error.message : undefined;
   const weak = problemOf(error, 'new_password');
   return (
     <Panel title="Password" note="Changing the password ends all other sessions.">
-      <form className="stack" onSubmit={submit}>
+      <Form onSubmit={run}>
         <input type="hidden" autoComplete="username" value={email} readOnly />
-        <TextField label="Current password" type="password" autoComplete="current-password" required value={current} problem={wrong} onChange={(event) => setCurrent(event.target.value)} />
+        <PasswordField label="Current password" value={current} onChange={setCurrent} problem={wrong} />
         <NewPasswordField label="New password" value={next} onChange={setNext} problem={weak} />
         {error !== null && wrong === undefined && weak === undefined && <ErrorNotice error={error} />}
         <div>
@@ -72,7 +69,7 @@ function Password() {
             Change password
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
   );
 }

@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { Secret } from '../ui/code.tsx';
 import { Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Load, Notice } from '../ui/feedback.tsx';
-import { CodeField, TextField } from '../ui/field.tsx';
+import { CodeField, PasswordField } from '../ui/field.tsx';
 import { DialogForm, FormDialog } from '../ui/form-dialog.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
@@ -102,7 +102,7 @@ function PasswordStep({ onDone, onClose }: { onDone: (enrolment: ConsoleTwoFacto
   return (
     <DialogForm action="Continue" {...{ run, busy, error, onClose }} fields={['password']}>
       <p className="muted">You need an app such as Aegis, FreeOTP, Google Authenticator or 1Password.</p>
-      <PasswordField value={password} onChange={setPassword} error={error} />
+      <PasswordField value={password} onChange={setPassword} problem={problemOf(error, 'password')} autoFocus />
     </DialogForm>
   );
 }
@@ -140,24 +140,9 @@ function ProofDialog({ title, action, danger = false, onClose, onProof, children
   return (
     <FormDialog {...{ title, action, danger, run, busy, error, onClose }} fields={['password', 'code']}>
       <p className="muted">{children}</p>
-      <PasswordField value={password} onChange={setPassword} error={error} />
+      <PasswordField value={password} onChange={setPassword} problem={problemOf(error, 'password')} autoFocus />
       <CodeField value={code} onChange={setCode} problem={problemOf(error, 'code')} />
     </FormDialog>
-  );
-}
-
-function PasswordField({ value, onChange, error }: { value: string; onChange: (password: string) => void; error: unknown }) {
-  return (
-    <TextField
-      label="Password"
-      type="password"
-      autoComplete="current-password"
-      required
-      autoFocus
-      value={value}
-      problem={problemOf(error, 'password')}
-      onChange={(event) => onChange(event.target.value)}
-    />
   );
 }
 

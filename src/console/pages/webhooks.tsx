@@ -1,7 +1,7 @@
 /** Webhooks: the signing secret, deliveries, and a test event. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Eye, EyeOff, RefreshCw, Send, Webhook, X } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { ConsoleDelivery, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
 import {
@@ -20,6 +20,7 @@ import { Secret } from '../ui/code.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { CompactSelect, SelectField, TextField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
@@ -162,14 +163,10 @@ function TestPanel() {
     toast('Sending the test event. It appears below in a few seconds.');
     await client.invalidateQueries({ queryKey: ['deliveries'] });
   });
-  const submit = (submitted: FormEvent) => {
-    submitted.preventDefault();
-    run();
-  };
   const problem = problemOf(error, 'url');
   return (
     <Panel title="Test event" note="Sends a signed test event to your URL. A short test job produces it.">
-      <form className="stack" onSubmit={submit}>
+      <Form onSubmit={run}>
         <TextField
           label="URL"
           type="url"
@@ -190,7 +187,7 @@ function TestPanel() {
             Send the test event
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
   );
 }

@@ -48,19 +48,35 @@ export function TextField({ label, hint, problem, className, ...rest }: TextFiel
   );
 }
 
-/** minimum length of a password; the service refuses shorter ones */
-export const passwordLength = 12;
-
-interface NewPasswordFieldProps {
-  label: string;
+interface PasswordFieldProps {
+  label?: string;
   value: string;
   onChange: (password: string) => void;
   problem?: string | undefined;
   autoFocus?: boolean;
 }
 
+/** The password that the user has. */
+export function PasswordField({ label = 'Password', value, onChange, problem, autoFocus = false }: PasswordFieldProps) {
+  return (
+    <TextField
+      label={label}
+      type="password"
+      autoComplete="current-password"
+      required
+      autoFocus={autoFocus}
+      value={value}
+      problem={problem}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+/** minimum length of a password; the service refuses shorter ones */
+export const passwordLength = 12;
+
 /** A new password, with the number of missing characters. */
-export function NewPasswordField({ label, value, onChange, problem, autoFocus = false }: NewPasswordFieldProps) {
+export function NewPasswordField({ label, value, onChange, problem, autoFocus = false }: PasswordFieldProps & { label: string }) {
   const lacking = passwordLength - value.length;
   const isTooShort = value.length > 0 && lacking > 0;
   return (

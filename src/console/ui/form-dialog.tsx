@@ -1,9 +1,10 @@
 /** Dialogs whose action sends a form. */
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { problemOf } from '../api/client.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorNotice } from './feedback.tsx';
+import { Form } from './form.tsx';
 
 interface FormProps {
   /** label of the button that sends the form */
@@ -22,13 +23,9 @@ interface FormProps {
 
 /** The form in a dialog: its fields, the error, and the buttons. */
 export function DialogForm({ action, danger = false, disabled = false, run, busy, error, fields = [], onClose, children }: FormProps) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run();
-  };
   const isShown = fields.some((field) => problemOf(error, field) !== undefined);
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form onSubmit={run}>
       {children}
       {error !== null && !isShown && <ErrorNotice error={error} />}
       <div className="dialog-foot">
@@ -37,7 +34,7 @@ export function DialogForm({ action, danger = false, disabled = false, run, busy
           {action}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 
