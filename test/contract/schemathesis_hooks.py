@@ -269,6 +269,8 @@ REAL_IDS = {
 
 
 UPLOAD_CALLS = {"consoleGetUpload", "consoleCompleteUpload", "consoleDeleteUpload"}
+NEW_UPLOADS = {"createUpload", "consoleCreateUpload"}
+LARGEST_UPLOAD = 1_000_000_000
 CREATIONS = {"createJob", "consoleCreateJob", "createPreview", "consoleCreatePreview"}
 ENDPOINT_CALLS = {
     "getWebhookEndpoint",
@@ -395,5 +397,8 @@ def before_call(context, case, kwargs):
     # Any price is well-formed, and a low one is rightly refused (402): tests of the API see to that.
     if is_positive(case) and isinstance(body.get("max_credits"), int):
         body["max_credits"] = max(body["max_credits"], 1_000_000)
+    # Any size is well-formed, and one above the operator's limit is rightly refused (400): tests of the API see to that.
+    if operation in NEW_UPLOADS and is_positive(case) and isinstance(body.get("size_bytes"), int):
+        body["size_bytes"] = min(body["size_bytes"], LARGEST_UPLOAD)
     if UPLOAD and isinstance(body.get("upload_id"), str) and UPLOAD_ID.fullmatch(body["upload_id"]) and next(TURNS) % 2:
         body["upload_id"] = UPLOAD
