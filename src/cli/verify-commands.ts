@@ -123,9 +123,9 @@ async function auditLogCommand(path: string, options: VerifyOptions): Promise<vo
   const head = file?.['head'];
   if (!Array.isArray(entries) || typeof head !== 'string') throw new Error(`${path} contains no audit log.`);
   const keys = await keysFor(options, file);
-  const verdict = await verifyAuditLog({ entries, head }, keys.keys);
-  if (verdict.ok) return report(keys, { size: verdict.size, hash: verdict.hash });
-  const { index, reason } = verdict;
+  const result = await verifyAuditLog({ entries, head }, keys.keys);
+  if (result.ok) return report(keys, { size: result.size, hash: result.hash });
+  const { index, reason } = result;
   print({ valid: false, result: 'invalid', first_bad_index: index, reason });
   throw new Error(`The log is invalid: entry ${index} (counted from 0). ${reason}`);
 }

@@ -12,7 +12,7 @@ import { safeFileName } from './disposition.ts';
 import { copyHashed, isMissing } from './files.ts';
 import { checkKey, checkPrefix } from './keys.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
-import type { LinkQuery, LinkVerifyResult, PartQuery, PartVerdict } from './links.ts';
+import type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
 import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart } from './multipart-files.ts';
 import type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
@@ -32,7 +32,7 @@ export interface FilesystemStorage extends Storage {
   /** Checks the query of a download request against the signature and the clock, not whether the object exists. */
   verifyLink(query: LinkQuery): LinkVerifyResult;
   /** Checks the query of a request that sends a part in the same way. */
-  verifyPartLink(query: PartQuery): PartVerdict;
+  verifyPartLink(query: PartQuery): PartLinkVerifyResult;
   /**
    * Stores a part completely or not at all; false if the transfer has ended. Throws PartSizeError if the body has more or
    * fewer bytes than the part.

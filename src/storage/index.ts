@@ -9,7 +9,7 @@ export { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } fr
 export { createFilesystemStorage } from './filesystem.ts';
 export type { FilesystemStorage } from './filesystem.ts';
 export type { S3Storage } from './s3.ts';
-export type { LinkQuery, LinkVerifyResult, PartQuery, PartVerdict } from './links.ts';
+export type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
 export type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
 export interface StorageConfig {

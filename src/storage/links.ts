@@ -74,7 +74,7 @@ export interface PartClaims {
 /** The query of a request that sends a part, as received. */
 export type PartQuery = Record<'key' | 'upload' | 'number' | 'size' | 'expires' | 'signature', string>;
 
-export type PartVerdict = { ok: true; part: PartClaims } | { ok: false; reason: 'expired' | 'invalid' };
+export type PartLinkVerifyResult = { ok: true; part: PartClaims } | { ok: false; reason: 'expired' | 'invalid' };
 
 function signPart(secret: string, { key, upload, number, size, expires }: PartClaims): Buffer {
   const text = JSON.stringify(['reelmend-part-v1', key, upload, number, size, expires]);
@@ -92,7 +92,7 @@ export function makePartLink(base: string, secret: string, claims: PartClaims): 
 const wholeNumber = /^[1-9][0-9]{0,14}$/;
 
 /** Whether a link to send a part was made here and has not expired; checked like `verifyLink`. */
-export function verifyPartLink(secret: string, query: PartQuery, nowMs: number): PartVerdict {
+export function verifyPartLink(secret: string, query: PartQuery, nowMs: number): PartLinkVerifyResult {
   const invalid = { ok: false, reason: 'invalid' } as const;
   const { key, upload, number, size, expires, signature } = query;
   if (!isStorageKey(key) || !/^[0-9a-f]{32}$/.test(upload) || !/^[0-9a-f]{64}$/.test(signature)) return invalid;

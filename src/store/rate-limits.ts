@@ -19,7 +19,7 @@ interface Taken {
 }
 
 interface Waiting {
-  resolve(verdict: RateLimitResult): void;
+  resolve(result: RateLimitResult): void;
   reject(error: unknown): void;
 }
 
@@ -33,7 +33,7 @@ export function rateLimitQueries(client: postgres.Sql) {
     const values = [keyId, account?.id ?? null, rateClass, windowS, windowS / limit, ofAccount, calls.length];
     try {
       const [taken] = await retried(() => client.unsafe<Taken[]>(takeQuery, values, { prepare: true }));
-      calls.forEach((call, index) => call.resolve(verdict(taken!, index, policy)));
+      calls.forEach((call, index) => call.resolve(resultOfCall(taken!, index, policy)));
     } catch (error) {
       for (const call of calls) call.reject(error);
     }
@@ -80,17 +80,17 @@ export function rateLimitQueries(client: postgres.Sql) {
 }
 
 /** The result of the `index`th of the calls that were taken together, from the tighter quota. */
-function verdict({ allowed, fullInS, accountFullInS }: Taken, index: number, policy: RatePolicy): RateLimitResult {
+function resultOfCall({ allowed, fullInS, accountFullInS }: Taken, index: number, policy: RatePolicy): RateLimitResult {
   const { limit, windowS, account } = policy;
-  const ofKey = verdictOf({ allowed, fullInS }, index, windowS / limit, windowS);
+  const ofKey = quotaResult({ allowed, fullInS }, index, windowS / limit, windowS);
   if (account === undefined || accountFullInS === null) return ofKey;
-  const ofAccount = verdictOf({ allowed, fullInS: accountFullInS }, index, windowS / account.limit, windowS);
+  const ofAccount = quotaResult({ allowed, fullInS: accountFullInS }, index, windowS / account.limit, windowS);
   if (!ofKey.allowed) return ofAccount.retryAfterS > ofKey.retryAfterS ? ofAccount : ofKey;
   return ofAccount.remaining < ofKey.remaining ? ofAccount : ofKey;
 }
 
 /** The calls are taken in order: the `index`th call leaves the quota that the later ones of the same query use. */
-function verdictOf(quota: Omit<Taken, 'accountFullInS'>, index: number, perCallS: number, windowS: number): RateLimitResult {
+function quotaResult(quota: Omit<Taken, 'accountFullInS'>, index: number, perCallS: number, windowS: number): RateLimitResult {
   const allowed = index < quota.allowed;
   const later = allowed ? quota.allowed - 1 - index : 0;
   const fullInS = quota.fullInS - later * perCallS;

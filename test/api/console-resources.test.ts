@@ -326,8 +326,8 @@ describe('evidence', () => {
     }
     const exported = await person.browser.call<AuditExport>('/console/api/audit-log/export');
     expect(exported.entries.length).toBeGreaterThan(1100);
-    const verdict = await verifyAuditLog(auditExport.parse(exported), exported.jwks);
-    expect(verdict).toMatchObject({ ok: true, size: exported.entries.length });
+    const result = await verifyAuditLog(auditExport.parse(exported), exported.jwks);
+    expect(result).toMatchObject({ ok: true, size: exported.entries.length });
   });
 
   it('certificates are listed, of one job too, and of nobody else', async () => {

@@ -47,7 +47,7 @@ describe.each(secured)('$id', (operation) => {
       expect(response.status).not.toBe(429);
       expect(response.headers.get('RateLimit-Policy')).toBe(`"${name}";q=${quotas[name]};w=60`);
       expect(api.store.taken).toHaveLength(calls);
-      const { remaining, resetS } = api.store.taken.at(-1)!.verdict;
+      const { remaining, resetS } = api.store.taken.at(-1)!.result;
       expect(response.headers.get('RateLimit')).toBe(`"${name}";r=${remaining};t=${resetS}`);
       if (calls === 1) expect(remaining).toBe(quotas[name] - 1);
     }
@@ -56,7 +56,7 @@ describe.each(secured)('$id', (operation) => {
 
   it('429 rate_limit_exceeded with Retry-After, before anything of the request is validated', async () => {
     const api = makeApi();
-    api.store.verdict = { allowed: false, remaining: 0, resetS: 59, retryAfterS: 1.2 };
+    api.store.rateLimitResult = { allowed: false, remaining: 0, resetS: 59, retryAfterS: 1.2 };
     const response = await send(api, operation, { body: operation.method === 'get' ? undefined! : '{' });
     expect(response.status).toBe(429);
     expect(await errorOf(response)).toMatchObject({ code: 'rate_limit_exceeded', type: 'rate_limit_error' });

@@ -73,15 +73,15 @@ describe('rate limits', () => {
   it('say whole numbers that promise nothing too early', async () => {
     const api = makeApi();
     const cases = [
-      { verdict: { allowed: true, remaining: 3.9, resetS: 0.2, retryAfterS: 0 }, header: '"read";r=3;t=1' },
-      { verdict: { allowed: true, remaining: -0.1, resetS: 60, retryAfterS: 0 }, header: '"read";r=0;t=60' },
-      { verdict: { allowed: false, remaining: 0.5, resetS: 60, retryAfterS: 0.01 }, header: '"read";r=0;t=1' },
+      { result: { allowed: true, remaining: 3.9, resetS: 0.2, retryAfterS: 0 }, header: '"read";r=3;t=1' },
+      { result: { allowed: true, remaining: -0.1, resetS: 60, retryAfterS: 0 }, header: '"read";r=0;t=60' },
+      { result: { allowed: false, remaining: 0.5, resetS: 60, retryAfterS: 0.01 }, header: '"read";r=0;t=1' },
     ];
-    for (const { verdict, header } of cases) {
-      api.store.verdict = verdict;
+    for (const { result, header } of cases) {
+      api.store.rateLimitResult = result;
       const response = await api.request('/v1/account');
       expect(response.headers.get('RateLimit')).toBe(header);
-      expect(response.headers.get('Retry-After')).toBe(verdict.allowed ? null : '1');
+      expect(response.headers.get('Retry-After')).toBe(result.allowed ? null : '1');
     }
   });
 

@@ -43,9 +43,9 @@ describe('the request log', () => {
   it('has calls over the limit, and of accounts that are not approved', async () => {
     const api = makeApi({ account: { approvalStatus: 'pending' } });
     await api.request('/v1/jobs');
-    api.store.verdict = { allowed: false, remaining: 0, resetS: 59, retryAfterS: 1 };
+    api.store.rateLimitResult = { allowed: false, remaining: 0, resetS: 59, retryAfterS: 1 };
     await api.request('/v1/jobs', { key: api.keys.test });
-    api.store.verdict = undefined;
+    api.store.rateLimitResult = undefined;
     const { data } = await logged(api, '', { key: api.keys.test });
     expect(data.map(({ status, error }) => [status, error?.code])).toEqual([[429, 'rate_limit_exceeded']]);
     const sql = await api.store.sql();

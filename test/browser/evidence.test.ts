@@ -45,7 +45,7 @@ async function headOf(entries: readonly AuditEntry[], signer = key, change: obje
 }
 
 /** What both verifiers say; the message where one throws. */
-async function bothVerdicts(entries: readonly AuditEntry[], head: string) {
+async function verifyInBoth(entries: readonly AuditEntry[], head: string) {
   const message = (error: unknown) => ({ refused: (error as Error).message });
   const server = await verifyOnServer({ entries: [...entries], head }, keys).catch(message);
   const browser = await verifyAuditLog(entries as readonly Entry[], head, keys.keys).catch(message);
@@ -62,7 +62,7 @@ describe('an audit log verified in the browser', () => {
     await fc.assert(
       fc.asyncProperty(details, async (data) => {
         const entries = makeLog(data);
-        const { server, browser } = await bothVerdicts(entries, await headOf(entries));
+        const { server, browser } = await verifyInBoth(entries, await headOf(entries));
         expect(browser).toEqual({ ok: true, size: entries.length, hash: entries.at(-1)?.hash ?? genesisHash });
         expect(browser).toEqual(server);
       }),
@@ -86,7 +86,7 @@ describe('an audit log verified in the browser', () => {
   };
   for (const [name, changed] of Object.entries(changes)) {
     it(`finds ${name}, as the command line does`, async () => {
-      const { server, browser } = await bothVerdicts(changed, await headOf(entries));
+      const { server, browser } = await verifyInBoth(changed, await headOf(entries));
       expect(browser).toMatchObject({ ok: false });
       expect(browser).toEqual(server);
     });
@@ -104,7 +104,7 @@ describe('an audit log verified in the browser', () => {
       '',
     ];
     for (const head of heads) {
-      const { server, browser } = await bothVerdicts(entries, head);
+      const { server, browser } = await verifyInBoth(entries, head);
       expect(browser, head).toHaveProperty('refused');
       expect(browser, head).toEqual(server);
     }

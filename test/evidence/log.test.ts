@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** Exports the log, signs its head, and returns the result of the offline verifier. */
-async function verdict(store: Store, accountId: string) {
+async function verifyLog(store: Store, accountId: string) {
   const key = await generateSigningKey();
   const { entries, head } = await store.audit.export(accountId);
   const signed = await signHead({ account_id: accountId, ...head, signed_at: new Date().toISOString() }, key);
@@ -30,7 +30,7 @@ describe('the audit log', () => {
       world.store.audit.record({ accountId: account.id, kind: 'result.accessed', data: { days: 3, x: 1.5e300 } }),
       world.store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId: jobs[0]!.job.id }),
     ]);
-    expect(await verdict(world.store, account.id)).toMatchObject({ ok: true, size: 3 + 40 + 40 + 2 });
+    expect(await verifyLog(world.store, account.id)).toMatchObject({ ok: true, size: 3 + 40 + 40 + 2 });
     expect(await world.store.ledgerCheck()).toEqual([]);
   });
 
@@ -70,7 +70,7 @@ describe('the audit log', () => {
         VALUES ('${id}', 4, '${newId('evt')}', 'x', '2026-01-01', repeat('0', 64), repeat('a', 64))`;
       const query = statement.startsWith('inserted') ? insert : statement;
       await expect(world.sql.unsafe(query)).rejects.toMatchObject({ code: '23001' });
-      expect(await verdict(world.store, id)).toMatchObject({ ok: true });
+      expect(await verifyLog(world.store, id)).toMatchObject({ ok: true });
     });
   }
 });

@@ -45,9 +45,9 @@ interface TestKey {
 
 export class ApiStore implements HttpStore {
   /** calls of the rate limiter, with its results */
-  readonly taken: ({ keyId: string; rateClass: RateClass; verdict: RateLimitResult } & RatePolicy)[] = [];
+  readonly taken: ({ keyId: string; rateClass: RateClass; result: RateLimitResult } & RatePolicy)[] = [];
   /** the rate limiter's result, if set */
-  verdict: RateLimitResult | undefined;
+  rateLimitResult: RateLimitResult | undefined;
   /** number of key look-ups */
   lookUps = 0;
   /** number of open watches of jobs */
@@ -170,9 +170,9 @@ export class ApiStore implements HttpStore {
   readonly rateLimits: HttpStore['rateLimits'] = {
     take: async (keyId, rateClass, policy) => {
       const { rateLimits } = await this.#query();
-      const verdict = this.verdict ?? (await rateLimits.take(keyId, rateClass, policy));
-      this.taken.push({ keyId, rateClass, verdict, ...policy });
-      return verdict;
+      const result = this.rateLimitResult ?? (await rateLimits.take(keyId, rateClass, policy));
+      this.taken.push({ keyId, rateClass, result, ...policy });
+      return result;
     },
     giveBack: async (keyId, rateClass, policy) => (await this.#query()).rateLimits.giveBack(keyId, rateClass, policy),
     forget: async (keyId, rateClass) => (await this.#query()).rateLimits.forget(keyId, rateClass),

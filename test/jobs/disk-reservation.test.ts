@@ -65,8 +65,8 @@ describe('disk space', () => {
   ];
   it.each(cases)('must hold $name', async ({ kind, free, apart, fits }) => {
     const disk: DiskUsageReader = async (folder) => ({ device: apart && folder.endsWith('storage') ? 2 : 1, freeBytes: free + headroomBytes, ...size });
-    const verdict = await withDiskReservation(worker(kind, disk), { jobId: null, needs }, async () => true).catch((error: Error) => error.name);
-    expect(verdict).toBe(fits ? true : 'InsufficientDiskSpace');
+    const outcome = await withDiskReservation(worker(kind, disk), { jobId: null, needs }, async () => true).catch((error: Error) => error.name);
+    expect(outcome).toBe(fits ? true : 'InsufficientDiskSpace');
   });
 
   it('is not counted on twice by steps beside each other, and is given back whatever becomes of them', async () => {

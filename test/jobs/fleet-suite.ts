@@ -5,7 +5,7 @@ import type { EnhanceRequest } from '../../src/media/types.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { cutIntoSegments, pieceOf, type QueuedCut, queueSegments } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorkshop, type FakeMedia, hang, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorkshop, type FakeMedia, hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 const pieceS = 10;
@@ -77,4 +77,16 @@ export function stepwise(media: FakeMedia) {
       return request;
     },
   };
+}
+
+/** Counts the enhancements that run at the same time, from now on. Returns a function that returns the largest number so far. */
+export function watchSlots(media: FakeMedia): () => number {
+  let most = 0;
+  const { onEnhance } = media;
+  media.onEnhance = async (request) => {
+    most = Math.max(most, media.running);
+    await pause(50);
+    return onEnhance(request);
+  };
+  return () => most;
 }

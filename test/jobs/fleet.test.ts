@@ -6,7 +6,7 @@ import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
-import { cutInto, fleetJobs, segmented, setUpFleet, stepwise } from './fleet-suite.ts';
+import { cutInto, fleetJobs, segmented, setUpFleet, stepwise, watchSlots } from './fleet-suite.ts';
 
 let world: World;
 let shop: Workshop;
@@ -69,23 +69,11 @@ it('two accounts with long videos share the slots of all workers', async () => {
   expect(shop.media.enhancements.filter(isTheirs).length).toBeGreaterThanOrEqual(6);
 });
 
-/** Returns how many enhancements have run at the same time at most, from now on. */
-function watchSlots(): () => number {
-  let most = 0;
-  const { onEnhance } = shop.media;
-  shop.media.onEnhance = async (request) => {
-    most = Math.max(most, shop.media.running);
-    await pause(30);
-    return onEnhance(request);
-  };
-  return () => most;
-}
-
 it('an account has no more slots than the operator allows', async () => {
   const account = await rich();
   const jobs = [await long(account), await long(account)];
   for (const job of jobs) await planned(job);
-  const most = watchSlots();
+  const most = watchSlots(shop.media);
   await shop.worker({ config: { ...segmented, workerConcurrency: 4, enhancementsPerAccount: 1 } }).start();
   for (const job of jobs) await ended(job);
   // Slots that ask in the same moment may exceed it by one; without the limit all four are busy.
@@ -98,7 +86,7 @@ it('an account with a quota has no more slots than that, where the service has n
   expect(await world.store.workers.anyParallelQuota()).toBe(true);
   const jobs = [await long(account), await long(account)];
   for (const job of jobs) await planned(job);
-  const most = watchSlots();
+  const most = watchSlots(shop.media);
   await shop.worker({ config: { ...segmented, workerConcurrency: 4 } }).start();
   for (const job of jobs) await ended(job);
   // Slots that ask in the same moment may exceed it by one; without the quota all four are busy.

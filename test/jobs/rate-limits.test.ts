@@ -18,9 +18,9 @@ const setBack = (key: string, seconds: number) =>
 describe('the rate limiter', () => {
   it('lets the whole quota pass at once and counts it down', async () => {
     const policy = { limit: 3, windowS: 3600 };
-    const verdicts = [];
-    for (let n = 0; n < 4; n++) verdicts.push(await world.store.rateLimits.take('key_a', 'create', policy));
-    expect(verdicts).toEqual([
+    const results = [];
+    for (let n = 0; n < 4; n++) results.push(await world.store.rateLimits.take('key_a', 'create', policy));
+    expect(results).toEqual([
       { allowed: true, remaining: 2, resetS: about(1200), retryAfterS: 0 },
       { allowed: true, remaining: 1, resetS: about(2400), retryAfterS: 0 },
       { allowed: true, remaining: 0, resetS: about(3600), retryAfterS: 0 },
@@ -31,15 +31,15 @@ describe('the rate limiter', () => {
   it('passes exactly the quota of 300 calls of five processes over 50 connections', async () => {
     const processes = Array.from({ length: 5 }, () => createStore({ url: world.url, maxConnections: 10 }));
     const calls = Array.from({ length: 300 }, (_, n) => processes[n % 5]!.rateLimits.take('key_b', 'read', hourly));
-    const verdicts = await Promise.all(calls);
-    expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(60);
+    const results = await Promise.all(calls);
+    expect(results.filter(({ allowed }) => allowed)).toHaveLength(60);
     expect(
-      verdicts
+      results
         .filter(({ allowed }) => allowed)
         .map(({ remaining }) => remaining)
         .sort((a, b) => a - b),
     ).toEqual(Array.from({ length: 60 }, (_, n) => n));
-    for (const { allowed, retryAfterS } of verdicts) expect(retryAfterS > 0).toBe(!allowed);
+    for (const { allowed, retryAfterS } of results) expect(retryAfterS > 0).toBe(!allowed);
     await Promise.all(processes.map((store) => store.close()));
   });
 
@@ -86,7 +86,7 @@ describe('the rate limiter', () => {
     const account = { id: 'acct_a', limit: 5 };
     const take = (key: string, times: number) =>
       Promise.all(Array.from({ length: times }, () => world.store.rateLimits.take(key, 'create', { ...hourly, limit: 3, account })));
-    const allowed = async (key: string, times: number) => (await take(key, times)).filter((verdict) => verdict.allowed).length;
+    const allowed = async (key: string, times: number) => (await take(key, times)).filter((result) => result.allowed).length;
     expect(await allowed('key_h', 20)).toBe(3);
     expect(await allowed('key_i', 20)).toBe(2);
     expect(await take('key_j', 1)).toEqual([{ allowed: false, remaining: 0, resetS: about(3600), retryAfterS: about(720) }]);

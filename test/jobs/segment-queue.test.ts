@@ -4,7 +4,7 @@ import { indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
 import { auditEntries, type World } from '../helpers/worker-world.ts';
-import { cutInto, fleetJobs, piece, segmented, setUpFleet } from './fleet-suite.ts';
+import { cutInto, fleetJobs, piece, segmented, setUpFleet, watchSlots } from './fleet-suite.ts';
 
 let world: World;
 let shop: Workshop;
@@ -65,17 +65,11 @@ describe('segments in the queue', () => {
 
   it('run no more of a job at a time than that, however many workers are free', async () => {
     const job = await long(await rich());
-    let most = 0;
-    const { onEnhance } = shop.media;
-    shop.media.onEnhance = async (request) => {
-      most = Math.max(most, shop.media.running);
-      await pause(50);
-      return onEnhance(request);
-    };
+    const most = watchSlots(shop.media);
     const config = { ...segmented, workerConcurrency: 4, segmentsAtOnce: 2 };
     await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
     await ended(job);
-    expect(most).toBe(2);
+    expect(most()).toBe(2);
   });
 
   it('that an older worker ended are followed by the next ones within a minute', async () => {

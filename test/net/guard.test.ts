@@ -41,7 +41,7 @@ const v6 = (address: string): LookupAddress => ({ address, family: 6 });
 function loopbackTcp(tried: string[]): (options: TcpNetConnectOpts) => Socket {
   return (options) => {
     const socket = tcpConnect({ host: '127.0.0.1', port: server.port });
-    // The real connection waits for the verdict on the name.
+    // The real connection waits for the decision about the name.
     options.lookup?.(options.host ?? '', { all: true }, (error, addresses) => {
       if (error !== null) return void socket.destroy(error);
       for (const { address } of addresses as unknown as LookupAddress[]) tried.push(address);

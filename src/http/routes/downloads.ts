@@ -29,9 +29,9 @@ export function downloadHandlers({ storage }: HttpDeps): Pick<Handlers, 'downloa
 }
 
 function verified(storage: FilesystemStorage, query: LinkQuery) {
-  const verdict = storage.verifyLink(query);
-  if (verdict.ok) return verdict;
-  if (verdict.reason === 'expired') {
+  const result = storage.verifyLink(query);
+  if (result.ok) return result;
+  if (result.reason === 'expired') {
     throw new ReelmendError('link_expired', "The link has expired. Get a fresh one from the job's result.");
   }
   throw new ReelmendError('link_invalid', 'The link is not valid.');

@@ -79,9 +79,9 @@ function takesParts(storage: HttpDeps['storage']): storage is FilesystemStorage 
 }
 
 function verified(storage: FilesystemStorage, query: PartQuery): PartClaims {
-  const verdict = storage.verifyPartLink(query);
-  if (verdict.ok) return verdict.part;
-  if (verdict.reason === 'expired') {
+  const result = storage.verifyPartLink(query);
+  if (result.ok) return result.part;
+  if (result.reason === 'expired') {
     throw new ReelmendError('link_expired', 'The URL has expired. Get the upload again for a fresh one.');
   }
   throw new ReelmendError('link_invalid', 'The URL is not valid.');
