@@ -4,7 +4,7 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import type { EnhanceRequest } from '../../src/media/types.ts';
 import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
-import { pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
 import { cutInto, fleetJobs, segmented, setUpFleet, stepwise, watchSlots } from './fleet-suite.ts';
 
