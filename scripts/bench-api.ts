@@ -36,7 +36,10 @@ function startServer(command: string, args: string[], env: Record<string, string
     const onOutput = (chunk: Buffer) => {
       text += chunk.toString();
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
-      if (url !== undefined) resolve({ url, child });
+      if (url === undefined) return;
+      resolve({ url, child });
+      // The log of each request is discarded: collecting it here would slow the client that measures.
+      for (const output of [child.stdout!, child.stderr!]) output.off('data', onOutput).resume();
     };
     child.stdout!.on('data', onOutput);
     child.stderr!.on('data', onOutput);
@@ -62,7 +65,10 @@ interface Target {
 
 async function load(target: Target): Promise<Load> {
   const result = await autocannon({ ...target, connections, duration: secondsPerRound });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} responses of ${target.url} were not 2xx, ${result.errors} requests failed`);
+  if (result.non2xx > 0 || result.errors > 0) {
+    const statuses = JSON.stringify(result.statusCodeStats);
+    throw new Error(`${result.non2xx} responses of ${target.url} were not 2xx (${statuses}), ${result.errors} requests failed`);
+  }
   return { requests_per_second: result.requests.average, p50_ms: result.latency.p50, p99_ms: result.latency.p99 };
 }
 
@@ -146,7 +152,7 @@ const servers: ChildProcess[] = [];
 const queue = postgres(database.url, { max: 1 });
 try {
   const { live, test, jobId } = await prepare(database.url);
-  const limits = 'create=9000000,read=9000000,other=9000000';
+  const limits = 'create=9000000,read=9000000,other=9000000,pending=9000000';
   const env = {
     DATABASE_URL: database.url,
     REELMEND_DATA_DIR: dataDir,
