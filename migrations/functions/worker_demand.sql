@@ -4,7 +4,7 @@
 --                `job_enhance:cuda` include the steps that a worker with only that class of devices can run.
 --   host_prefix  prefix of the host names of the autoscaler's workers; '' matches all workers. Steps that other workers
 --                run must not start more workers.
--- The caller needs only the EXECUTE right, which no role has by default (docs/operating.md).
+-- The caller needs only the EXECUTE right, which no role has by default (docs/fleet.md).
 CREATE OR REPLACE FUNCTION worker_demand(step_tasks text[], host_prefix text DEFAULT '')
 RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -102,7 +102,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo,
 /** The parts that the API and the worker share. */
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** A worker alone makes few queries at a time. With the two connections of the queue it has four (docs/operating.md). */
+/** A worker alone makes few queries at a time. With the two connections of the queue it has four (docs/fleet.md). */
 const workerStoreConnections = 2;
 
 async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {

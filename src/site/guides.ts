@@ -30,8 +30,11 @@ export const chapters: readonly Chapter[] = [
   {
     title: 'Run the service',
     guides: [
-      { slug: 'operating', title: 'Operating', source: 'docs/operating.md', summary: 'Configuration, S3, several machines, GPU, backup and metrics.' },
+      { slug: 'operating', title: 'Operating', source: 'docs/operating.md', summary: 'Configuration, S3, Docker, metrics and alerts, backup and upgrade.' },
+      { slug: 'fleet', title: 'Several machines', source: 'docs/fleet.md', summary: 'Set-up, segments, autoscaling, Kubernetes and connections to PostgreSQL.' },
       { slug: 'scaling', title: 'Scaling', source: 'docs/scaling.md', summary: 'A fleet of workers: how it is measured, and where it ends.' },
+      { slug: 'gpu', title: 'GPUs', source: 'docs/gpu.md', summary: 'Set-up, devices, containers, and networks with their engines.' },
+      { slug: 'accounts', title: 'Accounts', source: 'docs/accounts.md', summary: 'Operators, users, keys, credits and quotas.' },
       { slug: 'models', title: 'Networks', source: 'docs/models.md', summary: 'The shipped networks, what they do to real videos, and your own.' },
       { slug: 'architecture', title: 'Architecture', source: 'docs/architecture.md', summary: 'How a job flows through the system, and what happens when a part fails.' },
       { slug: 'security', title: 'Security', source: 'SECURITY.md', summary: 'What protects keys, videos and the network, and how to report a fault.' },

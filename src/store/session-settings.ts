@@ -4,7 +4,7 @@
  */
 import type postgres from 'postgres';
 
-/** docs/operating.md states the consequences. */
+/** docs/fleet.md states the consequences. */
 export const sessionSettings: Readonly<Record<string, string>> = {
   // An idle session of a vanished peer ends after 30 + 3 × 10 s, and one that does not accept its response after 60 s.
   tcp_keepalives_idle: '30s',

@@ -14,13 +14,16 @@ export const guides = [
   'docs/secure.md',
   'docs/models.md',
 ] as const;
-/** Followed on a machine of its own (operating.test.ts). */
-export const operatorsGuide = 'docs/operating.md';
+/**
+ * Followed in this order, block by block, on a machine of its own (operating.test.ts). docs/fleet.md starts the processes and
+ * creates the account of the others. docs/operating.md is last, because its backup removes the data.
+ */
+export const operatorsGuides = ['docs/fleet.md', 'docs/gpu.md', 'docs/accounts.md', 'docs/operating.md'] as const;
 /** Without anything to follow. */
 export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/scaling.md'] as const;
 
 /** Relative to the root of the repository. */
-export const documents: readonly string[] = [...guides, operatorsGuide, ...toBeRead];
+export const documents: readonly string[] = [...guides, ...operatorsGuides, ...toBeRead];
 
 export interface Block extends Info {
   text: string;

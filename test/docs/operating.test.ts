@@ -1,6 +1,6 @@
 /**
- * The instructions of docs/operating.md: several processes on a PostgreSQL and an S3 server, backup and
- * restore, on a machine of its own.
+ * The instructions of the operators' guides: several processes on a PostgreSQL and an S3 server, GPUs, accounts, metrics,
+ * backup and restore, on a machine of its own.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { createTestDatabase } from '../helpers/database.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { freePorts } from '../helpers/ports.ts';
-import { operatorsGuide as path, readMarkdown } from './markdown.ts';
+import { operatorsGuides, readMarkdown } from './markdown.ts';
 import { startPostgres } from './postgres.ts';
 import { type Checkout, createCheckout, createReader, type Reader } from './reader.ts';
 import { title } from './title.ts';
@@ -45,7 +45,7 @@ async function database(): Promise<{ url: string; hasPgDump: boolean }> {
     cleanUp.unshift(() => own.stop());
     return { url: own.url, hasPgDump: true };
   }
-  console.warn('docs: pg_dump and a server of its version are not installed; the dump of operating.md is NOT tested');
+  console.warn('docs: pg_dump and a server of its version are not installed; the dump and the autoscaler of the guides are NOT tested');
   const { url, drop } = await createTestDatabase({ migrated: false });
   cleanUp.unshift(drop);
   return { url, hasPgDump: false };
@@ -79,7 +79,7 @@ async function prepare(): Promise<Machine> {
   return { checkout, reader, hasPgDump };
 }
 
-describe.skipIf(!s3IsThere)(path, () => {
+describe.skipIf(!s3IsThere)('the guides for operators', () => {
   beforeAll(async () => {
     machine = await prepare();
   });
@@ -87,8 +87,10 @@ describe.skipIf(!s3IsThere)(path, () => {
     for (const step of cleanUp) await step();
   });
 
-  it.for(readMarkdown(path).blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }, { skip }) => {
-    if (block.markers['needs'] === 'pg_dump' && !machine.hasPgDump) skip('no pg_dump');
-    await machine.reader.follow(block);
+  describe.each(operatorsGuides)('%s', (path) => {
+    it.for(readMarkdown(path).blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }, { skip }) => {
+      if (block.markers['needs'] === 'pg_dump' && !machine.hasPgDump) skip('no pg_dump');
+      await machine.reader.follow(block);
+    });
   });
 });
