@@ -7,7 +7,7 @@ import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { defaultVideoLimits, engineLimits, type VideoLimits } from '../domain/limits.ts';
 import type { MeasuredSource } from '../domain/job.ts';
 import { sourceFacts } from '../media/facts.ts';
-import type { StoredVideo } from '../http/deps.ts';
+import type { MeasureCall, StoredVideo } from '../http/deps.ts';
 import type { ByteSource, Media } from '../media/types.ts';
 import type { NetClient } from '../net/types.ts';
 import { rangesOf } from '../storage/ranges.ts';
@@ -26,12 +26,6 @@ export const probeSlots = ({ downloadConcurrency }: Pick<Config, 'downloadConcur
 
 const busy = () =>
   new ReelmendError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
-
-export interface MeasureRequest {
-  /** the account whose slots are used */
-  accountId: string;
-  signal: AbortSignal;
-}
 
 export interface MeasureDeps {
   net: Pick<NetClient, 'openVideo'>;
@@ -57,8 +51,14 @@ export function createMeasure({ net, storage, media, limits = defaultVideoLimits
   };
   const measureNow = (video: string | StoredVideo, signal: AbortSignal): Promise<MeasuredSource> =>
     typeof video === 'string' ? measureUrl(video, signal) : probe(storedSource(storage, video), signal);
-  return (video: string | StoredVideo, { accountId, signal }: MeasureRequest): Promise<MeasuredSource> =>
-    slots.run(accountId, () => measureNow(video, signal), signal);
+  return (video: string | StoredVideo, { accountId, signal, onStart }: MeasureCall): Promise<MeasuredSource> => {
+    const asked = performance.now();
+    const work = () => {
+      onStart?.(performance.now() - asked);
+      return measureNow(video, signal);
+    };
+    return slots.run(accountId, work, signal);
+  };
 }
 
 const storedSource = (storage: Pick<Storage, 'open'>, video: StoredVideo): ByteSource =>

@@ -59,6 +59,13 @@ export interface StoredVideo {
   sizeBytes: number;
 }
 
+export interface MeasureCall {
+  accountId: string;
+  signal: AbortSignal;
+  /** called when the measurement begins, with the ms that it waited for others */
+  onStart?(waitedMs: number): void;
+}
+
 export interface HttpDeps {
   store: HttpStore;
   /** This API serves the links of filesystem storage; links of S3 storage lead to the bucket. */
@@ -68,7 +75,7 @@ export interface HttpDeps {
    * ReelmendError `url_not_allowed`, `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video`, or
    * `service_unavailable` if too many videos are being measured. Stops soon after the signal is aborted.
    */
-  measure(video: string | StoredVideo, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
+  measure(video: string | StoredVideo, request: MeasureCall): Promise<MeasuredSource>;
   /** Throws ReelmendError `url_not_allowed` for a URL that must not be fetched. Sends no request. */
   checkUrl(url: string): void;
   evidence: HttpEvidence;

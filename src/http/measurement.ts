@@ -77,6 +77,12 @@ function assertUsable({ status }: UploadRecord): void {
 
 const defaultMeasureTimeoutMs = 19_000;
 
+/** Share of the time limit. After a longer wait for a slot, it is this service that left the video too little time. */
+const blamelessWait = 0.05;
+
+const busy = (cause: unknown) =>
+  new ReelmendError('service_unavailable', 'The video waited for others to be measured; retry shortly.', { retryAfterS: 5, cause });
+
 export function tierOf(body: Pick<JobInput, 'secure'>): Tier {
   return body.secure === true ? 'secure' : 'standard';
 }
@@ -147,14 +153,17 @@ async function measureInTime(
   timeoutMs: number,
 ): Promise<MeasuredSource> {
   const deadline = AbortSignal.timeout(timeoutMs);
+  let waitedMs = 0;
   const timeout = new Promise<never>((_, reject) => {
     deadline.addEventListener('abort', () => reject(deadline.reason), { once: true });
   });
   try {
-    const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]) };
+    const onStart = (ms: number) => void (waitedMs = ms);
+    const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]), onStart };
     const source = video.upload === null ? video.url.href : { key: video.upload.key, sizeBytes: video.upload.sizeBytes };
     return await Promise.race([measure(source, request), timeout]);
   } catch (cause) {
+    if (deadline.aborted && waitedMs > timeoutMs * blamelessWait) throw busy(cause);
     // A disconnected client counts like the deadline: nobody reads the response, and there is no failure to log.
     throw measurementError(cause, { param: fieldOf(video), isAborted: deadline.aborted || signal.aborted });
   }

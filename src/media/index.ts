@@ -7,7 +7,8 @@ import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { addonFile, projectRoot } from './addon.ts';
 import { BlockReader } from './blocks.ts';
-import type { ChildPlan, IsolationKind, Mount } from './isolation.ts';
+import { withEngineFolder } from './engine-folder.ts';
+import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from './isolation.ts';
 import { Enhancer } from './enhancer.ts';
 import { timedOut } from './failures.ts';
 import { findGpuFiles } from './gpu.ts';
@@ -215,17 +216,21 @@ class ChildMedia implements Media {
   }
 
   async compileModel(request: CompileModelRequest): Promise<CompiledEngine[]> {
-    const { width, height } = request;
-    const path = resolve(request.model.path);
     const folder = resolve(request.folder);
     await mkdir(folder, { recursive: true });
-    const model = { ...request.model, path: this.#isolated ? insideModel : path };
+    const compile = (into: string) => this.#compileInto(into, request);
+    return becomesNobody(this.#plan([], request.timeoutMs)) ? withEngineFolder(folder, compile) : compile(folder);
+  }
+
+  #compileInto(folder: string, { model: file, width, height, timeoutMs, signal }: CompileModelRequest): Promise<CompiledEngine[]> {
+    const path = resolve(file.path);
+    const model = { ...file, path: this.#isolated ? insideModel : path };
     const mounts = this.#isolated ? [{ from: path, to: insideModel }, { from: folder, to: insideEngines, writable: true }] : [];
     return runChild({
-      plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles: this.#gpuFiles },
+      plan: { ...this.#plan(mounts, timeoutMs), gpuFiles: this.#gpuFiles },
       message: { op: 'compile-model', model, request: { folder: this.#isolated ? insideEngines : folder, width, height } },
       result: compiledEngines,
-      signal: request.signal,
+      signal,
       onStart: this.#options.onChild,
     });
   }

@@ -160,20 +160,24 @@ function insideProgram(name: string, args: string[]): { mounts: Mount[]; args: s
 /** Limits threads. Linux counts them per user of a user namespace, so prlimit runs inside, where the user has no other threads. */
 const threadLimit = ({ threads = defaultThreads }: ResourceLimits) => insideProgram('prlimit', [`--nproc=${threads}`]);
 
-/** Changes the user to nobody and drops all capabilities. */
-const setNobody = () =>
+/**
+ * Changes the user to nobody and drops all capabilities. `readsAll`: keeps the one that reads root's files. All that the child
+ * sees is mounted for it and read-only, and the filter denies the system calls that open files by handle.
+ */
+const setNobody = (readsAll: boolean) =>
   insideProgram('setpriv', [
     ...[`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'],
-    ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
+    ...['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all${readsAll ? ',+dac_read_search' : ''}`),
   ]);
 
 /**
  * Bubblewrap's arguments for the child's user. By itself, bubblewrap maps only the user that runs it. With `mapsUsers`, this
  * process maps root and nobody (users.ts), and root keeps the capabilities that it needs to become nobody.
  */
-function userArguments(mapsUsers: boolean): string[] {
+function userArguments(mapsUsers: boolean, readsAll: boolean): string[] {
   if (!mapsUsers) return ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
-  const capabilities = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((capability) => ['--cap-add', capability]);
+  const needed = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP', ...(readsAll ? ['CAP_DAC_READ_SEARCH'] : [])];
+  const capabilities = needed.flatMap((capability) => ['--cap-add', capability]);
   return ['--cap-drop', 'ALL', ...capabilities, '--userns-block-fd', String(blockFd), '--info-fd', String(infoFd)];
 }
 
@@ -199,21 +203,18 @@ function kernelMounts(usesGpu: boolean): string[] {
  * Whether the child will run as nobody. Then nobody must own its writable folders (users.ts). Otherwise the child runs as the user
  * that starts it, without capabilities.
  */
-export function becomesNobody(plan: ChildPlan): boolean {
-  if (plan.kind !== 'bubblewrap' || !canMapNobody() || setNobody().args.length === 0) return false;
-  const readOnly = [...ownMounts(plan), ...threadLimit(plan.limits).mounts, ...plan.mounts.filter(({ writable }) => writable !== true)];
-  return readOnly.every(({ from }) => isOpenToNobody(from));
-}
+export const becomesNobody = ({ kind }: ChildPlan): boolean => kind === 'bubblewrap' && canMapNobody() && setNobody(false).args.length > 0;
 
 function bubblewrapArguments(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
   const limit = threadLimit(plan.limits);
-  const user = setNobody();
   const needed = [...ownMounts(plan), ...limit.mounts, ...plan.mounts];
-  const mapsUsers = becomesNobody(plan) && plan.mounts.every(({ from, writable }) => isOpenToNobody(from, writable));
+  const mapsUsers = becomesNobody(plan);
+  const readsAll = mapsUsers && needed.some(({ from, writable }) => writable !== true && !isOpenToNobody(from));
+  const user = setNobody(readsAll);
   const mounts = mapsUsers ? [...needed, ...user.mounts] : needed;
   const args = [
     bwrap,
-    ...['--unshare-all', '--unshare-user', ...userArguments(mapsUsers)],
+    ...['--unshare-all', '--unshare-user', ...userArguments(mapsUsers, readsAll)],
     ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
     ...parentFolders(systemFolders),
     ...systemMounts(),

@@ -1,8 +1,9 @@
 /**
  * The user of an isolated child. An ordinary user's child runs as that user. Root's child must not run as root, which
  * owns files of the kernel in /proc and /sys. It becomes nobody, in a user namespace that root
- * maps for it, once bubblewrap has laid out the files. Where nobody cannot read all that the child needs, the child
- * stays mapped to root, without capabilities.
+ * maps for it, once bubblewrap has laid out the files. Where nobody cannot read all that the child needs, nobody gets the
+ * capability that reads what is mounted for it. Only a root that lacks the capabilities itself (of a container) stays root there,
+ * without any.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { chmod, chown } from 'node:fs/promises';
@@ -34,24 +35,24 @@ function coversNobody(map: string): boolean {
   });
 }
 
-/** Whether nobody can use a mounted file or folder. The folders above it do not matter: a mount hides them. */
-export function isOpenToNobody(path: string, writable = false): boolean {
+/** Whether nobody can read a mounted file or folder. The folders above it do not matter: a mount hides them. */
+export function isOpenToNobody(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return true; // bubblewrap will report that it is missing
-  const wanted = (found.isDirectory() ? 0o5 : 0o4) | (writable ? 0o2 : 0);
+  const wanted = found.isDirectory() ? 0o5 : 0o4;
   const granted = found.uid === nobody ? found.mode >> 6 : found.mode;
   return (granted & wanted) === wanted;
 }
 
 /**
  * Lets a child that is nobody read a file of the service's own, whose folder must be closed to other users. The mode of
- * a user's own file is never changed: a child that is mapped to root reads it (isolation.ts).
+ * a user's own file is never changed: a child with a capability reads it (isolation.ts).
  */
 export async function openToChild(path: string): Promise<void> {
   if (canMapNobody()) await chmod(path, 0o604);
 }
 
-/** Whether a warm child could read this file. It is nobody, unless this machine does not allow that. */
+/** Whether a warm child could read this file. It is nobody without capabilities, unless this machine does not allow that. */
 export const canBeRead = (path: string): boolean => !canMapNobody() || isOpenToNobody(path);
 
 /** Makes nobody the owner of a folder of our own that the child writes to. */

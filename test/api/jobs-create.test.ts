@@ -227,6 +227,19 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     }
   });
 
+  it('17.17: 503 when it had to wait for its turn and was not measured in the time that was left', async () => {
+    const api = makeApi({
+      options: { measureTimeoutMs: 40 },
+      measure: (_video, { signal, onStart }) => {
+        onStart?.(20);
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    const response = await api.request('/v1/quotes', { method: 'POST', json: input });
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5']);
+    expect((await errorOf(response)).code).toBe('service_unavailable');
+  });
+
   it('400 video_unreachable at the deadline, even from a measurement that does not listen', async () => {
     let aborted = false;
     const api = makeApi({

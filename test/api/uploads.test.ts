@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Upload } from '../../src/contract/types.gen.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { maxUploads, partSizeBytes } from '../../src/domain/uploads.ts';
+import { maxUploads, partSizeBytes, pendingUploadQuotaBytes } from '../../src/domain/uploads.ts';
 import { type Api, errorOf, makeApi } from '../helpers/http.ts';
 import { complete, create, created, file, get, input, post, ready, send, sha256 } from '../helpers/upload-calls.ts';
 
@@ -204,6 +204,16 @@ describe('uploads', () => {
     const sql = await api.store.sql();
     await sql`UPDATE uploads SET destroyed_at = now() WHERE id = ${first.id}`;
     await created(api);
+  });
+
+  it('17.14: of an account that is not approved have a smaller quota', async () => {
+    const api = makeApi({ account: { approvalStatus: 'pending' } });
+    const key = api.keys.test;
+    const account = (await (await api.request('/v1/account', { key })).json()) as { limits: { upload_quota_bytes: number } };
+    expect(account.limits.upload_quota_bytes).toBe(pendingUploadQuotaBytes);
+    const more = await create(api, { ...input, size_bytes: pendingUploadQuotaBytes + 1 }, { key });
+    expect([more.status, (await errorOf(more)).code]).toEqual([409, 'upload_quota_exceeded']);
+    await created(api, { ...input, size_bytes: pendingUploadQuotaBytes }, { key });
   });
 
   it('have the same quota when many are created at once', async () => {

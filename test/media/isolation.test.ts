@@ -151,31 +151,43 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     expect(Object.values(found.write)).not.toContain('done');
   });
 
-  it('17.22: writes to nothing else where a file that only root may read keeps it mapped to root', async () => {
-    chmodSync(input, 0o600);
-    try {
-      const found = await inspectAs(planFor('bubblewrap'), { walk: true, read: ['/in/source'], write: ofTheKernel });
-      expect(found.read).toEqual({ '/in/source': 'done' });
-      // Its folder is nobody's, so that root's child without capabilities cannot write there at all.
-      expect(found.writable.filter((path) => !path.startsWith('/out'))).toEqual(['/tmp']);
-      expect(Object.values(found.write)).not.toContain('done');
-    } finally {
-      chmodSync(input, 0o644);
-    }
-  });
-
-  it.runIf(process.getuid?.() === 0)('17.22: is nobody on this machine when root starts it', async () => {
-    expect(canMapNobody()).toBe(true);
+  /** The user ids of the child on this machine: real, effective, saved, of the file system. */
+  async function usersOf(plan: ChildPlan): Promise<string[] | undefined> {
     let uids: string | undefined;
-    const running = inspectAs(planFor('bubblewrap'), { mode: 'sleep' }, (pid) => {
+    const running = inspectAs(plan, { mode: 'sleep' }, (pid) => {
       void eventually(() => program(processTree(pid).at(-1)) === 'node', 'the child runs').then(() => {
         uids = /^Uid:\s+(.*)$/m.exec(readFileSync(`/proc/${processTree(pid).at(-1)}/status`, 'utf8'))?.[1];
         process.kill(-pid, 'SIGKILL');
       });
     });
     await expect(running).rejects.toThrow();
-    expect(uids?.split('\t')).toEqual(Array(4).fill(String(nobody)));
+    return uids?.split('\t');
+  }
+  const nobodyOnly = Array(4).fill(String(nobody));
+
+  it.runIf(process.getuid?.() === 0)('17.22: is nobody on this machine when root starts it', async () => {
+    expect(canMapNobody()).toBe(true);
+    expect(await usersOf(planFor('bubblewrap'))).toEqual(nobodyOnly);
     expect(statSync(input).uid).toBe(0);
+  });
+
+  describe('with a file that only its owner may read', () => {
+    beforeAll(() => chmodSync(input, 0o600));
+    afterAll(() => chmodSync(input, 0o644));
+
+    it('17.22: reads it, and writes to nothing but its output folder and /tmp', async () => {
+      const found = await inspectAs(planFor('bubblewrap'), { walk: true, read: ['/in/source'], write: ['/in/source', ...ofTheKernel] });
+      expect(found.read).toEqual({ '/in/source': 'done' });
+      expect(found.writable.filter((path) => !path.startsWith('/out/'))).toEqual(['/out', '/tmp']);
+      expect(Object.values(found.write)).not.toContain('done');
+    });
+
+    it.runIf(process.getuid?.() === 0)('17.22: is nobody, with the capability to read it and no other', async () => {
+      expect(await usersOf(planFor('bubblewrap'))).toEqual(nobodyOnly);
+      const { status } = await inspectAs(planFor('bubblewrap'), {});
+      const readSearch = 1n << 2n;
+      for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(BigInt(`0x${status[set]}`), set).toBe(readSearch);
+    });
   });
 
   it('17.23: cannot fill the memory of the machine with files', async () => {

@@ -1,5 +1,5 @@
 /**
- * 17.4: the running service and sources that frame their bodies in every way of HTTP/1.1. With some sizes, a body that ends with
+ * The running service and sources that frame their bodies in every way of HTTP/1.1. With some sizes, a body that ends with
  * its connection once ended the whole process.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeClip } from '../helpers/ffmpeg.ts';
+import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { type RawServer, startRawServer } from '../helpers/rawserver.ts';
 import { call, createCustomer, createSite, type Customer, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
 
@@ -32,9 +33,13 @@ let source: RawServer;
 let site: Site;
 let api: Running;
 let customer: Customer;
+/** whose source is a proper server */
+let other: Customer;
+let good: FileServer;
 const jobs: { id: string; size: number }[] = [];
 const stop = new AbortController();
 let health: Promise<number[]>;
+let others: Promise<number[]>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reelmend-body-framing-'));
@@ -42,16 +47,20 @@ beforeAll(async () => {
   await makeClip(path, { seconds: 1, video: 'testsrc2=size=160x90:rate=5', args: ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '40'], audio: null });
   const clip = await readFile(path);
   source = await startRawServer((socket) => serve(socket, clip));
-  site = await createSite({ REELMEND_ALLOW_HOSTS: source.hostPort, REELMEND_WORKER_CONCURRENCY: '2' });
-  customer = await createCustomer(site);
+  good = await startFileServer({ paths: { '/clip.mp4': { body: clip } } });
+  site = await createSite({ REELMEND_ALLOW_HOSTS: `${source.hostPort},${good.hostPort}`, REELMEND_WORKER_CONCURRENCY: '2' });
+  [customer, other] = [await createCustomer(site), await createCustomer(site)];
   api = await site.start('start');
-  health = watchHealth(stop.signal);
+  health = repeatedly(stop.signal, 20, async () => (await fetch(`${api.url}/healthz`)).status);
+  const input = { video_url: `${good.url}/clip.mp4`, resolution: '1080p' };
+  others = repeatedly(stop.signal, 2000, async () => (await call(api.url, other.key, 'POST', '/v1/quotes', input)).status);
 });
 
 afterAll(async () => {
   stop.abort();
   await site?.close();
   await source?.close();
+  await good?.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -99,12 +108,12 @@ function padded(clip: Buffer, size: number): Buffer {
   return Buffer.concat([clip, free]);
 }
 
-/** Polls /healthz until aborted; returns the statuses. */
-async function watchHealth(until: AbortSignal): Promise<number[]> {
+/** Repeats the request until aborted; returns the statuses. 0: the service did not answer. */
+async function repeatedly(until: AbortSignal, pauseMs: number, request: () => Promise<number>): Promise<number[]> {
   const statuses: number[] = [];
   while (!until.aborted) {
-    statuses.push(await fetch(`${api.url}/healthz`).then(({ status }) => status, () => 0));
-    await sleep(20);
+    statuses.push(await request().catch(() => 0));
+    await sleep(pauseMs, undefined, { signal: until }).catch(() => undefined);
   }
   return statuses;
 }
@@ -114,28 +123,33 @@ const inputOf = ({ framing, connection, ranges }: Manner, size: number) => ({
   resolution: '1080p',
 });
 
-/** Bodies that end with their connection are the ones that ended the process. */
-const sizesOf = ({ framing }: Manner, n: number) => [...(framing === 'close' ? deadlySizes : [deadlySizes[n % 2]!]), steps[n]!];
-const variants = manners.map((manner, n) => ({ ...manner, sizes: sizesOf(manner, n) }));
-it.each(variants)('bodies of $sizes bytes are quoted, and one is accepted: framed by $framing, $connection, ranges $ranges', async ({ sizes, ...manner }) => {
+/** Each framing has a job with each of the sizes of one of its manners; bodies that end with their connection have one with each deadly size. */
+const variants = manners.map((manner, n) => {
+  const sizes = [...deadlySizes, steps[n]!, steps[(n + 6) % steps.length]!];
+  return { ...manner, sizes, jobSizes: manner.framing === 'close' ? deadlySizes : [sizes[(n + Math.floor(n / 4)) % sizes.length]!] };
+});
+
+it.each(variants)('17.4: bodies of $sizes bytes are quoted, and jobs of $jobSizes accepted: framed by $framing, $connection, ranges $ranges', async ({ sizes, jobSizes, ...manner }) => {
   const quotes = sizes.map((size) => call(api.url, customer.key, 'POST', '/v1/quotes', inputOf(manner, size)));
   for (const [n, quote] of (await Promise.all(quotes)).entries()) {
     expect(quote, JSON.stringify(quote.body)).toMatchObject({ status: 200, body: { duration_seconds: 1, source: { size_bytes: sizes[n] } } });
   }
-  const size = sizes[jobs.length % sizes.length]!;
-  const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', { ...inputOf(manner, size), model: 'none' });
-  expect(created.status, JSON.stringify(created.body)).toBe(201);
-  jobs.push({ id: created.body.id, size });
+  for (const size of jobSizes) {
+    const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', { ...inputOf(manner, size), model: 'none' });
+    expect(created.status, JSON.stringify(created.body)).toBe(201);
+    jobs.push({ id: created.body.id, size });
+  }
 });
 
-it('all jobs are done, and /healthz has answered all the time', async () => {
-  expect(jobs).toHaveLength(manners.length);
+it('17.4: all jobs are done, and /healthz and the quotes of another customer have succeeded all the time', async () => {
+  expect(jobs).toHaveLength(variants.flatMap(({ jobSizes }) => jobSizes).length);
   for (const { id, size } of jobs) {
     const job = await waitForEnd(api.url, customer.key, id);
     expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'done', source: { size_bytes: size } });
   }
   stop.abort();
-  const statuses = await health;
-  expect(statuses.length).toBeGreaterThan(10);
-  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  for (const statuses of [await health, await others]) {
+    expect(statuses.length).toBeGreaterThan(5);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  }
 });

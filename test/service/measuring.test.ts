@@ -50,6 +50,18 @@ it('17.17: twelve origins that hang take the slots of their own account and nobo
   }
 });
 
+it('17.17: a measurement learns how long it waited for a slot', async () => {
+  const net = createNetClient({ allowHosts: [files.hostPort] });
+  const media = await createMedia({ maxProbes: measureSlots.total });
+  const measure = createMeasure({ net, storage: noStorage, media });
+  const waits: number[] = [];
+  const one = () => measure(`${files.url}/good.mp4`, { accountId: 'one', signal: AbortSignal.timeout(hangMs), onStart: (ms) => void waits.push(ms) });
+  await Promise.all(Array.from({ length: measureSlots.each + 1 }, one));
+  expect(waits).toHaveLength(measureSlots.each + 1);
+  expect(Math.max(...waits.slice(0, measureSlots.each))).toBeLessThan(waits.at(-1)!);
+  await net.close();
+});
+
 it('downloads that are being measured leave the API its slots', async () => {
   const config = { downloadConcurrency: 4 };
   const media = await createMedia({ maxProbes: probeSlots(config) });
