@@ -88,7 +88,7 @@ TEST(CudaStages, TheWorkingSizeAgrees) {
         o.transpose = transpose;
         o.working_share = share;
         o.denoise_strength = transpose ? 0.4F : 0;
-        o.temporal_strength = o.noise_sigma = transpose ? 0.8F : 0;
+        o.temporal_strength = o.noise_sigma = o.temporal_sigma = transpose ? 0.8F : 0;
         ExpectAgreement(o, format.layout, Sequence({66, 50}, format.layout, 2),
                         std::string(format.name) + " at " + std::to_string(share), 0.002);
       }
@@ -168,9 +168,23 @@ TEST(CudaStages, DenoisingAgreesOverTimeAndAcrossCuts) {
       o.denoise_strength = 0.5F;
       o.temporal_strength = 1.0F;
       o.noise_sigma = 2.0F;
+      o.temporal_sigma = 3.0F;
       auto frames = Sequence(size, format.layout, 10);
       for (RawFrame& cut : Sequence(size, format.layout, 3, 40)) frames.push_back(std::move(cut));
       ExpectAgreement(o, format.layout, frames, std::string("denoise ") + format.name, 0.005);
+    }
+  }
+}
+
+TEST(CudaStages, DenoisingAgreesAlongMotion) {
+  for (const Format& format : Formats()) {
+    for (const PictureSize size : {PictureSize{97, 61}, PictureSize{128, 96}, PictureSize{33, 32}}) {
+      StageOptions o = Plain(size, format.layout, {size.width / 2 * 2 + 2, size.height / 2 * 2 + 2});
+      o.temporal_strength = 1.0F;
+      o.temporal_sigma = 4.0F;
+      std::vector<RawFrame> frames;
+      for (int i = 0; i < 10; ++i) frames.push_back(MakeRaw(size, format.layout, 7U + static_cast<unsigned>(i), 0, 2.3 * i));
+      ExpectAgreement(o, format.layout, frames, std::string("motion ") + format.name, 0.01);
     }
   }
 }
@@ -238,6 +252,7 @@ TEST(CudaStages, AllStagesTogetherAgree) {
   o.denoise_strength = 0.4F;
   o.temporal_strength = 0.8F;
   o.noise_sigma = 1.8F;
+  o.temporal_sigma = 2.5F;
   o.deband_threshold = 8;
   o.contrast_strength = 0.3F;
   o.sharpen_strength = 0.2F;
@@ -262,8 +277,8 @@ TEST(CudaStages, ScenesAreCutAtTheSamePictures) {
 TEST(CudaStages, NothingIsAllocatedFromFrameToFrame) {
   const pixel::PackedLayout layout = Formats()[0].layout;
   StageOptions o = Plain({64, 48}, layout, {128, 96});
-  o.denoise_strength = 0.5F;
-  o.noise_sigma = 2;
+  o.denoise_strength = o.temporal_strength = 0.5F;
+  o.noise_sigma = o.temporal_sigma = 2;
   o.contrast_strength = o.sharpen_strength = 0.5F;
   const auto stand_in = std::make_shared<StandInDevice>();
   DeviceTwin device(stand_in, o, layout, true);

@@ -46,7 +46,8 @@ struct RawFrame {
   pixel::RawPlanes planes;
 };
 
-inline RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, unsigned seed, double shade = 0) {
+/// `pan`: how many samples the content has moved to the left.
+inline RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, unsigned seed, double shade = 0, double pan = 0) {
   RawFrame raw;
   std::mt19937 random(seed);
   std::normal_distribution<double> noise(0, 2.0);
@@ -63,7 +64,8 @@ inline RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, uns
     raw.bytes[p].assign(static_cast<std::size_t>(stride) * rows, 0);
     for (int y = 0; y < rows; ++y) {
       for (int x = 0; x < samples; ++x) {
-        const double wave = 45 * std::sin(0.13 * x + 0.07 * y * (p + 1)) + ((x / 11 + y / 9) % 2 == 0 ? 25 : -25);
+        const double at = x + pan;
+        const double wave = 45 * std::sin(0.13 * at + 0.07 * y * (p + 1)) + ((static_cast<int>(at) / 11 + y / 9) % 2 == 0 ? 25 : -25);
         const int level = std::clamp(static_cast<int>(120 + shade + wave + noise(random)), 1, 254);
         if (bytes == 1) {
           raw.bytes[p][static_cast<std::size_t>(y) * stride + x] = static_cast<std::uint8_t>(level);
@@ -109,7 +111,8 @@ class CpuTwin {
     if (!scenes_) scenes_ = std::make_unique<pixel::SceneDetector>(image.width(), image.height());
     const bool is_cut = scenes_->IsCut(image, pool_);
     cuts += is_cut ? 1 : 0;
-    if (o_.denoise_strength > 0) Denoise(image, is_cut);
+    if (o_.temporal_strength > 0) Steady(image, is_cut);
+    if (o_.denoise_strength > 0) Denoise(image);
     pixel::Debander(image.width(), image.height()).Run(image, o_.deband_threshold, pool_);
     if (o_.working_share < 1) Reduce(image);
     Image resized(o_.output_width, o_.output_height, {1, 1}, image.color());
@@ -136,14 +139,19 @@ class CpuTwin {
     return Image(image.width(), image.height(), image.subsampling(), image.color());
   }
 
-  void Denoise(Image& image, bool is_cut) {
+  void Steady(Image& image, bool is_cut) {
     if (!temporal_)
       temporal_ = std::make_unique<pixel::TemporalDenoiser>(image.width(), image.height(), image.subsampling());
     if (is_cut) temporal_->Reset();
     Image steady = Like(image);
-    temporal_->Run(image, steady, o_.temporal_strength, o_.noise_sigma, pool_);
-    pixel::Denoiser(image.width(), image.height(), image.subsampling())
-        .Run(steady, image, o_.denoise_strength, o_.noise_sigma, pool_);
+    temporal_->Run(image, steady, o_.temporal_strength, o_.temporal_sigma, pool_);
+    image = std::move(steady);
+  }
+
+  void Denoise(Image& image) {
+    Image denoised = Like(image);
+    pixel::Denoiser(image.width(), image.height(), image.subsampling()).Run(image, denoised, o_.denoise_strength, o_.noise_sigma, pool_);
+    image = std::move(denoised);
   }
 
   void Reduce(Image& image) {

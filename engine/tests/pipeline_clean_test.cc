@@ -152,6 +152,7 @@ void CheckClean(const AVFrame& frame, const plan::SourceTraits& traits, int scal
   const plan::Strengths strengths = plan::ChooseStrengths({}, traits, scale);
   const auto plain = Process(frame, scale, traits, {}, false);
   EXPECT_EQ(strengths.denoise, 0) << name;
+  EXPECT_EQ(plan::ChooseTemporalDenoising({}, traits).strength, 0) << name;
   if (pixel::LevelGain(traits.levels.levels) > 1) return;  // a low-contrast picture, whose levels are lifted
   EXPECT_EQ(strengths.adaptive_contrast, 0) << name << " levels " << traits.levels.levels.black << " to " << traits.levels.levels.white;
   EXPECT_GE(LumaPsnr(*plain, *Process(frame, scale, traits, strengths)), kAlmostEqual)

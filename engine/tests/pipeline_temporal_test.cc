@@ -70,6 +70,7 @@ plan::Plan NoisyPlan() {
   plan.output = {2 * kWidth, 2 * kHeight};
   plan.traits.noise_sigma = 6;
   plan.strengths.denoise = 0.4F;
+  plan.temporal = {0.8F, 6};
   plan.strengths.sharpen = 0.1F;
   plan.strengths.adaptive_contrast = 0.6F;
   plan.level_lift = {0.8F, {0.3F, 0.7F}, 0, true};
@@ -84,6 +85,66 @@ bool AreEqual(const AVFrame& a, const AVFrame& b) {
     }
   }
   return true;
+}
+
+TEST(TemporalStages, TheErrorOfAnEncodeIsDenoisedOverTime) {
+  const auto chosen = [](float noise, float by_stream, float by_pictures, Strength denoise = {}) {
+    plan::SourceTraits traits;
+    traits.noise_sigma = noise;
+    traits.compression_error = by_stream;
+    traits.damage.compression_error = by_pictures;
+    EnhanceOptions options;
+    options.denoise = denoise;
+    return plan::ChooseTemporalDenoising(options, traits);
+  };
+  EXPECT_EQ(chosen(0, 0, 0).strength, 0);
+  EXPECT_EQ(chosen(1.5F, 1.4F, 0).strength, 0);
+  EXPECT_EQ(chosen(4, 0, 0).strength, 1);
+  EXPECT_EQ(chosen(0, 5, 0).strength, 1);
+  EXPECT_EQ(chosen(0, 1, 5).strength, 1) << "an earlier, worse encode";
+  EXPECT_NEAR(chosen(3, 6, 0).noise_sigma, std::hypot(3, 4.2), 1e-3);
+  EXPECT_EQ(chosen(8, 8, 8, {Strength::Mode::kOff, 0}).strength, 0);
+  EXPECT_FLOAT_EQ(chosen(8, 8, 8, {Strength::Mode::kFixed, 0.3F}).strength, 0.6F);
+}
+
+/// What is left of the noise of a pan, RMS of luma in 8-bit levels.
+double NoiseLeftOfAPan(plan::TemporalDenoising temporal) {
+  plan::Plan plan;
+  plan.output = {kWidth, kHeight};
+  plan.temporal = temporal;
+  device::StageClocks clocks;
+  cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  const media::UniqueFrame out = NewFrame(kWidth, kHeight);
+  double sum = 0;
+  constexpr int kMargin = 40;
+  for (int n = 0; n < 10; ++n) {
+    const media::UniqueFrame in = NewFrame(kWidth, kHeight);
+    in->colorspace = AVCOL_SPC_BT709;
+    std::mt19937 random(static_cast<unsigned>(n));
+    std::normal_distribution<double> noise(0, 6);
+    const auto clean = [n](int x, int y) {
+      const double at = x + 2.3 * n;
+      return 120 + 30 * std::sin(0.31 * at + 0.13 * y) + 25 * std::sin(0.23 * y - 0.047 * at);
+    };
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) {
+        in->data[0][y * in->linesize[0] + x] = static_cast<std::uint8_t>(std::clamp(clean(x, y) + noise(random), 0.0, 255.0));
+        if (y % 2 == 0 && x % 2 == 0) in->data[1][y / 2 * in->linesize[1] + x / 2] = in->data[2][y / 2 * in->linesize[2] + x / 2] = 128;
+      }
+    }
+    chain.Run(*in, *out);
+    sum = 0;
+    for (int y = kMargin; y < kHeight - kMargin; ++y) {
+      for (int x = kMargin; x < kWidth - kMargin; ++x) sum += std::pow(out->data[0][y * out->linesize[0] + x] - clean(x, y), 2);
+    }
+  }
+  return std::sqrt(sum / ((kWidth - 2 * kMargin) * (kHeight - 2 * kMargin)));
+}
+
+TEST(TemporalStages, APanLosesItsNoiseWithoutTheSpatialFilter) {
+  const double before = NoiseLeftOfAPan({});
+  EXPECT_NEAR(before, 6, 0.5);
+  EXPECT_LT(NoiseLeftOfAPan({1, 6}), before / 2);
 }
 
 TEST(TemporalStages, ASegmentEqualsTheWholeBitForBitAfterTheWarmUp) {

@@ -74,6 +74,8 @@ void PixelChain::Prepare(const AVFrame& frame) {
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
+  }
+  if (plan_.temporal.strength > 0) {
     temporal_ = std::make_unique<pixel::TemporalDenoiser>(width, height, subsampling);
     temporally_denoised_ = pixel::Image(width, height, subsampling, color);
   }
@@ -170,19 +172,22 @@ pixel::Image& PixelChain::Import(const AVFrame& frame) {
 }
 
 pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
-  if (!denoiser_) return image;
-  const float strength = plan_.strengths.denoise;
-  const float sigma = plan_.traits.noise_sigma;
+  pixel::Image* steady = &image;
+  if (temporal_) {
+    Timed(device::Stage::kDenoise, [&] {
+      if (is_cut) temporal_->Reset();
+      temporal_->Run(image, temporally_denoised_, plan_.temporal.strength, plan_.temporal.noise_sigma, pool_);
+    });
+    steady = &temporally_denoised_;
+  }
+  // Note [Restoration by a network]: the network replaces the spatial filter, of luma or of all planes.
+  if (!denoiser_ || restores_all()) return *steady;
   Timed(device::Stage::kDenoise, [&] {
-    if (is_cut) temporal_->Reset();
-    temporal_->Run(image, temporally_denoised_, plan::TemporalStrength(strength), sigma, pool_);
-    // Note [Restoration by a network]: the network replaces the spatial filter, of luma or of all planes.
-    if (restores_all()) return;
     const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
-    if (restores_luma()) CopyPlane(temporally_denoised_.plane(0), denoised_.plane(0));
-    denoiser_->Run(temporally_denoised_, denoised_, strength, sigma, pool_, planes);
+    if (restores_luma()) CopyPlane(steady->plane(0), denoised_.plane(0));
+    denoiser_->Run(*steady, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_, planes);
   });
-  return restores_all() ? temporally_denoised_ : denoised_;
+  return denoised_;
 }
 
 void PixelChain::Deband(pixel::Image& image) {
@@ -196,7 +201,7 @@ pixel::Image& PixelChain::Reduce(pixel::Image& image) {
 }
 
 bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
-  if (is_warm_up && !looks_back_at_the_end() && plan_.strengths.denoise <= 0) return false;
+  if (is_warm_up && !looks_back_at_the_end() && plan_.temporal.strength <= 0) return false;
   Prepare(frame);
   pixel::Image* image = &Import(frame);
   bool is_cut = false;

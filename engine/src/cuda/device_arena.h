@@ -68,6 +68,10 @@ class DeviceArena {
     }
     return picture;
   }
+  Plane MakePlane(int width, int height) {
+    const std::size_t bytes = sizeof(std::uint16_t) * static_cast<std::size_t>(width) * height;
+    return {static_cast<std::uint16_t*>(MakeCleared(bytes)), width, width, height};
+  }
   void Clear() { memory_.clear(); }
 
  private:

@@ -8,6 +8,7 @@
 #include "cuda/stage_deband.h"
 #include "cuda/stage_finish.h"
 #include "cuda/stage_import.h"
+#include "cuda/stage_motion.h"
 #include "cuda/stage_network.h"
 #include "cuda/stage_space.h"
 #include "cuda/stage_time.h"
@@ -22,7 +23,7 @@ struct List {
 
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
-                        TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
+                        MeanKernel, MotionKernel, TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
                         HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
@@ -36,6 +37,8 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "tone mapping",
                                                "shrink",
                                                "scene",
+                                               "means for the motion search",
+                                               "motion search",
                                                "temporal denoise",
                                                "denoise",
                                                "cells",

@@ -17,6 +17,7 @@ template cudaError_t LaunchOnGpu<TensorToRgbPictureKernel>(const void*, Extent, 
 template cudaError_t LaunchOnGpu<TensorToYcbcrPictureKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<ToneKernelCall>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<ShrinkKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<MeanKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<CellKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<PoolKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<DebandKernel>(const void*, Extent, cudaStream_t);

@@ -4,6 +4,7 @@
 namespace reelmend::cuda {
 
 template cudaError_t LaunchOnGpu<SceneKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<MotionKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<TemporalKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<DenoiseKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<CurveKernel>(const void*, Extent, cudaStream_t);

@@ -64,7 +64,7 @@ void HostLaunch(const K& kernel, Extent extent) {
 
 /// A type-erased kernel with its data, as the device interface takes it.
 struct KernelCall {
-  static constexpr std::size_t kMaxBytes = 1024;  ///< kernels are passed by value; a GPU takes 4 KiB
+  static constexpr std::size_t kMaxBytes = 2048;  ///< kernels are passed by value; a GPU takes 4 KiB
   int id = 0;                                    ///< place in KernelList
   Extent extent;
   alignas(16) unsigned char kernel[kMaxBytes];

@@ -149,7 +149,7 @@ class CudaChain : public device::StageChain {
   }
 
   bool Submit(const AVFrame& frame, bool is_warm_up) override {
-    if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.strengths.denoise <= 0) return false;
+    if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.temporal.strength <= 0) return false;
     const StageScope scope(clocks_, Stage::kConvert);
     if (!Fits(frame)) Prepare(frame);
     const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0;
@@ -271,7 +271,8 @@ class CudaChain : public device::StageChain {
     o.flip_y = plan_.orientation.flip_y;
     if (color_.hdr) o.tone = pixel::ToneMapOptions{*color_.hdr, color_.gamut, plan_.peak_nits};
     o.denoise_strength = plan_.strengths.denoise;
-    o.temporal_strength = plan::TemporalStrength(plan_.strengths.denoise);
+    o.temporal_strength = plan_.temporal.strength;
+    o.temporal_sigma = plan_.temporal.noise_sigma;
     o.noise_sigma = plan_.traits.noise_sigma;
     o.deband_threshold = plan_.deband_threshold;
     o.contrast_strength = plan_.strengths.adaptive_contrast;

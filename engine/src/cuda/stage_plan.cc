@@ -25,6 +25,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
     std::swap(width, height);
     std::swap(subsampling.log2_x, subsampling.log2_y);
   }
+  steadies_ = options.temporal_strength > 0 && options.temporal_sigma > 0;
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
   working_color_ = options.color;
   working_color_.site = plan::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
@@ -37,7 +38,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
     pixel::FillToneTables(*options.tone, *tables);
     tone_tables_ = arena_.SendOne(*tables);
   }
-  if (options.tone || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
+  if (options.tone || steadies_ || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
   MakeDebanding();
   MakeContrast();
@@ -52,7 +53,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
 StagePlan::~StagePlan() = default;
 
 void StagePlan::MakeTimeStages() {
-  if (options_.denoise_strength <= 0 && options_.contrast_strength <= 0) return;
+  if (!steadies_ && options_.contrast_strength <= 0) return;
   const TemporalState fresh{};
   state_ = const_cast<TemporalState*>(arena_.SendOne(fresh));
   const Plane& luma = first_.planes[0];
@@ -64,14 +65,27 @@ void StagePlan::MakeTimeStages() {
   const std::vector<float> empty(static_cast<std::size_t>(3) * shrink_.columns * shrink_.rows);
   thumbnails_ = const_cast<float*>(arena_.Send(empty));
   shrink_.thumbnails = thumbnails_;
-  if (!denoises_) return;
-  const auto older = [&] { return arena_.MakePicture(luma.width, luma.height, first_.subsampling(), working_color_); };
-  for (int i = 0; i < 7; ++i) {
-    const Picture picture = older();
+  if (steadies_) MakeTemporalHistory();
+}
+
+void StagePlan::MakeTemporalHistory() {
+  const Plane& luma = first_.planes[0];
+  for (int i = 0; i < TemporalHistory::kPictures; ++i) {
+    const Picture picture = arena_.MakePicture(luma.width, luma.height, first_.subsampling(), working_color_);
     for (int p = 0; p < 3; ++p) {
-      Plane& place = i == 0 ? history_[p].inputs[0] : i < 3 ? history_[p].once[i - 1] : history_[p].twice[i - 3];
+      TemporalHistory& history = history_[p];
+      const int once = i - TemporalHistory::kInputs;
+      const int twice = once - TemporalHistory::kOnce;
+      Plane& place = once < 0 ? history.inputs[i] : twice < 0 ? history.once[once] : history.twice[twice];
       place = picture.planes[p];
     }
+  }
+  field_.columns = Blocks(luma.width, pixel::kMotionBlock);
+  const std::vector<pixel::MotionVector> still(static_cast<std::size_t>(field_.columns) * Blocks(luma.height, pixel::kMotionBlock) * pixel::kTemporalSteps);
+  field_.vectors = const_cast<pixel::MotionVector*>(arena_.Send(still));
+  for (int i = 0; i < MotionHistory::kPictures; ++i) {
+    motion_.luma[i] = history_[0].inputs[i];
+    motion_.means[i] = arena_.MakePlane(std::max(1, luma.width / pixel::kMotionCell), std::max(1, luma.height / pixel::kMotionCell));
   }
 }
 
@@ -192,33 +206,49 @@ void StagePlan::FindCuts(const Picture& picture, StreamHandle stream) {
   Put(MakeCall(SceneKernel{thumbnails_, state_, shrink.columns * shrink.rows, limits}, {}), stream);
 }
 
-/// The denoised picture: planes of first_ and second_.
-Picture StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
-  const Picture* other = picture == &first_ ? &second_ : &first_;
-  const auto limits = pixel::MakeStepLimits(options_.noise_sigma);
+void StagePlan::FindMotion(const Picture& picture, StreamHandle stream) {
+  const Plane& luma = picture.planes[0];
+  if (std::min(luma.width, luma.height) < pixel::kMotionMinSide) return;  // the vectors stay 0
+  Put(MakeCall(MeanKernel{luma, motion_, state_}, {motion_.means[0].width, motion_.means[0].height, 1}), stream);
+  MotionKernel search;
+  search.state = state_;
+  search.now = luma;
+  search.history = motion_;
+  search.field = field_;
+  std::copy(std::begin(pixel::kTemporalLags), std::end(pixel::kTemporalLags), std::begin(search.lags));
+  Put(MakeCall(search, {field_.columns, Blocks(luma.height, pixel::kMotionBlock), 1}), stream);
+}
+
+/// The picture denoised over time, in the other one of first_ and second_.
+Picture StagePlan::Steady(const Picture& picture, StreamHandle stream) {
+  FindMotion(picture, stream);
   TemporalKernel temporal;
   temporal.state = state_;
-  temporal.in = *picture;
-  temporal.out = *other;
+  temporal.in = picture;
+  temporal.out = OtherThan(picture);
   std::copy(std::begin(history_), std::end(history_), std::begin(temporal.history));
+  temporal.field = field_;
+  const auto limits = pixel::MakeStepLimits(options_.temporal_sigma);
   for (int i = 0; i < pixel::kTemporalSteps; ++i) {
     temporal.steps[i] = {pixel::kTemporalLags[i], limits[i].falloff, limits[i].mean_difference};
   }
   temporal.strength = std::min(options_.temporal_strength, 1.0F);
-  Put(MakeCall(temporal, {Blocks(picture->width(), TemporalKernel::kTileWidth),
-                          Blocks(picture->height(), pixel::kTemporalBlock), 1}), stream);
-  Picture denoised = *picture;
-  if (restores_all()) {  // the spatial filter has nothing to do
-    std::copy(std::begin(other->planes), std::end(other->planes), std::begin(denoised.planes));
-    return denoised;
-  }
-  DenoiseKernel denoise{*other, *picture, pixel::MakeRangeKernel(options_.noise_sigma),
+  Put(MakeCall(temporal, {Blocks(picture.width(), TemporalKernel::kTileWidth),
+                          Blocks(picture.height(), pixel::kTemporalBlock), 1}), stream);
+  return temporal.out;
+}
+
+/// The picture denoised in space: planes of first_ and second_.
+Picture StagePlan::Denoise(const Picture& picture, StreamHandle stream) {
+  if (restores_all()) return picture;  // the network does it
+  Picture denoised = OtherThan(picture);
+  DenoiseKernel denoise{picture, denoised, pixel::MakeRangeKernel(options_.noise_sigma),
                         std::min(options_.denoise_strength, 1.0F), 0};
   if (network_ && options_.restores_luma) {  // the network replaces the spatial filter of luma
     denoise.first_plane = 1;
-    denoised.planes[0] = other->planes[0];
+    denoised.planes[0] = picture.planes[0];
   }
-  const Plane& largest = picture->planes[denoise.first_plane];
+  const Plane& largest = picture.planes[denoise.first_plane];
   Put(MakeCall(denoise, {Blocks(largest.width, DenoiseKernel::kWidth), Blocks(largest.height, DenoiseKernel::kRows),
                          3 - denoise.first_plane}),
       stream);
@@ -311,7 +341,8 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
     picture = &second_;
   }
   if (state_ != nullptr) FindCuts(*picture, stream);
-  Picture working = denoises_ ? Denoise(picture, stream) : *picture;
+  Picture working = steadies_ ? Steady(*picture, stream) : *picture;
+  if (denoises_) working = Denoise(working, stream);
   working.color = working_color_;
   if (!needs_picture) return;
   if (TemporalState* kept = slots_[slot].state; kept != state_) {

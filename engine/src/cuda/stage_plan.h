@@ -28,6 +28,7 @@ struct StageOptions {
   bool flip_y = false;
   std::optional<pixel::ToneMapOptions> tone;
   float temporal_strength = 0;
+  float temporal_sigma = 0;  ///< change from picture to picture, in 8-bit levels
   float denoise_strength = 0;
   float noise_sigma = 0;  ///< in 8-bit levels
   float deband_threshold = 0;  ///< in 8-bit levels; 0: no debanding
@@ -93,7 +94,12 @@ class StagePlan {
   void MakeLevels(std::size_t tiles);
   LumaReader ReaderOf(const Picture& picture) const;
   void Put(const KernelCall& call, StreamHandle stream) { device_->Launch(call, stream); }
-  Picture Denoise(const Picture* picture, StreamHandle stream);
+  void MakeTemporalHistory();
+  /// first_ or second_: the one whose luma is not that of a picture.
+  const Picture& OtherThan(const Picture& picture) const { return picture.planes[0].data == first_.planes[0].data ? second_ : first_; }
+  void FindMotion(const Picture& picture, StreamHandle stream);
+  Picture Steady(const Picture& picture, StreamHandle stream);
+  Picture Denoise(const Picture& picture, StreamHandle stream);
   void Deband(const Picture& picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
   void Enlarge(const Picture& working, int slot, StreamHandle stream);
@@ -112,7 +118,10 @@ class StagePlan {
   Picture output_;   ///< shape of the output
   const pixel::ToneTables* tone_tables_ = nullptr;
   TemporalHistory history_[3];
-  bool denoises_ = false;
+  MotionHistory motion_;
+  MotionField field_;
+  bool steadies_ = false;  ///< denoises over time
+  bool denoises_ = false;  ///< in space
   CellPlanes cells_[3];   ///< of the planes of first_; only if the plan debands
   CellPlanes pooled_[3];
   TemporalState* state_ = nullptr;

@@ -9,6 +9,7 @@
 #include "cuda/launch.h"
 #include "cuda/views.h"
 #include "pixel/contrast_curve.h"
+#include "pixel/motion_limits.h"
 #include "pixel/temporal_limits.h"
 
 namespace reelmend::cuda {
@@ -169,8 +170,8 @@ struct SceneKernel {
   REELMEND_HD void Advance(bool is_cut) const {
     TemporalState& t = *state;
     t.is_cut = is_cut ? 1 : 0;
-    t.pictures_before = is_cut ? 0 : Min(t.pictures_before + 1, 1 << 24);  // keeps the rings' parity
-    if (t.pictures_before == 1 << 24) t.pictures_before -= 4;
+    t.pictures_before = is_cut ? 0 : t.pictures_before + 1;
+    if (t.pictures_before == 1 << 24) t.pictures_before -= 60;  // a multiple of the rings' lengths
     t.contrast_before = is_cut ? 0 : Min(t.contrast_before + 1, pixel::kContrastWindow);
     t.contrast_slot = is_cut ? 0 : (t.contrast_slot + 1) % pixel::kContrastWindow;
     t.next_thumbnail = (t.next_thumbnail + 1) % 3;
@@ -191,16 +192,34 @@ struct SceneKernel {
   }
 };
 
-/// Pictures that temporal denoising keeps: in[n − 1]; a[n − 1], a[n − 2]; b[n − 1] … b[n − 4].
+/// A plane of the pictures that temporal denoising keeps. A ring holds the picture that is written now, and those before it back to the
+/// longest lag that looks at it.
 struct TemporalHistory {
-  Plane inputs[1];
-  Plane once[2];
-  Plane twice[4];
+  static constexpr int kInputs = pixel::kTemporalLags[2] + 1;  ///< the motion search compares inputs
+  static constexpr int kOnce = pixel::kTemporalLags[1] + 1;
+  static constexpr int kTwice = pixel::kTemporalLags[2] + 1;
+  static constexpr int kPictures = kInputs + kOnce + kTwice;
+  Plane inputs[kInputs];
+  Plane once[kOnce];
+  Plane twice[kTwice];
 
-  REELMEND_HD Plane Older(int step, int pictures) const {
-    return step == 0 ? inputs[0] : step == 1 ? once[pictures & 1] : twice[pictures & 3];
+  /// What a step blends, of the picture with a number.
+  REELMEND_HD const Plane& Of(int step, int number) const {
+    return step == 0 ? inputs[number % kInputs] : step == 1 ? once[number % kOnce] : twice[number % kTwice];
   }
 };
+
+/// The vectors of all blocks of luma, row by row, kTemporalSteps for each.
+struct MotionField {
+  pixel::MotionVector* vectors = nullptr;
+  int columns = 0;
+
+  REELMEND_HD pixel::MotionVector* At(int column, int row) const {
+    return vectors + (static_cast<std::ptrdiff_t>(row) * columns + column) * pixel::kTemporalSteps;
+  }
+};
+
+REELMEND_HD inline int FloorQuotient(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 /// Blends with older pictures in three steps, all in one pass. A tile is four blocks of luma side by side and the
 /// chroma that belongs to them.
@@ -215,7 +234,10 @@ struct TemporalKernel {
     double mean_difference;
   };
   struct Shared {
-    std::uint16_t now[3][kThreads];  ///< of luma and, where it is as large, of both chroma planes
+    std::uint16_t now[3][kThreads];    ///< of luma and, where it is as large, of both chroma planes
+    std::uint16_t still[3][kThreads];  ///< the older samples at the same place …
+    std::uint16_t older[3][kThreads];  ///< … and along the motion
+    unsigned still_sums[kBlocks];
     unsigned sums[kBlocks];
     float weights[kBlocks];
   };
@@ -224,33 +246,37 @@ struct TemporalKernel {
   Picture in;
   Picture out;
   TemporalHistory history[3];  ///< by plane
+  MotionField field;
   Step steps[pixel::kTemporalSteps];
   float strength = 0;
 
   template <typename Block>
-  REELMEND_HD void Weigh(Block& block, Shared& s, int step, int pictures, int x0, int y0) const {
-    const Plane older = history[0].Older(step, pictures);
+  REELMEND_HD void Weigh(Block& block, Shared& s, int step, bool is_usable, int x0, int y0) const {
+    const Plane& luma = in.planes[0];
     block.Each([&](int thread) {
-      if (thread < kBlocks) s.sums[thread] = 0;
+      if (thread < kBlocks) s.sums[thread] = s.still_sums[thread] = 0;
     });
     block.Each([&](int thread) {
       const int x = x0 + thread % kTileWidth;
       const int y = y0 + thread / kTileWidth;
-      if (x >= older.width || y >= older.height) return;
-      const int d = int{s.now[0][thread]} - int{older.At(x, y)};
-      block.Add(s.sums[thread % kTileWidth / pixel::kTemporalBlock], static_cast<unsigned>(d < 0 ? -d : d));
+      if (x >= luma.width || y >= luma.height) return;
+      const int index = thread % kTileWidth / pixel::kTemporalBlock;
+      block.Add(s.sums[index], Difference(s.now[0][thread], s.older[0][thread]));
+      block.Add(s.still_sums[index], Difference(s.now[0][thread], s.still[0][thread]));
     });
-    const float usable = pictures >= steps[step].lag ? strength : 0.0F;
+    const float usable = is_usable ? strength : 0.0F;
     block.Each([&](int thread) {
       if (thread >= kBlocks) return;
-      const int columns = Min(pixel::kTemporalBlock, older.width - (x0 + thread * pixel::kTemporalBlock));
-      const int rows = Min(pixel::kTemporalBlock, older.height - y0);
+      const int columns = Min(pixel::kTemporalBlock, luma.width - (x0 + thread * pixel::kTemporalBlock));
+      const int rows = Min(pixel::kTemporalBlock, luma.height - y0);
       if (columns <= 0) return;
-      const double times = static_cast<double>(s.sums[thread]) / (columns * rows) / steps[step].mean_difference;
+      const double times = static_cast<double>(Min(s.sums[thread], s.still_sums[thread])) / (columns * rows) / steps[step].mean_difference;
       const double still = Clamp((pixel::kMoving - times) / (pixel::kMoving - pixel::kQuiet), 0.0, 1.0);
       s.weights[thread] = static_cast<float>(0.5 * usable * still);
     });
   }
+
+  REELMEND_HD static unsigned Difference(std::uint16_t a, std::uint16_t b) { return a < b ? b - a : a - b; }
 
   REELMEND_HD std::uint16_t Mix(std::uint16_t now, std::uint16_t older, float weight, float falloff) const {
     const float v = now;
@@ -282,23 +308,61 @@ struct TemporalKernel {
       }
     });
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
-      Weigh(block, s, step, pictures, tile_x * kTileWidth, tile_y * pixel::kTemporalBlock);
+      const bool is_usable = pictures >= steps[step].lag;
       block.Each([&](int thread) {
         for (int p = 0; p < 3; ++p) {
           int x = 0;
           int y = 0;
           if (!SampleOf(p, thread, tile_x, tile_y, x, y)) continue;
-          std::uint16_t& older = history[p].Older(step, pictures).At(x, y);
+          if (is_usable) {
+            const Plane& older = history[p].Of(step, pictures - steps[step].lag);
+            s.still[p][thread] = older.At(x, y);
+            s.older[p][thread] = Displaced(older, p, step, x, y);
+          } else {
+            s.still[p][thread] = s.older[p][thread] = s.now[p][thread];
+          }
+        }
+      });
+      Weigh(block, s, step, is_usable, tile_x * kTileWidth, tile_y * pixel::kTemporalBlock);
+      block.Each([&](int thread) {
+        for (int p = 0; p < 3; ++p) {
+          int x = 0;
+          int y = 0;
+          if (!SampleOf(p, thread, tile_x, tile_y, x, y)) continue;
           const int width = kTileWidth >> (p == 0 ? 0 : in.log2_x);
-          const float weight = s.weights[thread % width * kBlocks / width];
+          const int index = thread % width * kBlocks / width;
           const std::uint16_t now = s.now[p][thread];
-          const std::uint16_t mixed = Mix(now, older, weight, steps[step].falloff);
-          older = now;
+          const std::uint16_t older = s.still_sums[index] < s.sums[index] ? s.still[p][thread] : s.older[p][thread];
+          const std::uint16_t mixed = Mix(now, older, s.weights[index], steps[step].falloff);
+          history[p].Of(step, pictures).At(x, y) = now;
           s.now[p][thread] = mixed;
           if (step == pixel::kTemporalSteps - 1) out.planes[p].At(x, y) = mixed;
         }
       });
     }
+  }
+
+  /// The sample of an older plane along the motion.
+  REELMEND_HD std::uint16_t Displaced(const Plane& older, int p, int step, int x, int y) const {
+    const int log2_x = p == 0 ? 0 : in.log2_x;
+    const int log2_y = p == 0 ? 0 : in.log2_y;
+    const pixel::MotionVector vector = field.At((x << log2_x) / pixel::kMotionBlock, (y << log2_y) / pixel::kMotionBlock)[step];
+    if (vector == pixel::MotionVector{}) return older.At(x, y);
+    constexpr int kPhases = pixel::kMotionPhases;
+    constexpr int kPhasesOfUnit = kPhases / pixel::kMotionUnits;
+    const int phases_x = FloorQuotient(vector.x * kPhasesOfUnit, 1 << log2_x);
+    const int phases_y = FloorQuotient(vector.y * kPhasesOfUnit, 1 << log2_y);
+    const int x0 = x + FloorQuotient(phases_x, kPhases) - 1;
+    const int y0 = y + FloorQuotient(phases_y, kPhases) - 1;
+    float sum = 0;
+    for (int j = 0; j < pixel::kMotionTaps; ++j) {
+      float row = 0;
+      for (int i = 0; i < pixel::kMotionTaps; ++i) {
+        row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(phases_x & (kPhases - 1), i), row);
+      }
+      sum = Fma(row, pixel::MotionWeight(phases_y & (kPhases - 1), j), sum);
+    }
+    return ToSample(sum);
   }
 };
 

@@ -4,9 +4,12 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "reelmend/error.h"
+#include "pixel/motion_search.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
 #include "pixel/temporal_limits.h"
@@ -25,7 +28,8 @@ namespace reelmend::pixel {
 
 struct MixRow {
   const std::uint16_t* now;
-  std::uint16_t* older;  ///< holds `now` afterwards
+  const std::uint16_t* older;
+  std::uint16_t* kept;  ///< a copy of `now`
   const float* weights;  ///< one per sample: ½ × strength × block
   std::uint16_t* out;
   int count;
@@ -37,8 +41,6 @@ struct DifferenceRows {
   const std::uint16_t* b;
   std::ptrdiff_t a_stride;  ///< samples
   std::ptrdiff_t b_stride;
-  std::ptrdiff_t a_ahead;  ///< distance to the next samples, for prefetching; 0 for none
-  std::ptrdiff_t b_ahead;
   int rows;
   int count;
   std::uint32_t* sums;
@@ -62,13 +64,12 @@ void Mix(const MixRow& r) {
     const VF difference = hn::Sub(LoadSamples(r.older + x), now);
     const VF root = hn::Max(hn::Zero(d), hn::NegMulAdd(hn::Mul(difference, difference), falloff, one));
     const VF weight = hn::Mul(hn::Mul(root, root), hn::LoadU(d, r.weights + x));
-    hn::StoreU(samples, D16(), r.older + x);
+    hn::StoreU(samples, D16(), r.kept + x);
     StoreSamples(hn::MulAdd(weight, difference, now), r.out + x);
   }
 }
 
-/// |a − b| over the rows of a block row, column by column. Reads whole vectors. Prefetches the next block row's samples: its
-/// rows are pages apart, which the hardware does not anticipate.
+/// |a − b| over the rows of a block row, column by column. Reads whole vectors.
 void SumDifferences(const DifferenceRows& r) {
   const D16 d16;
   const hn::Rebind<uint32_t, D16> d32;
@@ -82,8 +83,6 @@ void SumDifferences(const DifferenceRows& r) {
       const auto v = hn::LoadU(d16, b);
       const auto difference = hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u));
       sum = hn::Add(sum, hn::PromoteTo(d32, difference));
-      hwy::Prefetch(a + r.a_ahead);
-      hwy::Prefetch(b + r.b_ahead);
     }
     hn::StoreU(sum, d32, r.sums + x);
   }
@@ -101,7 +100,7 @@ HWY_EXPORT(Mix);
 HWY_EXPORT(SumDifferences);
 
 constexpr int kBlock = kTemporalBlock;
-constexpr int kBlocksPerBand = 2;
+constexpr int kBand = kMotionBlock;  ///< rows of luma
 constexpr int kSteps = kTemporalSteps;
 
 constexpr double kThresholdSigmas = 5;
@@ -125,17 +124,24 @@ namespace {
 
 std::size_t RowSize(int width) { return static_cast<std::size_t>(width) + 64; }
 
-/// One block row of the three planes, and the weights for it.
+/// One band: results of two steps, the displaced older picture, its vectors, and weights.
 struct TemporalScratch {
-  TemporalScratch(int width, int height, Subsampling subsampling, ColorSpec color)
-      : pictures{Image(width, std::min(height, kBlock), subsampling, color),
-                 Image(width, std::min(height, kBlock), subsampling, color)},
-        sums(RowSize(width)),
+  TemporalScratch(int width, int height, Subsampling subsampling)
+      : blended{Image(width, std::min(height, kBand), subsampling, {}), Image(width, std::min(height, kBand), subsampling, {})},
+        compensated(width + kMotionBlock, std::min(height, kBand), subsampling, {}),
+        vectors(static_cast<std::size_t>(width + kMotionBlock - 1) / kMotionBlock),
+        sums(static_cast<std::size_t>(width + kBlock - 1) / kBlock),
+        still_sums(sums.size()),
+        column_sums(RowSize(width)),
         luma_weights(RowSize(width)),
         chroma_weights(RowSize(width)) {}
 
-  Image pictures[2];  ///< a[n] and b[n]
-  AlignedArray<std::uint32_t> sums;
+  Image blended[2];  ///< a[n] and b[n]
+  Image compensated;
+  std::vector<MotionVectors> vectors;  ///< of the band's blocks
+  std::vector<std::uint32_t> sums;  ///< of the blocks of a row
+  std::vector<std::uint32_t> still_sums;
+  AlignedArray<std::uint32_t> column_sums;
   AlignedArray<float> luma_weights;
   AlignedArray<float> chroma_weights;
 };
@@ -149,11 +155,38 @@ ConstPlane Slice(ConstPlane plane, int first, int count) {
   return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)};
 }
 
-void MixPlane(ConstPlane now, Plane older, const float* weights, float falloff, Plane out) {
-  for (int y = 0; y < now.height; ++y) {
-    HWY_DYNAMIC_DISPATCH(Mix)({now.Row(y), older.Row(y), weights, out.Row(y), now.width, falloff});
+/// The rows of each plane that belong to a band.
+struct Rows {
+  int first[3];
+  int count[3];
+
+  Rows(int first_luma, int luma_rows, int height, Subsampling subsampling) {
+    for (int p = 0; p < 3; ++p) {
+      const int shift = p == 0 ? 0 : subsampling.log2_y;
+      const int plane_height = p == 0 ? height : (height + (1 << shift) - 1) >> shift;
+      first[p] = first_luma >> shift;
+      count[p] = std::min(luma_rows >> shift, plane_height - first[p]);
+    }
   }
-}
+};
+
+/// Pictures of one step, by their number since Reset.
+template <std::size_t kSize>
+struct PictureRing {
+  std::array<Image, kSize> pictures;
+
+  Image& At(long long number) { return pictures[static_cast<std::size_t>(number) % kSize]; }
+};
+
+/// One step of a band, by plane; the first rows are the band's.
+struct Step {
+  std::array<ConstPlane, 3> now;
+  std::array<ConstPlane, 3> still;  ///< the older picture at the same place …
+  std::array<Plane, 3> older;       ///< … and along the motion
+  std::array<Plane, 3> kept;        ///< a copy of `now`
+  std::array<Plane, 3> to;
+  bool has_motion = false;
+};
 
 }  // namespace
 
@@ -161,9 +194,11 @@ struct TemporalDenoiser::Impl {
   int width = 0;
   int height = 0;
   Subsampling subsampling;
-  std::array<Image, 1> inputs;
-  std::array<Image, 2> once;
-  std::array<Image, 4> twice;
+  // A ring holds the picture that is written and those back to the longest lag that looks at it.
+  PictureRing<kTemporalLags[2] + 1> inputs;  ///< the motion search compares inputs
+  PictureRing<kTemporalLags[1] + 1> once;
+  PictureRing<kTemporalLags[2] + 1> twice;
+  std::array<Image, kTemporalLags[2] + 1> means;  ///< of luma, for the motion search
   long long pictures = 0;  ///< since Reset
   ScratchPool<TemporalScratch> scratch;
 
@@ -171,68 +206,130 @@ struct TemporalDenoiser::Impl {
     return image.width() == width && image.height() == height && image.subsampling() == subsampling;
   }
 
-  Image& Older(int step) {
-    if (step == 0) return inputs[0];
-    return step == 1 ? once[pictures % 2] : twice[pictures % 4];
+  Image& Ring(int step, long long number) { return step == 0 ? inputs.At(number) : step == 1 ? once.At(number) : twice.At(number); }
+  Image& MeansOf(long long number) { return means[static_cast<std::size_t>(number) % means.size()]; }
+
+  /// How many of the older pictures exist.
+  int UsableSteps() const {
+    int steps = 0;
+    while (steps < kSteps && pictures >= kTemporalLags[steps]) ++steps;
+    return steps;
   }
 
-  /// ½ × strength × block for every sample of the block row.
-  void Weigh(ConstPlane now, ConstPlane older, std::ptrdiff_t now_ahead, std::ptrdiff_t older_ahead, float strength,
-             double quiet, TemporalScratch& s) const {
-    std::uint32_t* sums = s.sums.get();
-    HWY_DYNAMIC_DISPATCH(SumDifferences)
-    ({now.data, older.data, now.stride, older.stride, now_ahead, older_ahead, now.height, width, sums});
-    const auto block = [&](double sum, int columns) {
-      const double times = sum / (columns * now.height * quiet);
-      return static_cast<float>(0.5 * strength * std::clamp((kMoving - times) / (kMoving - kQuiet), 0.0, 1.0));
-    };
-    for (int x = 0; x < width; x += kBlock) {
-      const int columns = std::min(kBlock, width - x);
-      std::uint32_t sum = 0;  // of at most 64 samples
-      for (int i = 0; i < columns; ++i) sum += sums[x + i];
-      SetWeight(x, block(sum, columns), s);
+  MotionPicture Motion(const Image& luma, long long number) {
+    return {luma.plane(0), std::as_const(MeansOf(number)).plane(0)};
+  }
+
+  void FindMotion(const Image& in, int first_row, TemporalScratch& s) {
+    std::array<MotionPicture, kSteps> older;
+    const int steps = UsableSteps();
+    for (int step = 0; step < steps; ++step) {
+      const long long number = pictures - kTemporalLags[step];
+      older[step] = Motion(inputs.At(number), number);
+    }
+    const MotionPicture now = Motion(in, pictures);
+    for (std::size_t i = 0; i < s.vectors.size(); ++i) {
+      s.vectors[i] = SearchMotion(now, older, steps, static_cast<int>(i) * kMotionBlock, first_row);
     }
   }
 
-  /// For the block that begins at column x; the arrays have space for a whole one at the row's end.
-  void SetWeight(int x, float weight, TemporalScratch& s) const {
-    std::fill_n(s.luma_weights.get() + x, kBlock, weight);
-    float* chroma = s.chroma_weights.get() + (x >> subsampling.log2_x);
-    if (subsampling.log2_x == 0) {
-      std::fill_n(chroma, kBlock, weight);
-    } else {
-      std::fill_n(chroma, kBlock / 2, weight);
-    }
-  }
-
-  void RunBlockRow(const Image& in, Image& out, int row, float strength,
-                   const std::array<StepLimits, kSteps>& limits, TemporalScratch& s) {
-    const int luma_first = row * kBlock;
-    const int chroma_first = luma_first >> subsampling.log2_y;
-    const int chroma_rows = kBlock >> subsampling.log2_y;
-    for (int step = 0; step < kSteps; ++step) {
-      Image& older = Older(step);
-      const auto now = [&](int p) {
-        const ConstPlane source = step == 0 ? in.plane(p) : std::as_const(s.pictures[step - 1]).plane(p);
-        const int first = p == 0 ? luma_first : chroma_first;
-        ConstPlane slice = Slice(source, step == 0 ? first : 0, p == 0 ? kBlock : chroma_rows);
-        slice.height = std::min(slice.height, older.plane(p).height - first);
-        return slice;
-      };
-      const auto older_rows = [&](int p) {
-        return Slice(older.plane(p), p == 0 ? luma_first : chroma_first, p == 0 ? kBlock : chroma_rows);
-      };
-      const float usable = pictures >= kTemporalLags[step] ? strength : 0.0F;
-      const bool is_last = luma_first + 2 * kBlock > height;
-      const auto ahead = [&](const auto& plane) { return is_last ? 0 : kBlock * plane.stride; };
-      Weigh(now(0), older_rows(0), step == 0 ? ahead(in.plane(0)) : 0, ahead(older.plane(0)), usable,
-            limits[step].mean_difference, s);
-      for (int p = 0; p < 3; ++p) {
-        const Plane to = step == kSteps - 1 ? Slice(out.plane(p), p == 0 ? luma_first : chroma_first, kBlock)
-                                            : s.pictures[step].plane(p);
-        const float* weights = p == 0 ? s.luma_weights.get() : s.chroma_weights.get();
-        MixPlane(now(p), older_rows(p), weights, limits[step].falloff, to);
+  /// The band of the older picture, displaced where blocks have moved.
+  void Compensate(const Image& older, int step, const Rows& rows, TemporalScratch& s) const {
+    for (int p = 0; p < 3; ++p) {
+      const Subsampling plane_subsampling = p == 0 ? Subsampling{0, 0} : subsampling;
+      const ConstPlane from = older.plane(p);
+      const Plane to = s.compensated.plane(p);
+      const int block = kMotionBlock >> plane_subsampling.log2_x;
+      for (std::size_t i = 0; i < s.vectors.size(); ++i) {
+        const int x = static_cast<int>(i) * block;
+        const int columns = std::min(block, from.width - x);
+        if (columns <= 0) break;
+        const MotionVector vector = s.vectors[i][step];
+        if (vector == MotionVector{}) {
+          for (int y = 0; y < rows.count[p]; ++y) std::copy_n(from.Row(rows.first[p] + y) + x, columns, to.Row(y) + x);
+        } else {
+          CompensateBlock(from, {x, rows.first[p], columns, rows.count[p]}, vector, plane_subsampling, to.data + x, to.stride);
+        }
       }
+    }
+  }
+
+  /// Σ |now − older| of each block of a block row.
+  void SumBlocks(ConstPlane now, ConstPlane older, std::vector<std::uint32_t>& blocks, TemporalScratch& s) const {
+    std::uint32_t* columns = s.column_sums.get();
+    HWY_DYNAMIC_DISPATCH(SumDifferences)({now.data, older.data, now.stride, older.stride, now.height, width, columns});
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      blocks[i] = std::accumulate(columns + i * kBlock, columns + std::min(width, static_cast<int>(i + 1) * kBlock), 0U);
+    }
+  }
+
+  /// Takes the samples at the same place for the blocks that they fit better than the displaced ones: the background beside an object
+  /// that moves.
+  void KeepStillBlocks(const Step& step, int first, TemporalScratch& s) const {
+    SumBlocks(Slice(step.now[0], first, kBlock), Slice(step.still[0], first, kBlock), s.still_sums, s);
+    for (std::size_t i = 0; i < s.sums.size(); ++i) {
+      if (s.still_sums[i] >= s.sums[i]) continue;
+      s.sums[i] = s.still_sums[i];
+      for (int p = 0; p < 3; ++p) {
+        const int log2_x = p == 0 ? 0 : subsampling.log2_x;
+        const int log2_y = p == 0 ? 0 : subsampling.log2_y;
+        const int x = static_cast<int>(i) * kBlock >> log2_x;
+        const int columns = std::min(kBlock >> log2_x, step.now[p].width - x);
+        const int last = std::min((first + kBlock) >> log2_y, step.now[p].height);
+        for (int y = first >> log2_y; y < last; ++y) std::copy_n(step.still[p].Row(y) + x, columns, step.older[p].Row(y) + x);
+      }
+    }
+  }
+
+  /// ½ × strength × block for every sample of a block row.
+  void Weigh(int rows, float strength, double quiet, TemporalScratch& s) const {
+    for (std::size_t i = 0; i < s.sums.size(); ++i) {
+      const int x = static_cast<int>(i) * kBlock;
+      const double times = s.sums[i] / (std::min(kBlock, width - x) * rows * quiet);
+      const auto weight = static_cast<float>(0.5 * strength * std::clamp((kMoving - times) / (kMoving - kQuiet), 0.0, 1.0));
+      // The arrays have space for a whole block at the row's end.
+      std::fill_n(s.luma_weights.get() + x, kBlock, weight);
+      std::fill_n(s.chroma_weights.get() + (x >> subsampling.log2_x), kBlock >> subsampling.log2_x, weight);
+    }
+  }
+
+  void Blend(const Step& step, float strength, const StepLimits& limits, TemporalScratch& s) const {
+    for (int first = 0; first < step.now[0].height; first += kBlock) {
+      const ConstPlane now = Slice(step.now[0], first, kBlock);
+      SumBlocks(now, Slice(ConstPlane(step.older[0]), first, kBlock), s.sums, s);
+      if (step.has_motion) KeepStillBlocks(step, first, s);
+      Weigh(now.height, strength, limits.mean_difference, s);
+      for (int p = 0; p < 3; ++p) {
+        const int shift = p == 0 ? 0 : subsampling.log2_y;
+        const int last = std::min((first + kBlock) >> shift, step.now[p].height);
+        const float* weights = p == 0 ? s.luma_weights.get() : s.chroma_weights.get();
+        for (int y = first >> shift; y < last; ++y) {
+          HWY_DYNAMIC_DISPATCH(Mix)
+          ({step.now[p].Row(y), step.older[p].Row(y), step.kept[p].Row(y), weights, step.to[p].Row(y), step.now[p].width, limits.falloff});
+        }
+      }
+    }
+  }
+
+  void RunBand(const Image& in, Image& out, int band, float strength, const std::array<StepLimits, kSteps>& limits, TemporalScratch& s) {
+    const Rows rows(band * kBand, kBand, height, subsampling);
+    FindMotion(in, rows.first[0], s);
+    for (int i = 0; i < kSteps; ++i) {
+      const bool is_usable = i < UsableSteps();
+      const Image& older = is_usable ? Ring(i, pictures - kTemporalLags[i]) : in;
+      Compensate(older, i, rows, s);
+      Step step;
+      step.has_motion = std::ranges::any_of(s.vectors, [i](const MotionVectors& v) { return v[i] != MotionVector{}; });
+      for (int p = 0; p < 3; ++p) {
+        const int first = rows.first[p];
+        const int count = rows.count[p];
+        step.now[p] = i == 0 ? Slice(in.plane(p), first, count) : Slice(std::as_const(s.blended[i - 1]).plane(p), 0, count);
+        step.still[p] = Slice(older.plane(p), first, count);
+        step.older[p] = Slice(s.compensated.plane(p), 0, count);
+        step.kept[p] = Slice(Ring(i, pictures).plane(p), first, count);
+        step.to[p] = i == kSteps - 1 ? Slice(out.plane(p), first, count) : Slice(s.blended[i].plane(p), 0, count);
+      }
+      Blend(step, is_usable ? strength : 0.0F, limits[i], s);
     }
   }
 };
@@ -245,9 +342,10 @@ TemporalDenoiser::TemporalDenoiser(int width, int height, Subsampling subsamplin
   const auto make = [&](auto& images) {
     for (Image& image : images) image = Image(width, height, subsampling, {});
   };
-  make(impl.inputs);
-  make(impl.once);
-  make(impl.twice);
+  make(impl.inputs.pictures);
+  make(impl.once.pictures);
+  make(impl.twice.pictures);
+  for (Image& image : impl.means) image = Image(std::max(1, width / kMotionCell), std::max(1, height / kMotionCell), {1, 1}, {});
 }
 
 TemporalDenoiser::~TemporalDenoiser() = default;
@@ -265,17 +363,18 @@ void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float no
     const auto copy = [&](int plane, int first, int last) { CopyRows(in.plane(plane), out.plane(plane), first, last); };
     return ParallelPlaneRows(out, 32, pool, copy);
   }
-  impl.scratch.Prepare(pool.threads(), [&] {
-    return std::make_unique<TemporalScratch>(impl.width, impl.height, impl.subsampling, ColorSpec{});
-  });
+  impl.scratch.Prepare(pool.threads(), [&] { return std::make_unique<TemporalScratch>(impl.width, impl.height, impl.subsampling); });
+  const Plane means = impl.MeansOf(impl.pictures).plane(0);
+  if (impl.height >= kMotionCell && impl.width >= kMotionCell) {
+    const auto shrink = [&](int first, int last) { WriteMotionMeans(in.plane(0), means, first, last); };
+    pool.ParallelRows(means.height, 8, std::ref(shrink));
+  }
   const auto limits = MakeStepLimits(noise_sigma);
-  const auto rows = [&](int first, int last) {
+  const auto bands = [&](int first, int last) {
     const auto scratch = impl.scratch.Borrow();
-    for (int row = first; row < last; ++row) {
-      impl.RunBlockRow(in, out, row, std::min(strength, 1.0F), limits, *scratch);
-    }
+    for (int band = first; band < last; ++band) impl.RunBand(in, out, band, std::min(strength, 1.0F), limits, *scratch);
   };
-  pool.ParallelRows((impl.height + kBlock - 1) / kBlock, kBlocksPerBand, std::ref(rows));
+  pool.ParallelRows((impl.height + kBand - 1) / kBand, 1, std::ref(bands));
   ++impl.pictures;
 }
 

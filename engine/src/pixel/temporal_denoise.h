@@ -11,13 +11,17 @@ namespace reelmend::pixel {
 /// Note [Temporal denoising]
 /// Three steps blend a picture with an older one of the same kind:
 ///   a[n] = mix(in[n], in[n − 1]),  b[n] = mix(a[n], a[n − 2]),  out[n] = mix(b[n], b[n − 4]).
-/// Without motion the result is the mean of eight pictures (up to 9 dB less noise) for the cost of three. Nothing is
-/// fed back: a picture depends on the seven before it only, so segments of a video equal the whole after kMemory
-/// pictures.
+/// The older picture is displaced along the motion (Note [Motion search] in motion_search.h), block by block. The result is
+/// the mean of eight pictures (up to 9 dB less noise) for the cost of three. Nothing is fed back: a picture depends on the
+/// seven before it only, so segments of a video equal the whole after kMemory pictures.
+///
+/// An 8 × 8 block that fits better at the same place than along the motion is taken from there: the background beside an
+/// object that moves.
 ///
 /// mix(x, y) = x + ½ × strength × block × sample × (y − x), which never leaves the range between x and y.
 /// - block: 1 while the mean |y − x| of an 8 × 8 block of luma is at most 1.4 times that of the noise alone, falling
-///   to 0 at 2 times. Moving parts are left to the spatial filter. Chroma uses the value of its luma.
+///   to 0 at 2 times. What was not found in the older picture is left to the spatial filter. Chroma uses the value of its
+///   luma.
 /// - sample: Tukey's biweight (1 − (d/T)²)², 0 from T on, with T = 5 standard deviations of the difference's noise. A
 ///   thin object that moves in a quiet block leaves at most 0.14 T behind per step.
 /// Each step halves the noise's variance, and the limits follow. After Reset (a scene cut) a step starts again when

@@ -251,6 +251,17 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
           Resolve(options.adaptive_contrast, contrast), Resolve(options.face_restoration, faces)};
 }
 
+TemporalDenoising ChooseTemporalDenoising(const EnhanceOptions& options, const SourceTraits& traits) {
+  constexpr float kShare = 0.7F;  // of the compression error, that changes from picture to picture
+  constexpr float kNoiseFrom = 1.5F;
+  constexpr float kChangeFrom = 1;
+  const float change = kShare * DamageToDescribe(traits).compression_error;
+  const float automatic = std::clamp(0.4F * std::max(traits.noise_sigma - kNoiseFrom, change - kChangeFrom), 0.0F, 1.0F);
+  const float asked = std::min(1.0F, 2 * Resolve(options.denoise, 0));
+  const float strength = options.denoise.mode == Strength::Mode::kAuto ? automatic : asked;
+  return {strength, strength > 0 ? std::hypot(traits.noise_sigma, change) : 0};
+}
+
 float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits) {
   constexpr float kShare = 0.45F;
   constexpr float kLargest = 6;    // larger ones would take texture for bands
@@ -371,6 +382,7 @@ Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
                            RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
+  plan.temporal = ChooseTemporalDenoising(options, plan.traits);
   plan.deband_threshold = ChooseDebanding(options, plan.traits);
   plan.level_lift = ChooseLevelLift(options, plan.traits, plan.strengths.adaptive_contrast);
   PlanNetwork(options, {first->width, first->height}, device, plan);

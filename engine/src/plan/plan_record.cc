@@ -127,6 +127,7 @@ void VisitNumbers(PlanType& plan, Visit visit) {
   visit("noise", plan.traits.noise_sigma);
   visit("working_share", plan.working_share);
   visit("strengths", plan.strengths.denoise, plan.strengths.sharpen, plan.strengths.adaptive_contrast, plan.strengths.face_restoration);
+  visit("temporal", plan.temporal.strength, plan.temporal.noise_sigma);
   visit("deband", plan.deband_threshold);
   visit("lift", plan.level_lift.amount, plan.level_lift.video.black, plan.level_lift.video.white, plan.level_lift.bars,
         plan.level_lift.leads_local);
@@ -249,6 +250,7 @@ void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevi
   plan.traits.noise_sigma = decided.traits.noise_sigma;
   plan.working_share = decided.working_share;
   plan.strengths = decided.strengths;
+  plan.temporal = decided.temporal;
   plan.deband_threshold = decided.deband_threshold;
   plan.level_lift = decided.level_lift;
   plan.peak_nits = decided.peak_nits;

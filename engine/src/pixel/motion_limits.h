@@ -1,0 +1,85 @@
+// Numbers and arithmetic of the motion search, the same on the CPU and on a GPU. Note [Motion search] in motion_search.h.
+#pragma once
+
+#include <cstdint>
+
+#include "pixel/hd.h"
+
+namespace reelmend::pixel {
+
+inline constexpr int kMotionBlock = 16;   ///< side of a block of luma
+inline constexpr int kMotionCell = 4;     ///< side of a mean of the first level
+inline constexpr int kMotionWindow = 8;   ///< side of the first level's window, in means
+inline constexpr int kMotionReach = 8;    ///< of the search for the lag of one picture, in means
+inline constexpr int kMotionReachOn = 3;  ///< of the search for a longer lag, around twice the vector before
+inline constexpr int kMotionMinSide = kMotionCell * kMotionWindow;  ///< smaller pictures are not searched
+
+inline constexpr int kFitSide = 24;                                  ///< side of the window of the fit, samples
+inline constexpr int kFitMargin = (kFitSide - kMotionBlock) / 2;     ///< around the block
+inline constexpr int kFitArea = kFitSide * kFitSide;
+inline constexpr int kFitSteps = 3;
+inline constexpr int kFitShift = 5;       ///< the fit works on samples of 11 bits, so that its sums fit into 32 bits
+
+inline constexpr int kMotionUnits = 16;   ///< of a vector, in a sample of luma
+inline constexpr int kMotionTaps = 4;     ///< of the interpolation
+inline constexpr int kMotionPhases = 32;  ///< of the interpolation, in a sample: vectors of subsampled chroma are half as long
+
+/// Weights of the samples −1, 0, 1, 2 at a phase: Catmull-Rom (Keys 1981 with a = −½).
+REELMEND_HD constexpr float MotionWeight(int phase, int tap) {
+  const float t = static_cast<float>(phase) / kMotionPhases;
+  if (tap == 0) return ((-0.5F * t + 1.0F) * t - 0.5F) * t;
+  if (tap == 1) return (1.5F * t - 2.5F) * t * t + 1.0F;
+  if (tap == 2) return ((-1.5F * t + 2.0F) * t + 0.5F) * t;
+  return (0.5F * t - 0.5F) * t * t;
+}
+
+inline constexpr int kFitWeightBits = 7;
+
+/// The same weights at a fraction of a vector (0 … kMotionUnits − 1), × 2^kFitWeightBits and rounded; their sum is exact.
+REELMEND_HD constexpr int FitWeight(int t, int tap) {
+  const auto rounded = [](int sixty_fourths) { return (sixty_fourths + (sixty_fourths < 0 ? -32 : 32)) / 64; };
+  const int first = rounded((-t * t * t) + (32 * t * t) - (256 * t));
+  const int third = rounded((-3 * t * t * t) + (64 * t * t) + (256 * t));
+  const int fourth = rounded((t * t * t) - (16 * t * t));
+  if (tap == 0) return first;
+  if (tap == 1) return (1 << kFitWeightBits) - first - third - fourth;
+  return tap == 2 ? third : fourth;
+}
+
+/// Sums over the window of the fit (no defaults: shared memory of a GPU takes none). g: gradient of the newer picture; r: newer minus displaced older picture.
+struct FitSums {
+  std::int32_t xx;      ///< Σ g_x²
+  std::int32_t xy;      ///< Σ g_x g_y
+  std::int32_t yy;      ///< Σ g_y²
+  std::int32_t xr;      ///< Σ g_x r
+  std::int32_t yr;      ///< Σ g_y r
+  std::uint32_t error;  ///< Σ r²
+};
+
+/// A place in the older picture relative to the block, in 1 / kMotionUnits of a luma sample: to the right and down.
+struct MotionVector {
+  std::int16_t x;
+  std::int16_t y;
+  REELMEND_HD constexpr bool operator==(const MotionVector& other) const { return x == other.x && y == other.y; }
+};
+
+/// One step of Gauss and Newton, at most a sample along each axis. A little is added to the gradients' squares, so that noise does not
+/// move a block without structure.
+REELMEND_HD constexpr MotionVector FitStep(const FitSums& s) {
+  constexpr std::int64_t kAdded = kFitArea / 2;
+  const std::int64_t xx = s.xx + kAdded;
+  const std::int64_t yy = s.yy + kAdded;
+  const std::int64_t xy = s.xy;
+  const std::int64_t unit = (xx * yy - xy * xy) / kMotionUnits;  // never 0: both squares contain kAdded
+  const auto quotient = [unit](std::int64_t a) {
+    const std::int64_t rounded = (a + (a < 0 ? -unit : unit) / 2) / unit;
+    return static_cast<std::int16_t>(rounded < -kMotionUnits ? -kMotionUnits : rounded > kMotionUnits ? kMotionUnits : rounded);
+  };
+  return {quotient(yy * s.xr - xy * s.yr), quotient(xx * s.yr - xy * s.xr)};
+}
+
+/// Whether a displacement explains the window clearly better than none. Interpolation alone smooths noise, and the smallest of many
+/// differences is small by chance; a picture that stands still must not be interpolated for that.
+REELMEND_HD constexpr bool IsMotion(std::uint32_t error, std::uint32_t error_of_none) { return error < error_of_none - error_of_none / 4; }
+
+}  // namespace reelmend::pixel

@@ -1,0 +1,369 @@
+#include "pixel/motion_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pixel/motion_search.cc"
+#include "pixel/simd_targets.h"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "pixel/samples-inl.h"
+
+#ifndef REELMEND_PIXEL_MOTION_TYPES
+#define REELMEND_PIXEL_MOTION_TYPES
+namespace reelmend::pixel {
+
+/// Two places to compare, and the height; the width is that of the function.
+struct SadPlaces {
+  const std::uint16_t* a;
+  const std::uint16_t* b;
+  std::ptrdiff_t a_stride;
+  std::ptrdiff_t b_stride;
+};
+
+/// The newer picture in the window of the fit: samples of 11 bits, and half the differences of their neighbours.
+struct FitWindow {
+  HWY_ALIGN std::int16_t samples[kFitArea];
+  HWY_ALIGN std::int16_t across[kFitArea];
+  HWY_ALIGN std::int16_t down[kFitArea];
+};
+
+struct FitPlace {
+  const std::uint16_t* older;  ///< of the window's first sample, without the fraction
+  std::ptrdiff_t stride;
+  int fraction_x;
+  int fraction_y;
+};
+
+struct InterpolationRows {
+  const std::uint16_t* in;  ///< the area's first sample without the fraction of the vector
+  std::ptrdiff_t in_stride;
+  std::uint16_t* out;
+  std::ptrdiff_t out_stride;
+  int width;
+  int height;
+  int phase_x;
+  int phase_y;
+};
+
+}  // namespace reelmend::pixel
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace reelmend::pixel {
+namespace HWY_NAMESPACE {
+
+/// Σ (|a − b| >> kShift) of kWidth × kRows samples. The shift keeps the sum of a column within 16 bits.
+template <int kWidth, int kRows, int kShift>
+std::uint32_t Sad(const SadPlaces& p) {
+  const hn::Rebind<std::uint16_t, hn::CappedTag<float, kWidth>> d;
+  const hn::Rebind<std::uint32_t, decltype(d)> wide;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto total = hn::Zero(wide);
+  for (int x = 0; x < kWidth; x += lanes) {
+    auto sum = hn::Zero(d);
+    const std::uint16_t* a = p.a + x;
+    const std::uint16_t* b = p.b + x;
+    for (int y = 0; y < kRows; ++y, a += p.a_stride, b += p.b_stride) {
+      const auto u = hn::LoadU(d, a);
+      const auto v = hn::LoadU(d, b);
+      sum = hn::Add(sum, hn::ShiftRight<kShift>(hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u))));
+    }
+    total = hn::Add(total, hn::PromoteTo(wide, sum));
+  }
+  return hn::GetLane(hn::SumOfLanes(wide, total));
+}
+
+std::uint32_t BlockSad(const SadPlaces& p) { return Sad<kMotionBlock, kMotionBlock, 4>(p); }
+std::uint32_t WindowSad(const SadPlaces& p) { return Sad<kMotionWindow, kMotionWindow, 3>(p); }
+
+/// Sums of the fit that depend on the place.
+void SumFit(const FitPlace& p, const FitWindow& window, FitSums& sums) {
+  const hn::CappedTag<std::int32_t, 8> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> narrow;
+  const hn::Rebind<std::int16_t, decltype(d)> signed_narrow;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  HWY_ALIGN std::int32_t rows[(kFitSide + kMotionTaps - 1) * kFitSide];
+  hn::Vec<decltype(d)> across[kMotionTaps];
+  hn::Vec<decltype(d)> down[kMotionTaps];
+  for (int k = 0; k < kMotionTaps; ++k) {
+    across[k] = hn::Set(d, FitWeight(p.fraction_x, k));
+    down[k] = hn::Set(d, FitWeight(p.fraction_y, k));
+  }
+  const std::uint16_t* in = p.older - p.stride - 1;
+  for (int y = 0; y < kFitSide + kMotionTaps - 1; ++y, in += p.stride) {
+    for (int x = 0; x < kFitSide; x += lanes) {
+      auto sum = hn::Zero(d);
+      for (int k = 0; k < kMotionTaps; ++k) {
+        const auto sample = hn::PromoteTo(d, hn::ShiftRight<kFitShift>(hn::LoadU(narrow, in + x + k)));
+        sum = hn::Add(sum, hn::Mul(sample, across[k]));
+      }
+      hn::StoreU(sum, d, rows + y * kFitSide + x);
+    }
+  }
+  auto xr = hn::Zero(d);
+  auto yr = hn::Zero(d);
+  auto error = hn::Zero(d);
+  const auto half = hn::Set(d, 1 << (2 * kFitWeightBits - 1));
+  for (int i = 0; i < kFitArea; i += lanes) {
+    auto sum = half;
+    for (int k = 0; k < kMotionTaps; ++k) sum = hn::Add(sum, hn::Mul(hn::LoadU(d, rows + i + k * kFitSide), down[k]));
+    const auto load = [&](const std::int16_t* from) { return hn::PromoteTo(d, hn::LoadU(signed_narrow, from + i)); };
+    const auto residue = hn::Sub(load(window.samples), hn::ShiftRight<2 * kFitWeightBits>(sum));
+    xr = hn::Add(xr, hn::Mul(residue, load(window.across)));
+    yr = hn::Add(yr, hn::Mul(residue, load(window.down)));
+    error = hn::Add(error, hn::Mul(residue, residue));
+  }
+  sums.xr = hn::GetLane(hn::SumOfLanes(d, xr));
+  sums.yr = hn::GetLane(hn::SumOfLanes(d, yr));
+  const hn::RebindToUnsigned<decltype(d)> unsigned_lanes;
+  sums.error = hn::GetLane(hn::SumOfLanes(unsigned_lanes, hn::BitCast(unsigned_lanes, error)));
+}
+
+void Interpolate(const InterpolationRows& r) {
+  const DF d;
+  const int lanes = FloatLanes();
+  HWY_ALIGN float rows[(kMotionBlock + kMotionTaps - 1) * kMotionBlock];
+  for (int x = 0; x < r.width; x += lanes) {
+    const std::uint16_t* in = r.in - r.in_stride + x;
+    for (int y = 0; y < r.height + kMotionTaps - 1; ++y, in += r.in_stride) {
+      VF sum = hn::Mul(LoadSamples(in - 1), hn::Set(d, MotionWeight(r.phase_x, 0)));
+      for (int k = 1; k < kMotionTaps; ++k) sum = hn::MulAdd(LoadSamples(in + k - 1), hn::Set(d, MotionWeight(r.phase_x, k)), sum);
+      hn::StoreU(sum, d, rows + y * kMotionBlock);
+    }
+    for (int y = 0; y < r.height; ++y) {
+      const float* row = rows + y * kMotionBlock;
+      VF sum = hn::Mul(hn::LoadU(d, row), hn::Set(d, MotionWeight(r.phase_y, 0)));
+      for (int k = 1; k < kMotionTaps; ++k) sum = hn::MulAdd(hn::LoadU(d, row + k * kMotionBlock), hn::Set(d, MotionWeight(r.phase_y, k)), sum);
+      StoreSamples(sum, r.out + y * r.out_stride + x);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace reelmend::pixel
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reelmend::pixel {
+namespace {
+
+HWY_EXPORT(BlockSad);
+HWY_EXPORT(WindowSad);
+HWY_EXPORT(SumFit);
+HWY_EXPORT(Interpolate);
+
+using SadFunction = std::uint32_t (*)(const SadPlaces&);
+
+/// A place of the older picture and its SAD.
+struct Match {
+  int x = 0;
+  int y = 0;
+  std::uint32_t sad = 0;
+};
+
+/// Compares a window of `now` with places of `older` of the same size.
+class Matcher {
+ public:
+  Matcher(SadFunction sad, ConstPlane now, ConstPlane older, int x, int y, int side)
+      : sad_(sad), now_(now), older_(older), x_(x), y_(y), max_x_(older.width - side), max_y_(older.height - side) {}
+
+  bool Contains(int dx, int dy) const {
+    const int x = x_ + dx;
+    const int y = y_ + dy;
+    return x >= 0 && y >= 0 && x <= max_x_ && y <= max_y_;
+  }
+  std::uint32_t SadAt(int dx, int dy) const {
+    return sad_({now_.Row(y_) + x_, older_.Row(y_ + dy) + x_ + dx, now_.stride, older_.stride});
+  }
+  /// Replaces `best` by a better place; of equal ones the first stays.
+  void Try(int dx, int dy, Match& best) const {
+    if (!Contains(dx, dy)) return;
+    const std::uint32_t sad = SadAt(dx, dy);
+    if (sad < best.sad) best = {dx, dy, sad};
+  }
+
+ private:
+  SadFunction sad_;
+  ConstPlane now_;
+  ConstPlane older_;
+  int x_;
+  int y_;
+  int max_x_;
+  int max_y_;
+};
+
+int RoundedQuotient(int a, int b) { return (a + (a < 0 ? -b : b) / 2) / b; }
+
+/// First level: the displacement in means, around `centre` (in means).
+Match SearchMeans(const Matcher& means, int centre_x, int centre_y, int reach) {
+  Match best{0, 0, means.SadAt(0, 0)};
+  means.Try(centre_x, centre_y, best);
+  for (int dy = -reach; dy <= reach; ++dy) {
+    for (int dx = -reach; dx <= reach; ++dx) means.Try(centre_x + dx, centre_y + dy, best);
+  }
+  return best;
+}
+
+/// Second level: samples.
+Match SearchSamples(const Matcher& block, Match best) {
+  for (const int distance : {2, 1}) {
+    const Match centre = best;
+    for (int dy = -distance; dy <= distance; dy += distance) {
+      for (int dx = -distance; dx <= distance; dx += distance) block.Try(centre.x + dx, centre.y + dy, best);
+    }
+  }
+  return best;
+}
+
+/// Samples of a plane around an area of at most kMost rows and columns, with repeated edges.
+template <int kMost>
+struct Patch {
+  static constexpr int kStride = kMost + 32;
+  std::uint16_t samples[kMost * kStride];
+
+  Patch(ConstPlane plane, int x, int y, int width, int height) {
+    for (int j = 0; j < height; ++j) {
+      const std::uint16_t* row = plane.Row(std::clamp(y + j, 0, plane.height - 1));
+      for (int i = 0; i < width; ++i) samples[j * kStride + i] = row[std::clamp(x + i, 0, plane.width - 1)];
+    }
+  }
+};
+
+/// Third level of one block.
+class Fit {
+ public:
+  /// The block's first sample is (x, y). The window is moved into the picture where necessary.
+  Fit(ConstPlane now, int x, int y)
+      : x_(std::clamp(x - kFitMargin, 1, now.width - kFitSide - 1)), y_(std::clamp(y - kFitMargin, 1, now.height - kFitSide - 1)) {
+    for (int j = 0; j < kFitSide; ++j) {
+      const std::uint16_t* row = now.Row(y_ + j) + x_;
+      const std::uint16_t* above = now.Row(y_ + j - 1) + x_;
+      const std::uint16_t* below = now.Row(y_ + j + 1) + x_;
+      for (int i = 0; i < kFitSide; ++i) {
+        const int at = j * kFitSide + i;
+        window_.samples[at] = static_cast<std::int16_t>(row[i] >> kFitShift);
+        const int across = (row[i + 1] - row[i - 1]) >> (kFitShift + 1);
+        const int down = (below[i] - above[i]) >> (kFitShift + 1);
+        window_.across[at] = static_cast<std::int16_t>(across);
+        window_.down[at] = static_cast<std::int16_t>(down);
+        sums_.xx += across * across;
+        sums_.xy += across * down;
+        sums_.yy += down * down;
+      }
+    }
+  }
+
+  MotionVector Run(ConstPlane older, int dx, int dy) {
+    const std::uint32_t none = ErrorAt(older, {});
+    MotionVector best{static_cast<std::int16_t>(dx * kMotionUnits), static_cast<std::int16_t>(dy * kMotionUnits)};
+    std::uint32_t error = best == MotionVector{} ? none : ErrorAt(older, best);
+    for (int i = 0; i < kFitSteps; ++i) {
+      const MotionVector step = FitStep(sums_);
+      const MotionVector next{static_cast<std::int16_t>(best.x + step.x), static_cast<std::int16_t>(best.y + step.y)};
+      if (next == best) break;
+      const std::uint32_t next_error = ErrorAt(older, next);
+      if (next_error >= error) break;
+      best = next;
+      error = next_error;
+    }
+    return IsMotion(error, none) ? best : MotionVector{};
+  }
+
+ private:
+  /// Also sets the sums for the next step.
+  std::uint32_t ErrorAt(ConstPlane older, MotionVector vector) {
+    const int x = x_ + (vector.x >> kUnitBits);
+    const int y = y_ + (vector.y >> kUnitBits);
+    FitPlace place{nullptr, older.stride, vector.x & (kMotionUnits - 1), vector.y & (kMotionUnits - 1)};
+    constexpr int kRead = kFitSide + kMotionTaps - 1;
+    if (x >= 1 && y >= 1 && x + kRead - 1 <= older.width && y + kRead - 1 <= older.height) {
+      place.older = older.Row(y) + x;
+      HWY_DYNAMIC_DISPATCH(SumFit)(place, window_, sums_);
+    } else {
+      using Around = Patch<kRead>;
+      const Around patch(older, x - 1, y - 1, kRead, kRead);
+      place.older = patch.samples + Around::kStride + 1;
+      place.stride = Around::kStride;
+      HWY_DYNAMIC_DISPATCH(SumFit)(place, window_, sums_);
+    }
+    return sums_.error;
+  }
+
+  static constexpr int kUnitBits = 4;
+  static_assert(1 << kUnitBits == kMotionUnits);
+
+  FitWindow window_;
+  FitSums sums_{};
+  int x_;
+  int y_;
+};
+
+}  // namespace
+
+void WriteMotionMeans(ConstPlane luma, Plane means, int first_row, int last_row) {
+  for (int y = first_row; y < last_row; ++y) {
+    std::uint16_t* out = means.Row(y);
+    const std::uint16_t* rows[kMotionCell];
+    for (int i = 0; i < kMotionCell; ++i) rows[i] = luma.Row(y * kMotionCell + i);
+    for (int x = 0; x < means.width; ++x) {
+      std::uint32_t sum = 0;
+      for (const std::uint16_t* row : rows) {
+        for (int i = 0; i < kMotionCell; ++i) sum += row[x * kMotionCell + i];
+      }
+      out[x] = static_cast<std::uint16_t>((sum + kMotionCell * kMotionCell / 2) / (kMotionCell * kMotionCell));
+    }
+  }
+}
+
+MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y) {
+  MotionVectors vectors{};
+  if (count == 0 || now.luma.width < kMotionMinSide || now.luma.height < kMotionMinSide) return vectors;
+  // Whole blocks at the edges, too.
+  x = std::min(x, now.luma.width - kMotionBlock);
+  y = std::min(y, now.luma.height - kMotionBlock);
+  constexpr int kMargin = (kMotionWindow * kMotionCell - kMotionBlock) / 2;
+  const int means_x = std::clamp((x - kMargin) / kMotionCell, 0, now.means.width - kMotionWindow);
+  const int means_y = std::clamp((y - kMargin) / kMotionCell, 0, now.means.height - kMotionWindow);
+  Fit fit(now.luma, x, y);
+  MotionVector before{};
+  for (int step = 0; step < count; ++step) {
+    const Matcher block(HWY_DYNAMIC_DISPATCH(BlockSad), now.luma, older[step].luma, x, y, kMotionBlock);
+    const Matcher means(HWY_DYNAMIC_DISPATCH(WindowSad), now.means, older[step].means, means_x, means_y, kMotionWindow);
+    const auto twice = [](int units) { return RoundedQuotient(2 * units, kMotionUnits * kMotionCell); };
+    const Match coarse = SearchMeans(means, twice(before.x), twice(before.y), step == 0 ? kMotionReach : kMotionReachOn);
+    Match best{0, 0, block.SadAt(0, 0)};
+    block.Try(coarse.x * kMotionCell, coarse.y * kMotionCell, best);
+    best = SearchSamples(block, best);
+    before = vectors[step] = fit.Run(older[step].luma, best.x, best.y);
+  }
+  return vectors;
+}
+
+void CompensateBlock(ConstPlane older, const BlockArea& area, MotionVector vector, Subsampling subsampling, std::uint16_t* out,
+                     std::ptrdiff_t out_stride) {
+  static_assert(kMotionPhases == 2 * kMotionUnits);
+  constexpr int kPhaseBits = 5;
+  const int phases_x = vector.x * 2 >> subsampling.log2_x;
+  const int phases_y = vector.y * 2 >> subsampling.log2_y;
+  const int x = area.x + (phases_x >> kPhaseBits);
+  const int y = area.y + (phases_y >> kPhaseBits);
+  InterpolationRows rows{nullptr, older.stride, out, out_stride, area.width, area.height, phases_x & (kMotionPhases - 1), phases_y & (kMotionPhases - 1)};
+  constexpr int kMost = kMotionBlock + kMotionTaps - 1;
+  // Whole vectors are read: up to a block's width and the taps beyond.
+  const bool is_inside = x >= 1 && y >= 1 && x + kMotionBlock + 2 <= older.width && y + area.height + 2 <= older.height;
+  if (is_inside) {
+    rows.in = older.Row(y) + x;
+    return HWY_DYNAMIC_DISPATCH(Interpolate)(rows);
+  }
+  using Around = Patch<kMost>;
+  const Around patch(older, x - 1, y - 1, area.width + kMotionTaps - 1, area.height + kMotionTaps - 1);
+  rows.in = patch.samples + Around::kStride + 1;
+  rows.in_stride = Around::kStride;
+  HWY_DYNAMIC_DISPATCH(Interpolate)(rows);
+}
+
+}  // namespace reelmend::pixel
+#endif
