@@ -67,7 +67,7 @@ describe('engines that a child of nobody builds', () => {
       owner = statSync(call!.plan.mounts.find(({ writable }) => writable === true)!.from).uid;
       return 1;
     });
-    await media.compileModel({ model, folder, width: 64, height: 64, timeoutMs: 1000 });
+    await media.compileModel({ model, folder, width: 64, height: 64, timeoutMs: 60_000 });
     push.mockRestore();
     expect(owner).toBe(nobody);
     expect(statSync(folder).uid).toBe(0);
