@@ -52,6 +52,8 @@ std::size_t Moved(const TensorToYcbcrPictureKernel& k, Extent) { return Moved(k.
 std::size_t Moved(const ToneKernelCall& k, Extent) { return Bytes(k.in) + Bytes(k.out); }
 std::size_t Moved(const ShrinkKernel& k, Extent) { return Bytes(k.luma) / 2; }
 std::size_t Moved(const SceneKernel& k, Extent) { return static_cast<std::size_t>(k.cells) * sizeof(float) * 3; }
+std::size_t Moved(const MeanKernel& k, Extent) { return Bytes(k.luma) + Bytes(k.history.means[0]); }
+std::size_t Moved(const MotionKernel& k, Extent) { return (Bytes(k.now) + Bytes(k.history.means[0])) * 4; }
 std::size_t Moved(const TemporalKernel& k, Extent) { return Bytes(k.in) * 8; }
 std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }
 std::size_t Moved(const View<float>& cells) { return static_cast<std::size_t>(cells.width) * cells.height * sizeof(float); }
