@@ -71,6 +71,15 @@ TEST(ChooseRestoration, AssumesMoreDamageInSmallSources) {
   EXPECT_EQ(plan::DamageName(DamageKind::kSmall), "small and compressed");
 }
 
+TEST(ChooseRestoration, AtTheSameSizeOnlyLostResolutionCounts) {
+  plan::Damage damage{8, 0, 0, 1, 1, 8};
+  EXPECT_GT(ChooseRestoration(damage).strength, 0.6F);
+  damage.keeps_size = true;
+  EXPECT_EQ(ChooseRestoration(damage).strength, 0);
+  damage.blur_sigma = 1.3F;
+  EXPECT_FLOAT_EQ(ChooseRestoration(damage).strength, 0.9F);
+}
+
 TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
   float last = 0;
   for (float scale = 1; scale > 0.1F; scale -= 0.01F) {

@@ -42,6 +42,10 @@ bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
   return IsInt8(a);
 }
 
+double RatioOf(Size in, Size out) {
+  return std::max(static_cast<double>(out.width) / in.width, static_cast<double>(out.height) / in.height);
+}
+
 /// The passes of Note [Any ratio]. `files` have rising scales.
 std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, double ratio) {
   const ModelFile& largest = files.back();
@@ -101,11 +105,13 @@ std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models) {
   return found;
 }
 
+bool IsEnlarged(Size in, Size out) { return RatioOf(in, out) >= kEnlargesFrom; }
+
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out,
                                      NetworkDevice device) {
   const std::vector<ModelFile> files = BestOfEachScale(models, name, device);
   if (files.empty()) return std::nullopt;
-  const double ratio = std::max(static_cast<double>(out.width) / in.width, static_cast<double>(out.height) / in.height);
+  const double ratio = RatioOf(in, out);
   if (ratio >= kEnlargesFrom) return FitEnlarging(files, ratio);
   if (files.front().scale == 1) return NetworkFit{files.front(), 1, ratio <= kReducesFrom};
   // A network of an operator that only enlarges was requested by name: its output is reduced afterwards.

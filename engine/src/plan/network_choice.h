@@ -37,6 +37,9 @@ namespace reelmend::plan {
 /// (`fast` got a strength of 0.06; an early checkpoint of `detail` at strength 1.)
 enum class NetworkDevice { kCpu, kGpu };
 
+/// Whether a source is enlarged by more than a little; else networks run at ×1.
+bool IsEnlarged(Size in, Size out);
+
 /// The working size of an upright source, with `share` of its size per axis, 0…1: even sides; the source's own from 1 on.
 Size WorkingSize(Size source, float share);
 

@@ -180,6 +180,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   float strength = ChooseNetworkStrength(options, plan.traits);
   Damage damage = DamageOf(plan.traits);
   damage.lines = std::min(stored.width, stored.height);
+  damage.keeps_size = !IsEnlarged(stored, plan.output);
   plan.restoration = ChooseRestoration(damage);
   stored = PlanWorkingSize(options, stored, strength, device, plan);
   plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));

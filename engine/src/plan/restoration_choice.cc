@@ -74,6 +74,7 @@ float WorkingShare(const Damage& damage) {
 RestorationChoice ChooseRestoration(const Damage& damage) {
   RestorationChoice choice;
   for (const DamageRule& rule : kRules) {
+    if (damage.keeps_size && rule.kind == DamageKind::kCompression) continue;
     const float strength = rule.StrengthOf(damage);
     if (strength > choice.strength) choice = {strength, rule.kind};
   }
