@@ -58,7 +58,7 @@ describe('the speed of the networks', () => {
     const first = await machine().measure();
     // `quality` has the ×1 files of `fast`, which are measured once; faces are not chosen by their speed.
     expect(trials.toSorted()).toEqual([
-      'detail ×1 fp32', 'detail ×2 fp32', 'detail ×1 int8', 'detail ×2 int8', 'fast ×1 fp32', 'fast ×1 int8', 'fast ×2 fp32', 'fast ×2 int8', 'model none', 'quality ×2 fp32', 'quality ×2 int8',
+      'detail ×1 fp32', 'detail ×1 int8', 'detail ×2 fp32', 'detail ×2 int8', 'fast ×1 fp32', 'fast ×1 int8', 'fast ×2 fp32', 'fast ×2 int8', 'model none', 'quality ×2 fp32', 'quality ×2 int8',
     ]);
     expect(first).toMatchObject({ processor: 'a processor', threads: 2, otherMsPerMegapixel: 25 });
     expect(first!.networks).toContainEqual({ name: 'quality', scale: 1, file: 'int8', precision: 'int8', msPerMegapixel: 10 });
