@@ -9,6 +9,7 @@ extern "C" {
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -151,6 +152,28 @@ Timing MeasureSwscale(Size from, Size to, int threads) {
   return Measure(none, [&] { sws_scale_frame(sws, out.get(), in.get()); });
 }
 
+/// Each time the next of a few pictures of a pan that goes round and round: `picture`, moved up by some rows.
+class Pan {
+ public:
+  explicit Pan(const Image& picture) {
+    for (std::size_t i = 0; i < pictures_.size(); ++i) {
+      pictures_[i] = Image(picture.width(), picture.height(), picture.subsampling(), picture.color());
+      for (int p = 0; p < 3; ++p) {
+        const ConstPlane from = picture.plane(p);
+        const Plane to = pictures_[i].plane(p);
+        const int rows = kRows * static_cast<int>(i) / (p == 0 ? 1 : 2);
+        for (int y = 0; y < to.height; ++y) std::copy_n(from.Row((y + rows) % from.height), from.width, to.Row(y));
+      }
+    }
+  }
+  const Image& Next() { return pictures_[static_cast<std::size_t>(next_++) % pictures_.size()]; }
+
+ private:
+  static constexpr int kRows = 6;
+  std::array<Image, 5> pictures_;
+  int next_ = 0;
+};
+
 struct Result {
   std::string name;
   Timing timing;
@@ -252,8 +275,10 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("changes_none", 2 * in / 1.5, [&] { job.changes.Compare(picture, same, Planes::kLuma, job.changes.blocks()); });
   add("changes_all_over", 0, [&] { job.changes.Compare(picture, other, Planes::kLuma, job.changes.blocks() * 7 / 10); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
-  // Reads the picture and three older ones; writes the result and the three older ones.
+  // Reads the picture and three older ones; writes the result and the picture of each step.
   add("temporal_denoise", 16 * in, [&] { job.temporal.Run(job.in, job.clean, 1, 3, pool); });
+  Pan pan(job.in);
+  add("temporal_denoise_of_a_pan", 16 * in, [&] { job.temporal.Run(pan.Next(), job.clean, 1, 3, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });
   add("sharpen", 4 * out, [&] { job.sharpener.Run(job.large, job.sharp, 0.5F, pool); });

@@ -26,6 +26,8 @@ REELMEND_HD inline T Clamp(T v, T low, T high) {
   return Min(Max(v, low), high);
 }
 
+REELMEND_HD inline unsigned AbsoluteDifference(std::uint16_t a, std::uint16_t b) { return a < b ? b - a : a - b; }
+
 /// a × b + c. The GPU rounds once, the host here twice; no 16-bit sample shows the difference.
 REELMEND_HD inline float Fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)

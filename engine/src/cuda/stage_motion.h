@@ -4,7 +4,7 @@
 #include "cuda/launch.h"
 #include "cuda/stage_time.h"
 #include "cuda/views.h"
-#include "pixel/motion_limits.h"
+#include "pixel/motion_vector.h"
 
 namespace reelmend::cuda {
 
@@ -60,6 +60,7 @@ struct MotionKernel {
     pixel::MotionVector vector;
     pixel::MotionVector next;
     int is_done;
+    int is_still;
   };
 
   const TemporalState* state = nullptr;
@@ -85,6 +86,13 @@ struct MotionKernel {
         continue;
       }
       const int older = (pictures - lags[step]) % MotionHistory::kPictures;
+      FindStill(block, s, at, history.luma[older]);
+      if (s.is_still != 0) {  // all threads read the same: it is written again only behind the next Each
+        block.Each([&](int thread) {
+          if (thread == 0) *found = s.vector = {};
+        });
+        continue;
+      }
       SearchMeans(block, s, at, history.means[pictures % MotionHistory::kPictures], history.means[older], step);
       SearchSamples(block, s, at, history.luma[older]);
       Fit(block, s, at, history.luma[older]);
@@ -125,14 +133,16 @@ struct MotionKernel {
     });
   }
 
-  REELMEND_HD static int RoundedQuotient(int a, int b) { return (a + (a < 0 ? -b : b) / 2) / b; }
-
   /// The i-th place of the first level, in means.
-  REELMEND_HD static Place PlaceOf(int i, Place centre, int reach) {
+  REELMEND_HD static Place PlaceAt(int i, Place centre, int reach) {
     if (i == 0) return {0, 0};
     if (i == 1) return centre;
     const int side = 2 * reach + 1;
     return {centre.x + (i - 2) % side - reach, centre.y + (i - 2) / side - reach};
+  }
+
+  REELMEND_HD static Place CentreOf(const pixel::MotionVector& before) {
+    return {pixel::TwiceInMeans(before.x), pixel::TwiceInMeans(before.y)};
   }
 
   /// First level. Leaves the best place in s.best, in samples.
@@ -143,18 +153,19 @@ struct MotionKernel {
                        Clamp((at.y - kMargin) / pixel::kMotionCell, 0, means.height - kWindow)};
     const int reach = step == 0 ? pixel::kMotionReach : pixel::kMotionReachOn;
     const int places = 2 + (2 * reach + 1) * (2 * reach + 1);
-    const auto twice = [](int units) { return RoundedQuotient(2 * units, pixel::kMotionUnits * pixel::kMotionCell); };
     block.Each([&](int thread) {
-      const Place centre{twice(s.vector.x), twice(s.vector.y)};
+      const Place centre = CentreOf(s.vector);
       for (int i = thread; i < places; i += kThreads) {
-        const Place place = PlaceOf(i, centre, reach);
+        const Place place = PlaceAt(i, centre, reach);
         const int x0 = window.x + place.x;
         const int y0 = window.y + place.y;
         unsigned sad = kOutside;
-        if (x0 >= 0 && y0 >= 0 && x0 + kWindow <= older.width && y0 + kWindow <= older.height) {
+        if (IsInside({x0, y0}, kWindow, older)) {
           sad = 0;
           for (int j = 0; j < kWindow; ++j) {
-            for (int k = 0; k < kWindow; ++k) sad += Difference(means.At(window.x + k, window.y + j), older.At(x0 + k, y0 + j)) >> 3;
+            for (int k = 0; k < kWindow; ++k) {
+              sad += AbsoluteDifference(means.At(window.x + k, window.y + j), older.At(x0 + k, y0 + j)) >> pixel::kWindowSadShift;
+            }
           }
         }
         s.sads[i] = sad;
@@ -172,12 +183,14 @@ struct MotionKernel {
       for (const int i : s.smallest) {
         if (s.sads[i] < s.sads[smallest] || (s.sads[i] == s.sads[smallest] && i < smallest)) smallest = i;
       }
-      const Place place = PlaceOf(smallest, {twice(s.vector.x), twice(s.vector.y)}, reach);
+      const Place place = PlaceAt(smallest, CentreOf(s.vector), reach);
       s.best = {place.x * pixel::kMotionCell, place.y * pixel::kMotionCell};
     });
   }
 
-  REELMEND_HD static unsigned Difference(std::uint16_t a, std::uint16_t b) { return a < b ? b - a : a - b; }
+  REELMEND_HD static bool IsInside(Place first, int side, const Plane& plane) {
+    return first.x >= 0 && first.y >= 0 && first.x + side <= plane.width && first.y + side <= plane.height;
+  }
 
   /// Sets s.sads to the SADs of `count` places of a block.
   template <typename PlaceAt>
@@ -186,19 +199,23 @@ struct MotionKernel {
     block.Each([&](int thread) {
       if (thread >= count) return;
       const Place place = place_at(thread);
-      const bool is_inside = at.x + place.x >= 0 && at.y + place.y >= 0 && at.x + place.x + kSize <= older.width &&
-                             at.y + place.y + kSize <= older.height;
-      s.sads[thread] = is_inside ? 0 : kOutside;
+      s.sads[thread] = IsInside({at.x + place.x, at.y + place.y}, kSize, older) ? 0 : kOutside;
     });
     block.Each([&](int thread) {
       const int x = at.x + thread % kSize;
       const int y = at.y + thread / kSize;
       for (int i = 0; i < count; ++i) {
         const Place place = place_at(i);
-        const bool is_inside = at.x + place.x >= 0 && at.y + place.y >= 0 && at.x + place.x + kSize <= older.width &&
-                               at.y + place.y + kSize <= older.height;
-        if (is_inside) block.Add(s.sads[i], Difference(now.At(x, y), older.At(x + place.x, y + place.y)) >> 4);
+        if (!IsInside({at.x + place.x, at.y + place.y}, kSize, older)) continue;
+        block.Add(s.sads[i], AbsoluteDifference(now.At(x, y), older.At(x + place.x, y + place.y)) >> pixel::kBlockSadShift);
       }
+    });
+  }
+
+  REELMEND_HD void FindStill(auto& block, Shared& s, Place at, const Plane& older) const {
+    SumSads(block, s, at, older, 1, [](int) { return Place{0, 0}; });
+    block.Each([&](int thread) {
+      if (thread == 0) s.is_still = s.sads[0] <= pixel::kStillSad ? 1 : 0;
     });
   }
 
@@ -227,11 +244,10 @@ struct MotionKernel {
 
   /// The older picture at a fraction of a sample, 11 bits.
   REELMEND_HD static int Displaced(const Plane& older, int x, int y, pixel::MotionVector vector) {
-    constexpr int kUnits = pixel::kMotionUnits;
-    const int whole_x = x + FloorQuotient(vector.x, kUnits);
-    const int whole_y = y + FloorQuotient(vector.y, kUnits);
-    const int fraction_x = vector.x & (kUnits - 1);
-    const int fraction_y = vector.y & (kUnits - 1);
+    const int whole_x = x + (vector.x >> pixel::kMotionUnitBits);
+    const int whole_y = y + (vector.y >> pixel::kMotionUnitBits);
+    const int fraction_x = vector.x & (pixel::kMotionUnits - 1);
+    const int fraction_y = vector.y & (pixel::kMotionUnits - 1);
     int sum = 1 << (2 * pixel::kFitWeightBits - 1);
     for (int j = 0; j < pixel::kMotionTaps; ++j) {
       int row = 0;
@@ -240,7 +256,7 @@ struct MotionKernel {
       }
       sum += row * pixel::FitWeight(fraction_y, j);
     }
-    return sum >> (2 * pixel::kFitWeightBits);
+    return Clamp(sum >> (2 * pixel::kFitWeightBits), 0, pixel::kFitPeak);
   }
 
   /// Sets s.sums for a vector of s.

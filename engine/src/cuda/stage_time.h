@@ -9,7 +9,7 @@
 #include "cuda/launch.h"
 #include "cuda/views.h"
 #include "pixel/contrast_curve.h"
-#include "pixel/motion_limits.h"
+#include "pixel/motion_vector.h"
 #include "pixel/temporal_limits.h"
 
 namespace reelmend::cuda {
@@ -219,8 +219,6 @@ struct MotionField {
   }
 };
 
-REELMEND_HD inline int FloorQuotient(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
-
 /// Blends with older pictures in three steps, all in one pass. A tile is four blocks of luma side by side and the
 /// chroma that belongs to them.
 struct TemporalKernel {
@@ -261,8 +259,8 @@ struct TemporalKernel {
       const int y = y0 + thread / kTileWidth;
       if (x >= luma.width || y >= luma.height) return;
       const int index = thread % kTileWidth / pixel::kTemporalBlock;
-      block.Add(s.sums[index], Difference(s.now[0][thread], s.older[0][thread]));
-      block.Add(s.still_sums[index], Difference(s.now[0][thread], s.still[0][thread]));
+      block.Add(s.sums[index], AbsoluteDifference(s.now[0][thread], s.older[0][thread]));
+      block.Add(s.still_sums[index], AbsoluteDifference(s.now[0][thread], s.still[0][thread]));
     });
     const float usable = is_usable ? strength : 0.0F;
     block.Each([&](int thread) {
@@ -275,8 +273,6 @@ struct TemporalKernel {
       s.weights[thread] = static_cast<float>(0.5 * usable * still);
     });
   }
-
-  REELMEND_HD static unsigned Difference(std::uint16_t a, std::uint16_t b) { return a < b ? b - a : a - b; }
 
   REELMEND_HD std::uint16_t Mix(std::uint16_t now, std::uint16_t older, float weight, float falloff) const {
     const float v = now;
@@ -348,19 +344,16 @@ struct TemporalKernel {
     const int log2_y = p == 0 ? 0 : in.log2_y;
     const pixel::MotionVector vector = field.At((x << log2_x) / pixel::kMotionBlock, (y << log2_y) / pixel::kMotionBlock)[step];
     if (vector == pixel::MotionVector{}) return older.At(x, y);
-    constexpr int kPhases = pixel::kMotionPhases;
-    constexpr int kPhasesOfUnit = kPhases / pixel::kMotionUnits;
-    const int phases_x = FloorQuotient(vector.x * kPhasesOfUnit, 1 << log2_x);
-    const int phases_y = FloorQuotient(vector.y * kPhasesOfUnit, 1 << log2_y);
-    const int x0 = x + FloorQuotient(phases_x, kPhases) - 1;
-    const int y0 = y + FloorQuotient(phases_y, kPhases) - 1;
+    const pixel::MotionPlace place = pixel::PlaceOf(vector, log2_x, log2_y);
+    const int x0 = x + place.x - 1;
+    const int y0 = y + place.y - 1;
     float sum = 0;
     for (int j = 0; j < pixel::kMotionTaps; ++j) {
       float row = 0;
       for (int i = 0; i < pixel::kMotionTaps; ++i) {
-        row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(phases_x & (kPhases - 1), i), row);
+        row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(place.phase_x, i), row);
       }
-      sum = Fma(row, pixel::MotionWeight(phases_y & (kPhases - 1), j), sum);
+      sum = Fma(row, pixel::MotionWeight(place.phase_y, j), sum);
     }
     return ToSample(sum);
   }

@@ -1,8 +1,8 @@
 #include "pixel/motion_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <optional>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pixel/motion_search.cc"
@@ -55,7 +55,7 @@ HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
-/// Σ (|a − b| >> kShift) of kWidth × kRows samples. The shift keeps the sum of a column within 16 bits.
+/// Σ (|a − b| >> kShift) of kWidth × kRows samples.
 template <int kWidth, int kRows, int kShift>
 std::uint32_t Sad(const SadPlaces& p) {
   const hn::Rebind<std::uint16_t, hn::CappedTag<float, kWidth>> d;
@@ -76,8 +76,36 @@ std::uint32_t Sad(const SadPlaces& p) {
   return hn::GetLane(hn::SumOfLanes(wide, total));
 }
 
-std::uint32_t BlockSad(const SadPlaces& p) { return Sad<kMotionBlock, kMotionBlock, 4>(p); }
-std::uint32_t WindowSad(const SadPlaces& p) { return Sad<kMotionWindow, kMotionWindow, 3>(p); }
+std::uint32_t BlockSad(const SadPlaces& p) { return Sad<kMotionBlock, kMotionBlock, kBlockSadShift>(p); }
+std::uint32_t WindowSad(const SadPlaces& p) { return Sad<kMotionWindow, kMotionWindow, kWindowSadShift>(p); }
+
+/// Fills the window whose first sample is at `now`, and sets the sums that do not depend on the place.
+void FillFitWindow(const std::uint16_t* now, std::ptrdiff_t stride, FitWindow& window, FitSums& sums) {
+  const hn::CappedTag<std::int32_t, 8> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> narrow;
+  const hn::Rebind<std::int16_t, decltype(d)> signed_narrow;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto xx = hn::Zero(d);
+  auto xy = hn::Zero(d);
+  auto yy = hn::Zero(d);
+  for (int y = 0; y < kFitSide; ++y, now += stride) {
+    for (int x = 0; x < kFitSide; x += lanes) {
+      const auto load = [&](std::ptrdiff_t offset) { return hn::PromoteTo(d, hn::LoadU(narrow, now + x + offset)); };
+      const auto across = hn::ShiftRight<kFitShift + 1>(hn::Sub(load(1), load(-1)));
+      const auto down = hn::ShiftRight<kFitShift + 1>(hn::Sub(load(stride), load(-stride)));
+      const int at = y * kFitSide + x;
+      hn::StoreU(hn::DemoteTo(signed_narrow, hn::ShiftRight<kFitShift>(load(0))), signed_narrow, window.samples + at);
+      hn::StoreU(hn::DemoteTo(signed_narrow, across), signed_narrow, window.across + at);
+      hn::StoreU(hn::DemoteTo(signed_narrow, down), signed_narrow, window.down + at);
+      xx = hn::Add(xx, hn::Mul(across, across));
+      xy = hn::Add(xy, hn::Mul(across, down));
+      yy = hn::Add(yy, hn::Mul(down, down));
+    }
+  }
+  sums.xx = hn::GetLane(hn::SumOfLanes(d, xx));
+  sums.xy = hn::GetLane(hn::SumOfLanes(d, xy));
+  sums.yy = hn::GetLane(hn::SumOfLanes(d, yy));
+}
 
 /// Sums of the fit that depend on the place.
 void SumFit(const FitPlace& p, const FitWindow& window, FitSums& sums) {
@@ -111,7 +139,8 @@ void SumFit(const FitPlace& p, const FitWindow& window, FitSums& sums) {
     auto sum = half;
     for (int k = 0; k < kMotionTaps; ++k) sum = hn::Add(sum, hn::Mul(hn::LoadU(d, rows + i + k * kFitSide), down[k]));
     const auto load = [&](const std::int16_t* from) { return hn::PromoteTo(d, hn::LoadU(signed_narrow, from + i)); };
-    const auto residue = hn::Sub(load(window.samples), hn::ShiftRight<2 * kFitWeightBits>(sum));
+    const auto displaced = hn::Min(hn::Max(hn::ShiftRight<2 * kFitWeightBits>(sum), hn::Zero(d)), hn::Set(d, kFitPeak));
+    const auto residue = hn::Sub(load(window.samples), displaced);
     xr = hn::Add(xr, hn::Mul(residue, load(window.across)));
     yr = hn::Add(yr, hn::Mul(residue, load(window.down)));
     error = hn::Add(error, hn::Mul(residue, residue));
@@ -152,6 +181,7 @@ namespace {
 
 HWY_EXPORT(BlockSad);
 HWY_EXPORT(WindowSad);
+HWY_EXPORT(FillFitWindow);
 HWY_EXPORT(SumFit);
 HWY_EXPORT(Interpolate);
 
@@ -195,8 +225,6 @@ class Matcher {
   int max_y_;
 };
 
-int RoundedQuotient(int a, int b) { return (a + (a < 0 ? -b : b) / 2) / b; }
-
 /// First level: the displacement in means, around `centre` (in means).
 Match SearchMeans(const Matcher& means, int centre_x, int centre_y, int reach) {
   Match best{0, 0, means.SadAt(0, 0)};
@@ -238,22 +266,7 @@ class Fit {
   /// The block's first sample is (x, y). The window is moved into the picture where necessary.
   Fit(ConstPlane now, int x, int y)
       : x_(std::clamp(x - kFitMargin, 1, now.width - kFitSide - 1)), y_(std::clamp(y - kFitMargin, 1, now.height - kFitSide - 1)) {
-    for (int j = 0; j < kFitSide; ++j) {
-      const std::uint16_t* row = now.Row(y_ + j) + x_;
-      const std::uint16_t* above = now.Row(y_ + j - 1) + x_;
-      const std::uint16_t* below = now.Row(y_ + j + 1) + x_;
-      for (int i = 0; i < kFitSide; ++i) {
-        const int at = j * kFitSide + i;
-        window_.samples[at] = static_cast<std::int16_t>(row[i] >> kFitShift);
-        const int across = (row[i + 1] - row[i - 1]) >> (kFitShift + 1);
-        const int down = (below[i] - above[i]) >> (kFitShift + 1);
-        window_.across[at] = static_cast<std::int16_t>(across);
-        window_.down[at] = static_cast<std::int16_t>(down);
-        sums_.xx += across * across;
-        sums_.xy += across * down;
-        sums_.yy += down * down;
-      }
-    }
+    HWY_DYNAMIC_DISPATCH(FillFitWindow)(now.Row(y_) + x_, now.stride, window_, sums_);
   }
 
   MotionVector Run(ConstPlane older, int dx, int dy) {
@@ -275,8 +288,8 @@ class Fit {
  private:
   /// Also sets the sums for the next step.
   std::uint32_t ErrorAt(ConstPlane older, MotionVector vector) {
-    const int x = x_ + (vector.x >> kUnitBits);
-    const int y = y_ + (vector.y >> kUnitBits);
+    const int x = x_ + (vector.x >> kMotionUnitBits);
+    const int y = y_ + (vector.y >> kMotionUnitBits);
     FitPlace place{nullptr, older.stride, vector.x & (kMotionUnits - 1), vector.y & (kMotionUnits - 1)};
     constexpr int kRead = kFitSide + kMotionTaps - 1;
     if (x >= 1 && y >= 1 && x + kRead - 1 <= older.width && y + kRead - 1 <= older.height) {
@@ -291,9 +304,6 @@ class Fit {
     }
     return sums_.error;
   }
-
-  static constexpr int kUnitBits = 4;
-  static_assert(1 << kUnitBits == kMotionUnits);
 
   FitWindow window_;
   FitSums sums_{};
@@ -327,30 +337,30 @@ MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPict
   constexpr int kMargin = (kMotionWindow * kMotionCell - kMotionBlock) / 2;
   const int means_x = std::clamp((x - kMargin) / kMotionCell, 0, now.means.width - kMotionWindow);
   const int means_y = std::clamp((y - kMargin) / kMotionCell, 0, now.means.height - kMotionWindow);
-  Fit fit(now.luma, x, y);
+  std::optional<Fit> fit;
   MotionVector before{};
   for (int step = 0; step < count; ++step) {
     const Matcher block(HWY_DYNAMIC_DISPATCH(BlockSad), now.luma, older[step].luma, x, y, kMotionBlock);
-    const Matcher means(HWY_DYNAMIC_DISPATCH(WindowSad), now.means, older[step].means, means_x, means_y, kMotionWindow);
-    const auto twice = [](int units) { return RoundedQuotient(2 * units, kMotionUnits * kMotionCell); };
-    const Match coarse = SearchMeans(means, twice(before.x), twice(before.y), step == 0 ? kMotionReach : kMotionReachOn);
     Match best{0, 0, block.SadAt(0, 0)};
+    const MotionVector last = before;
+    before = {};
+    if (best.sad <= kStillSad) continue;
+    const Matcher means(HWY_DYNAMIC_DISPATCH(WindowSad), now.means, older[step].means, means_x, means_y, kMotionWindow);
+    const Match coarse = SearchMeans(means, TwiceInMeans(last.x), TwiceInMeans(last.y), step == 0 ? kMotionReach : kMotionReachOn);
     block.Try(coarse.x * kMotionCell, coarse.y * kMotionCell, best);
     best = SearchSamples(block, best);
-    before = vectors[step] = fit.Run(older[step].luma, best.x, best.y);
+    if (!fit) fit.emplace(now.luma, x, y);
+    before = vectors[step] = fit->Run(older[step].luma, best.x, best.y);
   }
   return vectors;
 }
 
 void CompensateBlock(ConstPlane older, const BlockArea& area, MotionVector vector, Subsampling subsampling, std::uint16_t* out,
                      std::ptrdiff_t out_stride) {
-  static_assert(kMotionPhases == 2 * kMotionUnits);
-  constexpr int kPhaseBits = 5;
-  const int phases_x = vector.x * 2 >> subsampling.log2_x;
-  const int phases_y = vector.y * 2 >> subsampling.log2_y;
-  const int x = area.x + (phases_x >> kPhaseBits);
-  const int y = area.y + (phases_y >> kPhaseBits);
-  InterpolationRows rows{nullptr, older.stride, out, out_stride, area.width, area.height, phases_x & (kMotionPhases - 1), phases_y & (kMotionPhases - 1)};
+  const MotionPlace place = PlaceOf(vector, subsampling.log2_x, subsampling.log2_y);
+  const int x = area.x + place.x;
+  const int y = area.y + place.y;
+  InterpolationRows rows{nullptr, older.stride, out, out_stride, area.width, area.height, place.phase_x, place.phase_y};
   constexpr int kMost = kMotionBlock + kMotionTaps - 1;
   // Whole vectors are read: up to a block's width and the taps beyond.
   const bool is_inside = x >= 1 && y >= 1 && x + kMotionBlock + 2 <= older.width && y + area.height + 2 <= older.height;

@@ -5,14 +5,15 @@
 #include <cstdint>
 
 #include "pixel/image.h"
-#include "pixel/motion_limits.h"
+#include "pixel/motion_vector.h"
 #include "pixel/temporal_limits.h"
 
 namespace reelmend::pixel {
 
 /// Note [Motion search]
 /// For each block of 16 × 16 luma samples and each lag of the temporal denoising, a vector says where the block's content was that many
-/// pictures ago. The search has three levels:
+/// pictures ago. A block that differs by a quarter of a
+/// level or less at the same place stands still. For any other one, the search has three levels:
 /// 1. Means of 4 × 4 samples, in a window of 32 × 32 samples around the block: the place with the smallest sum of absolute differences
 ///    (SAD) among all up to 32 samples away for the lag of one picture. For each longer lag, up to 12 samples around twice the vector
 ///    of the lag before.

@@ -69,7 +69,8 @@ void Mix(const MixRow& r) {
   }
 }
 
-/// |a − b| over the rows of a block row, column by column. Reads whole vectors.
+/// |a − b| over the rows of a block row, column by column. Reads whole vectors. Prefetches the next block row's samples: its
+/// rows are pages apart, which the hardware does not anticipate.
 void SumDifferences(const DifferenceRows& r) {
   const D16 d16;
   const hn::Rebind<uint32_t, D16> d32;
@@ -83,6 +84,8 @@ void SumDifferences(const DifferenceRows& r) {
       const auto v = hn::LoadU(d16, b);
       const auto difference = hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u));
       sum = hn::Add(sum, hn::PromoteTo(d32, difference));
+      hwy::Prefetch(a + r.rows * r.a_stride);
+      hwy::Prefetch(b + r.rows * r.b_stride);
     }
     hn::StoreU(sum, d32, r.sums + x);
   }
@@ -182,7 +185,7 @@ struct PictureRing {
 struct Step {
   std::array<ConstPlane, 3> now;
   std::array<ConstPlane, 3> still;  ///< the older picture at the same place …
-  std::array<Plane, 3> older;       ///< … and along the motion
+  std::array<ConstPlane, 3> older;  ///< … and along the motion
   std::array<Plane, 3> kept;        ///< a copy of `now`
   std::array<Plane, 3> to;
   bool has_motion = false;
@@ -276,7 +279,8 @@ struct TemporalDenoiser::Impl {
         const int x = static_cast<int>(i) * kBlock >> log2_x;
         const int columns = std::min(kBlock >> log2_x, step.now[p].width - x);
         const int last = std::min((first + kBlock) >> log2_y, step.now[p].height);
-        for (int y = first >> log2_y; y < last; ++y) std::copy_n(step.still[p].Row(y) + x, columns, step.older[p].Row(y) + x);
+        const Plane older = s.compensated.plane(p);
+        for (int y = first >> log2_y; y < last; ++y) std::copy_n(step.still[p].Row(y) + x, columns, older.Row(y) + x);
       }
     }
   }
@@ -296,7 +300,7 @@ struct TemporalDenoiser::Impl {
   void Blend(const Step& step, float strength, const StepLimits& limits, TemporalScratch& s) const {
     for (int first = 0; first < step.now[0].height; first += kBlock) {
       const ConstPlane now = Slice(step.now[0], first, kBlock);
-      SumBlocks(now, Slice(ConstPlane(step.older[0]), first, kBlock), s.sums, s);
+      SumBlocks(now, Slice(step.older[0], first, kBlock), s.sums, s);
       if (step.has_motion) KeepStillBlocks(step, first, s);
       Weigh(now.height, strength, limits.mean_difference, s);
       for (int p = 0; p < 3; ++p) {
@@ -317,15 +321,15 @@ struct TemporalDenoiser::Impl {
     for (int i = 0; i < kSteps; ++i) {
       const bool is_usable = i < UsableSteps();
       const Image& older = is_usable ? Ring(i, pictures - kTemporalLags[i]) : in;
-      Compensate(older, i, rows, s);
       Step step;
       step.has_motion = std::ranges::any_of(s.vectors, [i](const MotionVectors& v) { return v[i] != MotionVector{}; });
+      if (step.has_motion) Compensate(older, i, rows, s);
       for (int p = 0; p < 3; ++p) {
         const int first = rows.first[p];
         const int count = rows.count[p];
         step.now[p] = i == 0 ? Slice(in.plane(p), first, count) : Slice(std::as_const(s.blended[i - 1]).plane(p), 0, count);
         step.still[p] = Slice(older.plane(p), first, count);
-        step.older[p] = Slice(s.compensated.plane(p), 0, count);
+        step.older[p] = step.has_motion ? Slice(std::as_const(s.compensated).plane(p), 0, count) : step.still[p];
         step.kept[p] = Slice(Ring(i, pictures).plane(p), first, count);
         step.to[p] = i == kSteps - 1 ? Slice(out.plane(p), first, count) : Slice(s.blended[i].plane(p), 0, count);
       }

@@ -1,4 +1,5 @@
-// Numbers and arithmetic of the motion search, the same on the CPU and on a GPU. Note [Motion search] in motion_search.h.
+// Motion vectors, and the numbers and arithmetic of their search, the same on the CPU and on a GPU. Note [Motion search] in
+// motion_search.h.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,23 @@ inline constexpr int kMotionWindow = 8;   ///< side of the first level's window,
 inline constexpr int kMotionReach = 8;    ///< of the search for the lag of one picture, in means
 inline constexpr int kMotionReachOn = 3;  ///< of the search for a longer lag, around twice the vector before
 inline constexpr int kMotionMinSide = kMotionCell * kMotionWindow;  ///< smaller pictures are not searched
+inline constexpr int kBlockSadShift = 4;  ///< of each absolute difference, so that the sum of a column fits into 16 bits
+inline constexpr int kWindowSadShift = 3;
+/// Up to here, a mean difference of a quarter of a level, the block stands still: a displaced one has nothing to gain.
+inline constexpr unsigned kStillSad = kMotionBlock * kMotionBlock * (64U >> kBlockSadShift);
 
 inline constexpr int kFitSide = 24;                                  ///< side of the window of the fit, samples
 inline constexpr int kFitMargin = (kFitSide - kMotionBlock) / 2;     ///< around the block
 inline constexpr int kFitArea = kFitSide * kFitSide;
 inline constexpr int kFitSteps = 3;
-inline constexpr int kFitShift = 5;       ///< the fit works on samples of 11 bits, so that its sums fit into 32 bits
+inline constexpr int kFitShift = 5;            ///< the fit works on samples of 11 bits, so that its sums fit into 32 bits
+inline constexpr int kFitPeak = 0xFFFF >> kFitShift;
 
-inline constexpr int kMotionUnits = 16;   ///< of a vector, in a sample of luma
-inline constexpr int kMotionTaps = 4;     ///< of the interpolation
-inline constexpr int kMotionPhases = 32;  ///< of the interpolation, in a sample: vectors of subsampled chroma are half as long
+inline constexpr int kMotionUnitBits = 4;
+inline constexpr int kMotionUnits = 1 << kMotionUnitBits;    ///< of a vector, in a sample of luma
+inline constexpr int kMotionTaps = 4;                        ///< of the interpolation
+inline constexpr int kMotionPhaseBits = kMotionUnitBits + 1;  ///< vectors of subsampled chroma are half as long
+inline constexpr int kMotionPhases = 1 << kMotionPhaseBits;  ///< of the interpolation, in a sample
 
 /// Weights of the samples −1, 0, 1, 2 at a phase: Catmull-Rom (Keys 1981 with a = −½).
 REELMEND_HD constexpr float MotionWeight(int phase, int tap) {
@@ -62,6 +70,27 @@ struct MotionVector {
   std::int16_t y;
   REELMEND_HD constexpr bool operator==(const MotionVector& other) const { return x == other.x && y == other.y; }
 };
+
+/// Where the interpolation of a sample of a plane begins: whole samples from its own place, and the phase between them.
+struct MotionPlace {
+  int x;
+  int y;
+  int phase_x;
+  int phase_y;
+};
+
+/// For a plane with this subsampling.
+REELMEND_HD constexpr MotionPlace PlaceOf(MotionVector vector, int log2_x, int log2_y) {
+  const int x = vector.x * (kMotionPhases / kMotionUnits) >> log2_x;
+  const int y = vector.y * (kMotionPhases / kMotionUnits) >> log2_y;
+  return {x >> kMotionPhaseBits, y >> kMotionPhaseBits, x & (kMotionPhases - 1), y & (kMotionPhases - 1)};
+}
+
+/// Twice a component of a vector, in means, rounded to nearest: where the search for the next longer lag begins.
+REELMEND_HD constexpr int TwiceInMeans(int units) {
+  constexpr int kMean = kMotionUnits * kMotionCell;
+  return (2 * units + (units < 0 ? -kMean : kMean) / 2) / kMean;
+}
 
 /// One step of Gauss and Newton, at most a sample along each axis. A little is added to the gradients' squares, so that noise does not
 /// move a block without structure.
