@@ -53,7 +53,7 @@ beforeAll(async () => {
   api = await site.start('start');
   health = repeatedly(stop.signal, 20, async () => (await fetch(`${api.url}/healthz`)).status);
   const input = { video_url: `${good.url}/clip.mp4`, resolution: '1080p' };
-  others = repeatedly(stop.signal, 2000, async () => (await call(api.url, other.key, 'POST', '/v1/quotes', input)).status);
+  others = repeatedly(stop.signal, 600, async () => (await call(api.url, other.key, 'POST', '/v1/quotes', input)).status);
 });
 
 afterAll(async () => {
@@ -148,8 +148,8 @@ it('17.4: all jobs are done, and /healthz and the quotes of another customer hav
     expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'done', source: { size_bytes: size } });
   }
   stop.abort();
-  for (const statuses of [await health, await others]) {
-    expect(statuses.length).toBeGreaterThan(5);
-    expect(statuses.filter((status) => status !== 200)).toEqual([]);
-  }
+  const [ofHealth, ofOthers] = [await health, await others];
+  expect(ofHealth.length).toBeGreaterThan(10);
+  expect(ofOthers.length).toBeGreaterThan(5);
+  expect([...ofHealth, ...ofOthers].filter((status) => status !== 200)).toEqual([]);
 });
