@@ -68,11 +68,10 @@ struct RestorationChoice {
 ///   and phones, whose sensors skipped lines, firmware sharpened and encoders smeared. No estimate sees that: a camera's
 ///   Motion JPEG of 320×240 full of stair-steps has errors of 1.6 and 2.5. On three real clips (Motion JPEG, H.264, MPEG-1),
 ///   `detail` at 0.6 looked cleaner and sharper than `fast`. Small sources without an encode get a faithful network.
-/// - At ×1, sources that are compressed alone get a faithful network. `detail` ×1 sharpens, and leaves noise and ringing where they are.
-///   Six photographs, VMAF-NEG and PSNR-Y over the source, `fast` told the best strength and `detail` at 0.6: blurred 0.2, +0.03 and
-///   24.7, +1.01; enlarged before 0.5, +0.11 and 6.9, +0.28; phone 0.6, +0.29 and 2.7, +0.01; noise of 10 0.4, +1.42 and 0.4, −0.03. A pan
-///   over one photograph of 1920×1080, PSNR-Y, `fast` and `detail`: noise and x264 at CRF 24 37.0 and 35.7 (source 31.8), MPEG-4 at 9
-///   34.7 and 34.3, blur of 1.3 28.4 and 29.5 (NEG 59 and 71).
+/// - At ×1, a source that is only compressed gets a faithful network. `detail` ×1 sharpens, and leaves noise and ringing as they are.
+///   `ground.sh real-scores --strength 0.6 --count 6 --clips 6 TOLD=engine/models/fast-x1.onnx engine/models/detail-x1.onnx`, gains in
+///   VMAF-NEG and PSNR-Y over the source, `fast` and `detail`: blurred 0.3, +0.03 and 24.7, +1.02; enlarged before 0.5, +0.09 and 6.9,
+///   +0.36; phone 0.7, +0.28 and 2.7, +0.03; noise of 10 0.6, +1.05 and 0.4, −0.04.
 /// - `detail` gets at least 0.5, because below that it restores no more than `fast`.
 RestorationChoice ChooseRestoration(const Damage& damage);
 

@@ -320,6 +320,7 @@ def parser():
     s.set_defaults(action=lambda a: print(json.dumps(score(NETWORKS[a.network], a.run, named_sets(a.sets)))))
     v = commands.add_parser('real-scores', help='gains over Lanczos-3 on real damage, chain by chain, as JSON')
     v.add_argument('files', nargs='+', help='checkpoints or shipped fp32 files; TOLD=FILE: one that is told the best strength')
+    v.add_argument('--strength', type=float, default=1, help='of those that are not told one (1)')
     v.add_argument('--count', type=int, default=12, help='photographs a chain')
     v.add_argument('--clips', type=int, default=4, help='photographs a chain whose clips are scored by VMAF (0: none)')
     v.set_defaults(action=score_real)
@@ -377,7 +378,7 @@ def score_real(args):
     networks = {}
     for named in args.files:
         told, file = named.startswith('TOLD='), named.removeprefix('TOLD=')
-        networks[file] = (load_averaged(load_state(Path(file))), TOLD if told else None)
+        networks[file] = (load_averaged(load_state(Path(file))), TOLD if told else (args.strength,))
     for row in compared(networks, args.count, args.clips):
         means = {f'mean {m}': round(mean(row[m]), 3) for m in ('psnr', *CLIP_SCORES) if m in row}
         print(json.dumps({**row, **means}), flush=True)
