@@ -23,8 +23,8 @@ struct List {
 
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
-                        MeanKernel, MotionKernel, TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
-                        HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
+                        MeanKernel, MotionKernel, TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
+                        HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
 inline constexpr const char* kKernelNames[] = {"import",

@@ -81,8 +81,8 @@ void StagePlan::MakeTemporalHistory() {
     }
   }
   field_.columns = Blocks(luma.width, pixel::kMotionBlock);
-  const std::vector<pixel::MotionVector> still(static_cast<std::size_t>(field_.columns) * Blocks(luma.height, pixel::kMotionBlock) * pixel::kTemporalSteps);
-  field_.vectors = const_cast<pixel::MotionVector*>(arena_.Send(still));
+  const std::size_t blocks = static_cast<std::size_t>(field_.columns) * Blocks(luma.height, pixel::kMotionBlock);
+  field_.vectors = static_cast<pixel::MotionVector*>(arena_.MakeCleared(blocks * pixel::kTemporalSteps * sizeof(pixel::MotionVector)));
   for (int i = 0; i < MotionHistory::kPictures; ++i) {
     motion_.luma[i] = history_[0].inputs[i];
     motion_.means[i] = arena_.MakePlane(std::max(1, luma.width / pixel::kMotionCell), std::max(1, luma.height / pixel::kMotionCell));

@@ -165,7 +165,9 @@ void Interpolate(const InterpolationRows& r) {
     for (int y = 0; y < r.height; ++y) {
       const float* row = rows + y * kMotionBlock;
       VF sum = hn::Mul(hn::LoadU(d, row), hn::Set(d, MotionWeight(r.phase_y, 0)));
-      for (int k = 1; k < kMotionTaps; ++k) sum = hn::MulAdd(hn::LoadU(d, row + k * kMotionBlock), hn::Set(d, MotionWeight(r.phase_y, k)), sum);
+      for (int k = 1; k < kMotionTaps; ++k) {
+        sum = hn::MulAdd(hn::LoadU(d, row + k * kMotionBlock), hn::Set(d, MotionWeight(r.phase_y, k)), sum);
+      }
       StoreSamples(sum, r.out + y * r.out_stride + x);
     }
   }

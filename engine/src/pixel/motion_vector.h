@@ -54,7 +54,8 @@ REELMEND_HD constexpr int FitWeight(int t, int tap) {
   return tap == 2 ? third : fourth;
 }
 
-/// Sums over the window of the fit (no defaults: shared memory of a GPU takes none). g: gradient of the newer picture; r: newer minus displaced older picture.
+/// Sums over the window of the fit. g: gradient of the newer picture; r: newer minus displaced older picture. Without defaults, because
+/// shared memory of a GPU takes none.
 struct FitSums {
   std::int32_t xx;      ///< Σ g_x²
   std::int32_t xy;      ///< Σ g_x g_y
