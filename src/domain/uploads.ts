@@ -25,7 +25,7 @@ export interface UploadRecord {
 }
 
 const mebibyte = 1024 * 1024;
-/**
+
 /**
  * Bytes of every part but the last, unless the file is very large. S3 allows no smaller one than 5 MiB. At 28 kB/s a part
  * arrives within the five minutes that Node allows for a request.

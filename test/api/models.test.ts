@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { operations } from '../../src/site/reference/contract.ts';
 import { describeModels, installedModels } from '../../src/media/models.ts';
 import { installed, makeApi } from '../helpers/http.ts';
 
@@ -22,6 +23,13 @@ describe('GET /v1/models', () => {
       relative_cost: 1,
       license: 'Apache-2.0',
     });
+  });
+
+  it('200 as in the example of the description, which names the networks that come with the service', async () => {
+    const api = makeApi({ options: { models: describeModels(installedModels()) } });
+    const [, response] = operations.find(({ id }) => id === 'listModels')!.responses.find(([status]) => status === '200')!;
+    const example = response.content!['application/json']!.examples!['shipped']!.value;
+    expect(example).toEqual(await (await api.request('/v1/models')).json());
   });
 
   it('200 with null for what a manifest does not say, and each name is taken by a job', async () => {

@@ -10,6 +10,7 @@ let doneJob: string;
 let failedJob: string;
 let segmentedJob: string;
 let preview: string;
+let invitation: string;
 
 const looks = (['light', 'dark'] as const).flatMap((theme) => [1440, 390].map((width) => ({ theme, width, name: `${theme}-${width}` })));
 
@@ -22,6 +23,9 @@ beforeAll(async () => {
   const { id } = accounts.find(({ name }) => name === 'Operations')!;
   await world.site.reelmend('accounts', 'approve', id);
   await world.site.reelmend('accounts', 'grant', id, '5000', '--note', 'Welcome');
+  const other = accounts.find(({ name }) => name === 'Somebody else')!;
+  const { url } = await world.site.reelmend<{ url: string }>('users', 'invite', other.id, 'joan@example.com');
+  invitation = new URL(url).hash.slice(1);
   const { key } = await world.site.reelmend<{ key: string }>('keys', 'create', id, '--mode', 'test', '--name', 'dashboard', '--access', 'read_only');
   await fetch(`${world.service.url}/v1/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz`, { headers: { Authorization: `Bearer ${key}` } });
   const { page } = tab;
@@ -76,7 +80,9 @@ async function addSegmentedJob(like: string): Promise<string> {
 const pages: readonly { name: string; path: () => string; sign: string; signedOut?: boolean }[] = [
   { name: 'sign-in', path: () => '/sign-in', sign: 'New here?', signedOut: true },
   { name: 'sign-up', path: () => '/sign-up', sign: 'Already have an account?', signedOut: true },
+  { name: 'link-unknown', path: () => '/invitation#none', sign: 'The link is not valid', signedOut: true },
   { name: 'new-password', path: () => '/new-password#none', sign: 'The link works once', signedOut: true },
+  { name: 'invitation', path: () => `/invitation#${invitation}`, sign: 'You are invited to', signedOut: true },
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'example', path: () => '/example', sign: 'Difference' },
@@ -120,6 +126,8 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
   for (const { name: pageName, path, sign, signedOut = false } of pages) {
     it(`${pageName} is accessible, fits, and is quiet`, async () => {
       const { page, complaints } = signedOut ? visitor : tab;
+      // A browser does not load a page again for another fragment.
+      await page.goto('about:blank');
       await page.goto(`${world.url}${path()}`);
       await page.getByText(sign).filter({ visible: true }).first().waitFor();
       if (['job-done', 'example', 'preview'].includes(pageName)) await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));

@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { zJobError, zUploadError } from '../../src/contract/zod.gen.ts';
 import { requestErrorCodes } from '../../src/domain/errors.ts';
 import { docUrl, jobDocUrl } from '../../src/http/doc-url.ts';
@@ -57,6 +58,20 @@ describe('the site', () => {
     const sources = guides.map(({ source }) => source);
     expect(documents.filter((path) => path.startsWith('docs/') && !sources.includes(path))).toEqual([]);
     for (const { slug } of guides) expect([...pages.keys()]).toContain(`/docs/${slug}`);
+  });
+
+  it('explains every operation of the API, and none of the console', () => {
+    const reference = [...pages].filter(([path]) => path.startsWith('/docs/reference/'));
+    const explained = reference.flatMap(([, html]) => [...html.matchAll(/<h2 id="(\w+)"/g)].map(([, id]) => id!));
+    const { paths } = parse(readFileSync(join(root, 'openapi.yaml'), 'utf8')) as { paths: Record<string, Record<string, { operationId?: string }>> };
+    const ids = (ofConsole: boolean) =>
+      Object.entries(paths).flatMap(([path, item]) =>
+        path.startsWith('/console/') === ofConsole ? Object.values(item).flatMap(({ operationId }) => operationId ?? []) : [],
+      );
+    expect(ids(false).filter((id) => !explained.includes(id))).toEqual([]);
+    expect(ids(true).length).toBeGreaterThan(50);
+    expect(ids(true).filter((id) => reference.some(([, html]) => html.includes(id)))).toEqual([]);
+    for (const [path, html] of reference) expect(html, path).not.toContain('/console/api');
   });
 
   it('has no dead link', () => {

@@ -1,6 +1,6 @@
 /**
- * Samples for calling an operation: with curl, with the SDK, with the Python client. test/docs/reference.test.ts runs all of
- * them.
+ * Samples for calling an operation: with curl, with the SDK, with the Python client. test/sdk/package.test.ts and
+ * test/sdk/python.test.ts run all of them.
  */
 import type { Operation } from './contract.ts';
 import { nameOf } from './contract.ts';
@@ -134,12 +134,28 @@ function pythonLiteral(value: unknown, indent = ''): string {
   return `{\n${fields.join('')}${indent}}`;
 }
 
-/** Operations that the Python client lacks: see scripts/python-contract.ts. Streams are read with httpx alone. */
+/** Operations that the Python client lacks: see scripts/python-contract.ts. */
 const notInPython = ['Description', 'Downloads'];
+
+/** The Python client returns whole responses only, so a stream is read with httpx, on which the client is built. */
+function pythonStreamOf(operation: Operation): string {
+  return `import os
+
+import httpx
+
+url = os.environ["REELMEND_URL"] + "${operation.path.replace('{id}', idOf(operation)!)}"
+headers = {"Authorization": "Bearer " + os.environ["REELMEND_API_KEY"]}
+with httpx.stream("GET", url, headers=headers, timeout=60) as answer:
+    answer.raise_for_status()
+    for line in answer.iter_lines():
+        print(line)
+`;
+}
 
 function pythonOf(operation: Operation): string | undefined {
   const { id, tag, body, isWebhook, needsKey } = operation;
-  if (notInPython.includes(tag) || links[id] !== undefined || isWebhook || id === 'streamJobEvents') return undefined;
+  if (notInPython.includes(tag) || links[id] !== undefined || isWebhook) return undefined;
+  if (id === 'streamJobEvents') return pythonStreamOf(operation);
   const name = snake(id);
   const model = nameOf(body?.content['application/json']?.schema);
   const value = bodyOf(operation);
