@@ -74,7 +74,7 @@ const environment = z.object({
     .default('auto'),
   REELMEND_MIN_SPEED: minSpeed.optional(),
   REELMEND_WARM_CHILDREN: integer(1, 0, 64),
-  REELMEND_SEGMENTS_FROM_SECONDS: integer(0, 0, 21_600),
+  REELMEND_SEGMENTS_FROM_SECONDS: integer(60, 0, 21_600),
   REELMEND_SEGMENTS_AT_ONCE: integer(64, 1, 10_000),
   REELMEND_ENHANCEMENTS_PER_ACCOUNT: integer(0, 0, 10_000),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
@@ -141,7 +141,7 @@ export interface Config {
   minSpeed: MinSpeed | undefined;
   /** size of a worker's warm pool of media children */
   warmChildren: number;
-  /** videos longer than this are enhanced in segments; 0: none are */
+  /** videos longer than this are enhanced in segments; 0: none are. A segment has at most 60 s, so shorter videos gain little. */
   segmentsFromSeconds: number;
   /** segments of one job that are queued or run at a time */
   segmentsAtOnce: number;

@@ -33,6 +33,13 @@ describe('a wrong value', () => {
   });
 });
 
+describe('by default', () => {
+  it('lets a crash cost at most a minute of video, unless segments are turned off', () => {
+    expect(loadConfig({}).segmentsFromSeconds).toBe(60);
+    expect(loadConfig({ REELMEND_SEGMENTS_FROM_SECONDS: '0' }).segmentsFromSeconds).toBe(0);
+  });
+});
+
 describe('an unknown variable', () => {
   it('is named with the one that was meant', () => {
     expect(unknownVariables({ REELMEND_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
