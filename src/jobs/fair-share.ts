@@ -36,11 +36,18 @@ export function accountsToSkip(loads: readonly AccountLoad[], { perAccount, last
   return loads.filter((load) => isAtLimit(load) || (eligible.length > 1 && mustWait(load))).map(({ account }) => account);
 }
 
+/** How often in a row a slot looks again at once. The load may name rows that cannot be fetched, while a slow transaction locks them. */
+const maxRetries = 3;
+
 /** Applies the rule to the slots of one worker. */
 export class FairShare {
   readonly #worker: Pick<WorkerContext, 'store' | 'config'>;
   #lastServed: string | undefined;
   #isIdle = true;
+  /** whether the slot that queried last passed over accounts */
+  #hasSkipped = false;
+  /** times in a row that a slot looked again */
+  #retries = 0;
   /** resolves when the slot that queried last has fetched a row, or found none */
   #turn = Promise.resolve();
   #endTurn = () => {};
@@ -49,15 +56,22 @@ export class FairShare {
     this.#worker = worker;
   }
 
-  /** The queue was empty, so the next row is fetched without a query of the load. */
-  foundNothing(): void {
-    this.#isIdle = true;
+  /**
+   * No row was found. Returns whether to look again at once: the slot passed over accounts for the row of another, which another
+   * worker has fetched meanwhile. Otherwise the queue was empty, and the next row is fetched without a query of the load.
+   */
+  foundNothing(): boolean {
+    const looksAgain = this.#hasSkipped && this.#retries < maxRetries;
+    this.#retries = looksAgain ? this.#retries + 1 : 0;
+    this.#isIdle = !looksAgain;
     this.#endTurn();
+    return looksAgain;
   }
 
   /** A row of this account was fetched. */
   started(account: string | undefined): void {
     this.#isIdle = false;
+    this.#retries = 0;
     this.#lastServed = account;
     this.#endTurn();
   }
@@ -66,10 +80,16 @@ export class FairShare {
   async skipped(tasks: readonly string[]): Promise<string[]> {
     const { store, config } = this.#worker;
     const perAccount = config.enhancementsPerAccount ?? 0;
-    if (this.#isIdle && perAccount === 0 && !(await store.workers.anyParallelQuota())) return [];
+    if (this.#isIdle && perAccount === 0 && !(await store.workers.anyParallelQuota())) {
+      this.#hasSkipped = false;
+      return [];
+    }
     await this.#takeTurn();
     const loads = await store.workers.enhancementLoad(tasks);
-    return accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
+    const skipped = accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
+    // If all with waiting rows are at their limit, none was passed over for another.
+    this.#hasSkipped = skipped.length > 0 && loads.some(({ account, waiting }) => waiting > 0 && !skipped.includes(account));
+    return skipped;
   }
 
   /** Waits until the previous slot has fetched its row, so that the row counts for its account. */

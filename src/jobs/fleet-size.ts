@@ -7,8 +7,8 @@
 /** How many times longer than in a small fleet a slot waits between two polls. */
 export const pollFactor = (workersAlive: number): number => Math.min(10, Math.max(1, workersAlive / 4));
 
-/** How many workers look for a row that is announced. If all of these are busy, the polls of the others find it. */
-const lookers = 8;
+/** How many workers look for each row that is announced. If all of these are busy, the polls of the others find it. */
+const lookersPerRow = 8;
 
-/** The share of announcements of new rows that a worker follows. */
-export const followedShare = (workersAlive: number): number => Math.min(1, lookers / Math.max(1, workersAlive));
+/** The share of announcements of so many new rows that a worker follows. */
+export const followedShare = (workersAlive: number, rows: number): number => Math.min(1, (lookersPerRow * rows) / Math.max(1, workersAlive));

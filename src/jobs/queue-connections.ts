@@ -20,6 +20,12 @@ export interface QueueConnections {
 const newRows = 'jobs:insert';
 const channels = [newRows, 'worker:migrate'];
 
+/** The rows that an announcement of Graphile Worker tells of; 1 if it does not say. */
+function announcedRows(payload = ''): number {
+  const count = Number(/"count": ?(\d+)/.exec(payload)?.[1]);
+  return count > 0 ? count : 1;
+}
+
 /** Queries of the queue take milliseconds: fetching rows and completing them. So they take turns. */
 const maxConnections = 1;
 
@@ -47,7 +53,7 @@ export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeout
     applicationName: 'reelmend-listen',
     silenceTimeoutS,
     onNotification: (message) => {
-      if (message.channel !== newRows || Math.random() < followedShare(fleet.alive)) notifications.emit('notification', message);
+      if (message.channel !== newRows || Math.random() < followedShare(fleet.alive, announcedRows(message.payload))) notifications.emit('notification', message);
     },
   });
   void listener.open();

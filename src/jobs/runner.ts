@@ -85,12 +85,10 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
 }
 
 function launchRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec, events: WorkerEvents): Promise<Runner> {
-  if (spec.foundNothing !== undefined) events.on('worker:getJob:empty', spec.foundNothing);
   const { fairShare } = spec;
-  if (fairShare !== undefined) {
-    events.on('worker:getJob:empty', () => fairShare.foundNothing());
-    events.on('job:start', ({ job }) => fairShare.started(accountOf(job)));
-  }
+  // A slot that looks again has not found the queue empty. Without the nudge it would sleep for a poll interval beside waiting rows.
+  events.on('worker:getJob:empty', ({ worker: slot }) => (fairShare?.foundNothing() === true ? slot.nudge() : spec.foundNothing?.()));
+  if (fairShare !== undefined) events.on('job:start', ({ job }) => fairShare.started(accountOf(job)));
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   const skipped = () => {
     // Graphile Worker polls again later when this throws.

@@ -118,7 +118,8 @@ export function enqueueSegment(on: Executor, { jobId, number, deviceClass, prior
 /**
  * Queues further segments of a job whose row is locked, in order, until `atOnce` of them wait or run. One of a job's segments
  * has the priority of other jobs, behind those that wait already; when it has ended, the next one gets that priority, even if it
- * was queued before. The rest run when nothing else waits, those of the job with the least work left first.
+ * was queued before. The rest run when nothing else waits, those of the job with the least work left first. All rows are announced
+ * in one notification. Each is due a microsecond after the one before it, which keeps them in order.
  */
 export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: number): Promise<void> {
   await on.execute(sql`WITH open AS (
@@ -134,12 +135,14 @@ export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: n
     taken AS (
       UPDATE segments s SET queued = true, priority = CASE WHEN is_first THEN 0 ELSE later END
       FROM next WHERE s.job_id = ${jobId} AND s.number = next.number AND s.state = 'pending'
-      RETURNING s.number, s.device_class, s.priority, 'segment:' || ${jobId} || ':' || s.number AS key)
-    SELECT graphile_worker.add_job('segment_' || device_class, payload := json_build_object('jobId', ${jobId}::text, 'segment', number),
-      job_key := t.key, max_attempts := 3, priority := priority, flags := ARRAY(${accountOfJob(jobId)}),
-      -- A segment that waits after a failure goes on waiting.
-      run_at := greatest(clock_timestamp(), (SELECT q.run_at FROM graphile_worker.jobs q WHERE q.key = t.key)))
-    FROM (SELECT * FROM taken ORDER BY number) t`);
+      RETURNING s.number, s.device_class, s.priority, 'segment:' || ${jobId} || ':' || s.number AS key),
+    specs AS (
+      SELECT array_agg(('segment_' || device_class, json_build_object('jobId', ${jobId}::text, 'segment', number), NULL,
+        -- A segment that waits after a failure goes on waiting.
+        greatest(clock_timestamp() + rank * interval '1 microsecond', (SELECT q.run_at FROM graphile_worker.jobs q WHERE q.key = t.key)),
+        3, t.key, priority, ARRAY(${accountOfJob(jobId)}))::graphile_worker.job_spec ORDER BY number) AS rows
+      FROM (SELECT *, row_number() OVER (ORDER BY number) AS rank FROM taken) t)
+    SELECT 1 FROM specs, graphile_worker.add_jobs(rows) WHERE rows IS NOT NULL`);
 }
 
 export interface AccountLoad {

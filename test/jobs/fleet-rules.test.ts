@@ -24,9 +24,13 @@ describe('accountsToSkip', () => {
 
 describe('a large fleet', () => {
   it.each([[1, 1, 1], [4, 1, 1], [8, 2, 1], [40, 10, 0.2], [1000, 10, 0.008]])(
-    'of %i workers: each polls at %f times the interval and follows %f of the announcements',
+    'of %i workers: each polls at %f times the interval and follows %f of the announcements of one row',
     (alive, factor, share) => {
-      expect([pollFactor(alive), followedShare(alive)]).toEqual([factor, share]);
+      expect([pollFactor(alive), followedShare(alive, 1)]).toEqual([factor, share]);
     },
   );
+
+  it('looks for many rows with as many more workers', () => {
+    expect([followedShare(1000, 25), followedShare(1000, 64), followedShare(1000, 500)]).toEqual([0.2, 0.512, 1]);
+  });
 });

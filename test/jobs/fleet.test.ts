@@ -1,5 +1,5 @@
 /** How accounts share the slots of all workers. Media is stood in for. */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { EnhanceRequest } from '../../src/media/types.ts';
 import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
@@ -67,6 +67,30 @@ it('two accounts with long videos share the slots of all workers', async () => {
   }
   // Half of 16; a row that has just ended may still be counted. In the order of the queue it would be a fifth.
   expect(shop.media.enhancements.filter(isTheirs).length).toBeGreaterThanOrEqual(6);
+});
+
+it('a slot that passed over an account for the row of another looks again when that row is gone', async () => {
+  const [busy, other] = [await rich(), await rich()];
+  await planned(await long(busy));
+  // One of so many workers that it follows no announcement. It polls again in hours.
+  await world.sql`INSERT INTO workers (id) SELECT 'elsewhere-' || n FROM generate_series(1, 400) n`;
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.99);
+  onTestFinished(() => random.mockRestore());
+  const steps = stepwise(shop.media);
+  await shop.worker({ config: { ...segmented, workerConcurrency: 1 }, tuning: { pollIntervalMs: 600_000 } }).start();
+  await eventually(() => steps.waiting.length === 1);
+  await planned(await long(other));
+  const { enhancementLoad } = world.store.workers;
+  const lost: number[] = [];
+  world.store.workers.enhancementLoad = async (tasks) => {
+    const load = await enhancementLoad(tasks);
+    // Other workers are quicker.
+    lost.push((await world.sql`DELETE FROM graphile_worker._private_jobs WHERE jsonb_exists(flags, ${other.id})`).count);
+    return load;
+  };
+  await steps.next();
+  await eventually(() => steps.waiting.length === 1);
+  expect(lost[0]).toBeGreaterThan(0);
 });
 
 it('an account has no more slots than the operator allows', async () => {

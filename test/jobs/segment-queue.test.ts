@@ -33,6 +33,15 @@ describe('segments in the queue', () => {
     expect(Math.max(...seen)).toBeLessThanOrEqual(3);
   });
 
+  it('are announced together, in one notification', async () => {
+    const job = await long(await rich());
+    const counts: number[] = [];
+    await world.sql.listen('jobs:insert', (message) => counts.push((JSON.parse(message) as { count: number }).count));
+    await planned(job, 8);
+    await eventually(() => counts.length > 0 && counts.reduce((sum, count) => sum + count) >= 8);
+    expect(counts).toContain(8);
+  });
+
   it('have one with the priority of other jobs at all times, though all are queued', async () => {
     const { segments } = world.store;
     const job = await long(await rich());
