@@ -8,6 +8,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type FleetService, startFleetService } from './fleet/service.ts';
+import { steadyState } from './fleet/steady-state.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +25,8 @@ if (!counts.every((count) => Number.isSafeInteger(count) && count > 0) || !(devi
   process.exit(2);
 }
 const leaseSeconds = 6;
+/** for the throughput */
+const segmentsPerWorker = 6;
 /** seconds of video, by target (fleet/worker.ts) */
 const [shortSegmentS, longSegmentS] = [10, 20];
 
@@ -37,20 +40,33 @@ function eventsOf(service: FleetService, jobs: readonly string[]) {
 
 const joined = (service: FleetService, job: string) => service.waitFor((event) => event.kind === 'joined' && event.job === job);
 
-/** Runs two or three segments per worker, in jobs of several accounts. Measures from the first to the last device event. */
+/** Of the segments of one job here; each job has an account of its own. */
+const segmentsPerJob = 24;
+
+/** Creates jobs with so many segments in all, of about equal length. */
+async function createJobs(service: FleetService, segments: number): Promise<string[]> {
+  const count = Math.ceil(segments / segmentsPerJob);
+  const create = async (_: unknown, index: number) => {
+    const share = Math.floor((segments * (index + 1)) / count) - Math.floor((segments * index) / count);
+    return service.createJob(await service.createCustomer(), share * longSegmentS, '4k');
+  };
+  return Promise.all(Array.from({ length: count }, create));
+}
+
+/** Measures while all devices have work: after all jobs are created and each device has begun a segment, until the first runs dry. */
 async function throughput(service: FleetService, workers: number) {
-  const jobs: string[] = [];
-  const perJob = 24;
-  for (let left = (workers < 16 ? 3 : 2) * workers; left > 0; left -= perJob) {
-    const key = await service.createCustomer();
-    jobs.push(await service.createJob(key, Math.max(2, Math.min(left, perJob)) * longSegmentS, '4k'));
-  }
+  const jobs = await createJobs(service, segmentsPerWorker * workers);
+  const createdAt = Date.now();
   await Promise.all(jobs.map((job) => joined(service, job)));
   const { begun, ended } = eventsOf(service, jobs);
-  const windowS = (Math.max(...ended.map(({ at }) => at)) - Math.min(...begun.map(({ at }) => at))) / 1000;
-  const deviceS = longSegmentS / deviceSpeed;
-  const perSecond = ended.length / windowS;
-  return { workers, segments: ended.length, segments_per_second: round(perSecond, 3), of_ideal: round((ended.length * deviceS) / workers / windowS, 3) };
+  const steady = steadyState([...begun, ...ended], workers, createdAt);
+  const perSecond = steady.segments / steady.windowS;
+  const { median: middle, p95, max } = steady.gapsMs;
+  return {
+    ...{ workers, segments: ended.length, segments_per_second: round(perSecond, 3), of_ideal: round((perSecond * longSegmentS) / deviceSpeed / workers, 3) },
+    ...{ utilisation: round(steady.utilisation, 3), window_s: round(steady.windowS), ramp_s: round(steady.rampS), tail_s: round(steady.tailS) },
+    gap_ms: { median: middle, p95, max },
+  };
 }
 
 /** Measures one video from the request to the end of the join. */

@@ -15,6 +15,7 @@ import { ffmpeg } from '../../test/helpers/ffmpeg.ts';
 import { startFileServer } from '../../test/helpers/fileserver.ts';
 import { startS3Server } from '../../test/helpers/s3.ts';
 import type { DeviceEvent } from './events.ts';
+import type { WorkerEvent } from './steady-state.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -26,7 +27,7 @@ export interface FleetWorker {
 export interface FleetService {
   sql: postgres.Sql;
   /** events of the devices, oldest first */
-  events: DeviceEvent[];
+  events: WorkerEvent[];
   workers: FleetWorker[];
   /** Starts workers until `count` run. */
   scaleTo(count: number): Promise<void>;
@@ -85,7 +86,7 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
   closing.push(api.stop);
   const fleet = new Fleet((number) => own(`worker-${number}`));
   closing.push(() => fleet.close());
-  const lengths = new Set<number>();
+  const made = new Map<number, Promise<unknown>>();
   return {
     sql,
     events: fleet.events,
@@ -95,8 +96,8 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
     databaseCpuMs: () => cpuMsOf(database.pid),
     createCustomer: () => createCustomer(store, secrets.keyPepper),
     async createJob(key, seconds, resolution = '1080p') {
-      if (!lengths.has(seconds)) await makeVideo(join(videos, `${seconds}.mp4`), seconds);
-      lengths.add(seconds);
+      if (!made.has(seconds)) made.set(seconds, makeVideo(join(videos, `${seconds}.mp4`), seconds));
+      await made.get(seconds);
       const response = await fetch(`${api.url}/v1/jobs`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
@@ -187,7 +188,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 }
 
 class Fleet {
-  readonly events: DeviceEvent[] = [];
+  readonly events: WorkerEvent[] = [];
   readonly workers: FleetWorker[] = [];
   readonly #env: (number: number) => Record<string, string>;
   readonly #watchers = new Set<(event: DeviceEvent) => void>();
@@ -202,11 +203,12 @@ class Fleet {
   }
 
   async #startOne(): Promise<void> {
-    const child = spawn(process.execPath, [here('worker.ts')], { env: { ...this.#env(this.#started++), REELMEND_LOG_LEVEL: process.env['FLEET_LOG_LEVEL'] ?? 'error' }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const number = this.#started++;
+    const child = spawn(process.execPath, [here('worker.ts')], { env: { ...this.#env(number), REELMEND_LOG_LEVEL: process.env['FLEET_LOG_LEVEL'] ?? 'error' }, stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise<void>((resolve, reject) => {
       child.once('exit', (code) => reject(new Error(`a worker ended with status ${code}`)));
       createInterface({ input: child.stdout! }).on('line', (line) => {
-        const event = JSON.parse(line) as DeviceEvent;
+        const event: WorkerEvent = { worker: number, ...(JSON.parse(line) as DeviceEvent) };
         if (event.kind === 'ready') return resolve();
         this.events.push(event);
         for (const watcher of this.#watchers) watcher(event);

@@ -2,8 +2,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { steadyState, type WorkerEvent } from '../../scripts/fleet/steady-state.ts';
 import { findS3Server } from '../helpers/s3.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -21,6 +22,11 @@ const output = z.object({
       segments: positive,
       segments_per_second: positive,
       of_ideal: positive,
+      utilisation: positive,
+      window_s: positive,
+      ramp_s: atLeastZero,
+      tail_s: atLeastZero,
+      gap_ms: z.object({ median: positive, p95: positive, max: positive }),
       busy_cores: positive,
       one_video: z.object({ segments: z.literal(4), seconds: positive, first_segment_after_s: positive }),
     }),
@@ -36,7 +42,7 @@ it.runIf(isThere)('measures a small fleet', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--quick'], { timeout: hangMs });
   const { scaling, recovery } = output.parse(JSON.parse(stdout));
   expect(scaling.map(({ workers }) => workers)).toEqual([1, 2]);
-  expect(scaling.map(({ segments }) => segments)).toEqual([3, 6]);
+  expect(scaling.map(({ segments }) => segments)).toEqual([6, 12]);
   // No worker can be faster than its device.
   for (const { of_ideal: part } of scaling) expect(part).toBeLessThanOrEqual(1.01);
   // Each worker that was killed held one segment.
@@ -45,4 +51,33 @@ it.runIf(isThere)('measures a small fleet', async () => {
 
 it.each([['--workers', 'two'], ['--speed', '0']])('refuses %s %s', async (...args) => {
   await expect(promisify(execFile)(process.execPath, [script, ...args], { timeout: hangMs })).rejects.toMatchObject({ code: 2 });
+});
+
+describe('the throughput', () => {
+  /** [begin, end] of the segments of each worker */
+  const eventsOf = (...workers: [number, number][][]): WorkerEvent[] =>
+    workers.flatMap((spans, worker) =>
+      spans.flatMap(([begun, ended], segment): WorkerEvent[] => [
+        { worker, job: `job_${worker}`, segment, kind: 'begun', at: 1000 * begun },
+        { worker, job: `job_${worker}`, segment, kind: 'ended', at: 1000 * ended },
+      ]),
+    );
+  const events = eventsOf([[0, 4], [4, 8], [8.5, 12.5], [13, 17]], [[2, 6], [7, 11], [11, 15]]);
+
+  it('is measured while all devices have work: ramp and tail are not part of it', () => {
+    const steady = steadyState(events, 2);
+    expect(steady).toMatchObject({ rampS: 2, windowS: 13, tailS: 2, gapsMs: { median: 500, p95: 1000, max: 1000 } });
+    // Of the first worker 0.5, 1, 1 and 0.5 segments are in the window from 2 to 15.
+    expect(steady.segments).toBeCloseTo(6, 6);
+    expect(steady.utilisation).toBeCloseTo(24 / 26, 6);
+  });
+
+  it('does not count what was done before all jobs existed', () => {
+    expect(steadyState(events, 2, 7000)).toMatchObject({ rampS: 7, windowS: 8 });
+  });
+
+  it.each([['a device had nothing to do', 3], ['the devices worked one after the other', 2]])('is not stated when %s', (_, workers) => {
+    const few = workers === 3 ? events : eventsOf([[0, 4]], [[5, 9]]);
+    expect(() => steadyState(few, workers)).toThrow('too few segments');
+  });
 });
