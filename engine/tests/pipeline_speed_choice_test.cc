@@ -149,13 +149,33 @@ TEST(Reasons, NameTheSpeedThatDecided) {
             "which no network reaches");
 }
 
-/// A plan record with this network file, written and read back.
-plan::PlanRecord Recorded(const ModelFile& file) {
+/// The text of a plan record with this network file.
+std::string RecordText(const ModelFile& file) {
   plan::PlanRecord record;
   record.plan.model = file.name;
   record.plan.models = {file};
   record.cuts.emplace_back();
-  return plan::ReadRecord(plan::WriteRecord(record));
+  return plan::WriteRecord(record);
+}
+
+plan::PlanRecord Recorded(const ModelFile& file) { return plan::ReadRecord(RecordText(file)); }
+
+/// The network files of a piece that follows the record, where only `installed` is there.
+std::vector<ModelFile> FilesOfPiece(const plan::PlanRecord& record, const ModelFile& installed) {
+  EnhanceOptions options;
+  options.models = {installed};
+  plan::Plan plan;
+  plan::Decide(record, options, NetworkDevice::kCpu, plan);
+  return plan.models;
+}
+
+void ExpectRefused(const plan::PlanRecord& record, const ModelFile& installed) {
+  try {
+    FilesOfPiece(record, installed);
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kSegmentMismatch);
+  }
 }
 
 TEST(PlanRecord, KeepsThePrecisionForMachinesThatPreferAnother) {
@@ -176,16 +196,41 @@ TEST(PlanRecord, KeepsThePrecisionForMachinesThatPreferAnother) {
 }
 
 TEST(PlanRecord, IsRefusedWhereItsNetworkIsNotInstalled) {
-  EnhanceOptions options;
-  options.models = {Measured("fast", 0)};
-  plan::Plan plan;
-  const auto record = Recorded(Measured("fast", 0, ModelFile::Precision::kInt8));
-  try {
-    plan::Decide(record, options, NetworkDevice::kCpu, plan);
-    ADD_FAILURE() << "no error was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kSegmentMismatch);
-  }
+  ExpectRefused(Recorded(Measured("fast", 0, ModelFile::Precision::kInt8)), Measured("fast", 0));
+}
+
+/// The record as a machine writes it that is fast in bfloat16, or is not.
+plan::PlanRecord RecordedIn(const std::string& precision, const ModelFile& file) {
+  const std::string text = RecordText(file);
+  const std::string own = text.find("/bf16/") == std::string::npos ? "/fp32/" : "/bf16/";
+  return plan::ReadRecord(std::string(text).replace(text.find(own), own.size(), precision));
+}
+
+TEST(PlanRecord, TellsBfloatFromFloat) {
+  ModelFile file = Measured("fast", 0);
+  EXPECT_NE(RecordText(file).find("/fp32/"), std::string::npos);
+  file.allow_bf16 = true;
+  EXPECT_NE(RecordText(file).find(inference::HasFastBf16() ? "/bf16/" : "/fp32/"), std::string::npos);
+}
+
+TEST(PlanRecord, KeepsFloatWhereBfloatIsFaster) {
+  ModelFile file = Measured("fast", 0);
+  file.allow_bf16 = true;
+  const std::vector<ModelFile> files = FilesOfPiece(RecordedIn("/fp32/", file), file);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_FALSE(files[0].allow_bf16);
+}
+
+TEST(PlanRecord, InBfloatIsRefusedByMachinesWithoutIt) {
+  const ModelFile float_only = Measured("fast", 0);
+  ModelFile either = float_only;
+  either.allow_bf16 = true;
+  const plan::PlanRecord record = RecordedIn("/bf16/", either);
+  ExpectRefused(record, float_only);
+  if (!inference::HasFastBf16()) return ExpectRefused(record, either);
+  const std::vector<ModelFile> files = FilesOfPiece(record, either);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_TRUE(files[0].allow_bf16);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "inference/backend.h"
 #include "reelmend/device.h"
 #include "reelmend/error.h"
 
@@ -16,7 +17,7 @@ namespace reelmend::plan {
 namespace {
 
 /// Raise it when this text changes. Other changes of the engine change EngineVersion(): pieces of two engines are never joined.
-constexpr int kFormat = 3;
+constexpr int kFormat = 4;
 
 /// Bits of a number survive: hexadecimal for fractions.
 template <typename Number>
@@ -87,10 +88,22 @@ std::string Text(bool value) { return value ? "1" : "0"; }
 std::string Text(const std::optional<std::int64_t>& value) { return value ? Text(*value) : "-"; }
 std::string Text(AVRational value) { return Text(value.num).append(" ").append(Text(value.den)); }
 
-/// Scale, precision and checksum, such as 2/int8/84ec…: what is installed elsewhere may be another version.
+/// Whether this machine runs the file in bfloat16. Its result differs from that in float, so all segments must agree.
+bool RunsInBf16(const ModelFile& file, NetworkDevice device) {
+  return device == NetworkDevice::kCpu && file.precision == ModelFile::Precision::kFp32 && file.allow_bf16 && inference::HasFastBf16();
+}
+
+/// Scale, precision of the inference and checksum, such as 2/int8/84ec…: what is installed elsewhere may be another version.
+/// In a record, `allow_bf16` says that the file runs in bfloat16.
 std::string IdentityOf(const ModelFile& file) {
-  const char* precision = file.precision == ModelFile::Precision::kInt8 ? "/int8/" : "/fp32/";
+  const char* precision = file.precision == ModelFile::Precision::kInt8 ? "/int8/" : file.allow_bf16 ? "/bf16/" : "/fp32/";
   return Text(file.scale).append(precision).append(file.sha256.empty() ? "-" : file.sha256);
+}
+
+/// The files as a record has them.
+std::vector<ModelFile> AsRun(std::vector<ModelFile> files, NetworkDevice device) {
+  for (ModelFile& file : files) file.allow_bf16 = RunsInBf16(file, device);
+  return files;
 }
 
 /// Name and files of the network.
@@ -102,20 +115,26 @@ std::string Identity(const std::vector<ModelFile>& models, const std::string& na
   return identity;
 }
 
-/// The installed files that were planned with: this machine might have preferred another precision.
-std::vector<ModelFile> Planned(const std::vector<ModelFile>& installed, const Plan& decided) {
+/// The installed files that were planned with, in the planned precision: this machine might have preferred another. A file that
+/// was planned in bfloat16 is missing where this machine would not run it so.
+std::vector<ModelFile> Planned(const std::vector<ModelFile>& installed, const Plan& decided, NetworkDevice device) {
   std::vector<ModelFile> files;
   for (const ModelFile& wanted : decided.models) {
-    const auto is_wanted = [&](const ModelFile& file) { return file.name == decided.model && IdentityOf(file) == IdentityOf(wanted); };
-    const auto found = std::ranges::find_if(installed, is_wanted);
-    if (found != installed.end()) files.push_back(*found);
+    for (ModelFile file : installed) {
+      file.allow_bf16 = wanted.allow_bf16 && RunsInBf16(file, device);
+      if (file.name != decided.model || IdentityOf(file) != IdentityOf(wanted)) continue;
+      files.push_back(std::move(file));
+      break;
+    }
   }
   return files;
 }
 
 std::string FaceIdentity(const Plan& plan) {
   if (!plan.face_model) return "none";
-  return Identity({*plan.face_model}, plan.face_model->name);
+  ModelFile file = *plan.face_model;
+  file.allow_bf16 = false;  // faces always run in the precision of the file
+  return Identity({file}, file.name);
 }
 
 /// One line for each of the numbers that Write and Read have in common.
@@ -173,7 +192,9 @@ void ReadNetwork(Words words, std::string& name, std::vector<ModelFile>& files) 
     if (second == std::string::npos || !Parse(std::string_view(identity).substr(0, first), file.scale)) ThrowNoPlan();
     const std::string sha256 = identity.substr(second + 1);
     file.name = name;
-    file.precision = identity.substr(first, second - first) == "/int8" ? ModelFile::Precision::kInt8 : ModelFile::Precision::kFp32;
+    const std::string precision = identity.substr(first, second - first);
+    file.precision = precision == "/int8" ? ModelFile::Precision::kInt8 : ModelFile::Precision::kFp32;
+    file.allow_bf16 = precision == "/bf16";
     file.sha256 = sha256 == "-" ? "" : sha256;
     files.push_back(file);
   }
@@ -189,7 +210,7 @@ std::string WriteRecord(const PlanRecord& record) {
   AddLine(text, "device", record.device == NetworkDevice::kGpu ? "gpu" : "cpu");
   AddLine(text, "encoder", record.encoder.preset, Text(record.encoder.crf), Text(record.encoder.max_bitrate));
   VisitNumbers(plan, [&](const char* name, const auto&... values) { AddLine(text, name, Text(values)...); });
-  AddLine(text, "model", Identity(plan.models, plan.model));
+  AddLine(text, "model", Identity(AsRun(plan.models, record.device), plan.model));
   AddLine(text, "faces", FaceIdentity(plan));
   AddLine(text, "condition", plan.condition);
   for (const PlannedStage& s : plan.stages) AddLine(text, "stage", s.name, Text(s.strength), s.why);
@@ -261,13 +282,14 @@ void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevi
   plan.stages = decided.stages;
   plan.condition = decided.condition;
   if (plan.model != "none") {
-    plan.models = Planned(options.models, decided);
+    plan.models = Planned(options.models, decided, device);
     plan.engine_folder = options.engine_folder;
     plan.may_write_engines = options.may_write_engines;
   }
   if (decided.face_model) plan.face_model = FindFaceModel(options.models);
   if (Identity(plan.models, plan.model) != Identity(decided.models, decided.model) || FaceIdentity(plan) != FaceIdentity(decided)) {
-    throw Error(ErrorCode::kSegmentMismatch, "Other networks are installed here than where the segments were planned.");
+    throw Error(ErrorCode::kSegmentMismatch,
+                "Other networks are installed here than where the segments were planned, or they run in another precision.");
   }
 }
 
