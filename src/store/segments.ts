@@ -379,16 +379,19 @@ async function release(tx: Tx, fence: SegmentFence): Promise<void> {
   await enqueueDestroy(tx, fence.jobId);
 }
 
+/** Of a job without a plan, an attempt in one piece may have left progress, which never falls. */
+const noProgress = { progress: sql`CASE WHEN ${jobs.segmentPlan} IS NULL THEN ${jobs.progress} ELSE 0 END`, etaSeconds: null };
+
 /**
- * Of a locked job: forgets its segments and pieces, and enhances the video anew, in one piece or on a class of devices. Workers that
- * hold segments notice at their next heartbeat.
+ * Of a locked job: forgets its segments and pieces, with their progress, and enhances the video anew, in one piece or on a class of
+ * devices. Workers that hold segments notice at their next heartbeat.
  */
 async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { deviceClass: DeviceClass | null }): Promise<void> {
   await dequeueSegments(tx, jobId);
   await tx.delete(segments).where(eq(segments.jobId, jobId));
   const [row] = await tx
     .update(jobs)
-    .set({ step: 'enhance', segmentPlan: null, failures: 0, unservedSince: null, ...noWait, ...noLease, ...how })
+    .set({ step: 'enhance', segmentPlan: null, ...noProgress, failures: 0, unservedSince: null, ...noWait, ...noLease, ...how })
     .where(eq(jobs.id, jobId))
     .returning({ id: jobs.id, step: jobs.step, deviceClass: jobs.deviceClass });
   await enqueueStep(tx, row!);

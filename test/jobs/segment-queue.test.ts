@@ -146,6 +146,37 @@ describe('a job in segments that is cancelled', () => {
   });
 });
 
+describe('a job whose pieces are given up', () => {
+  const endOne = async (id: string, number: number) => {
+    const { segments } = world.store;
+    const { fence } = (await segments.acquire(id, number, 'maker', 60))!;
+    const key = await segments.registerPendingPiece(fence);
+    await segments.finish(fence, { stored: { key, size: 7, sha256: 'c'.repeat(64), version: null }, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
+  };
+  const giveUp: Record<string, (id: string) => Promise<unknown>> = {
+    'it is planned for the other class of devices': async (id) => {
+      await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with both', '{cuda,cpu}')`;
+      return world.store.segments.moveToOtherClass((await world.store.segments.acquire(id, 5, 'with both', 60))!.fence);
+    },
+    'it is enhanced in one piece': async (id) => world.store.segments.giveUp((await world.store.segments.acquire(id, 5, 'maker', 60))!.fence),
+  };
+
+  it.each(Object.keys(giveUp))('counts none of them as processed: %s', async (how) => {
+    const account = await rich();
+    const job = await long(account);
+    await planned(job, 8);
+    for (let number = 0; number < 4; number++) await endOne(job.id, number);
+    expect((await now(job))!.progress).toBeCloseTo(0.49, 6);
+    await giveUp[how]!(job.id);
+    expect(await now(job)).toMatchObject({ status: 'running', progress: 0, etaSeconds: null });
+    // It only moves back when its plan is given up.
+    await world.sql`UPDATE jobs SET progress = 0.3 WHERE id = ${job.id}`;
+    await expect(world.sql`UPDATE jobs SET progress = 0.2 WHERE id = ${job.id}`).rejects.toThrow('cannot move');
+    const deleted = (await world.store.jobs.delete(account.id, 'live', job.id))!;
+    expect(deleted.refundedCredits).toBe(0.7 * job.creditsCharged);
+  });
+});
+
 it('the time left follows from the segments that run', async () => {
   const release = Promise.withResolvers<void>();
   shop.media.onEnhance = async (request) => {
