@@ -18,6 +18,33 @@ export function enhancementTasks(worker: WorkerContext): Record<string, RunTask>
   };
 }
 
+/**
+ * For `work --once`: the same tasks, each of which goes on with its job to the end, as far as other workers do not have it. Leases
+ * make the remaining queue rows harmless.
+ */
+export function wholeJobTasks(worker: WorkerContext): ReturnType<typeof enhancementTasks> {
+  const tasks = enhancementTasks(worker);
+  const toTheEnd = (task: RunTask): RunTask => async (payload) => {
+    await task(payload);
+    await runRest(worker, jobIdOf(payload));
+  };
+  const all = Object.entries(tasks).map(([name, task]) => [name, toTheEnd(task)] as const);
+  return { ...Object.fromEntries(all), job_enhance: toTheEnd(tasks.job_enhance) };
+}
+
+async function runRest(worker: WorkerContext, jobId: string): Promise<void> {
+  const tried = new Set<number>();
+  while (!worker.stopping.aborted) {
+    const waiting = await worker.store.segments.waiting(jobId, worker.deviceClasses);
+    const [number] = waiting;
+    if (number === undefined) return joinJob(worker, jobId);
+    // One that failed is retried later, by any worker.
+    if (waiting.some((each) => tried.has(each))) return;
+    tried.add(number);
+    await runSegment(worker, { jobId, number });
+  }
+}
+
 /** `auto` uses the CPU, too: for videos whose segments failed on a GPU. */
 export function deviceClassesOf({ media, config }: Pick<WorkerDeps, 'media' | 'config'>): DeviceClass[] {
   if (config.device !== 'auto') return [config.device.startsWith('cuda') ? 'cuda' : 'cpu'];

@@ -5,7 +5,7 @@ import type { TaskList } from 'graphile-worker';
 import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask, destroyUploadTask } from './destroy-objects.ts';
 import { startWarmPool } from './enhance-step.ts';
-import { deviceClassesOf, enhancementTasks } from './enhancement-tasks.ts';
+import { deviceClassesOf, enhancementTasks, wholeJobTasks } from './enhancement-tasks.ts';
 import { FairShare } from './fair-share.ts';
 import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, poolsOf, startPeriodicTasks } from './periodic-tasks.ts';
@@ -125,11 +125,11 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   };
 }
 
-/** `work --once`: one slot for downloads and enhancements. The worker enhances the video that it has downloaded. */
+/** `work --once`: one slot for downloads and enhancements. The worker enhances the video that it has downloaded, with all its segments. */
 function oneJob(worker: WorkerContext): RunnerSpec {
   const { workerConcurrency, downloadConcurrency } = worker.config;
   const ingest = ingestTask(worker);
-  const enhancements = enhancementTasks(worker);
+  const enhancements = wholeJobTasks(worker);
   // The lease of the enhancement makes its queue row harmless, and another worker may win that lease.
   const both = async (payload: unknown) => {
     await ingest(payload);

@@ -84,6 +84,16 @@ export function segmentQueries(db: Db) {
     acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
       transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
 
+    /** The numbers of a job's queued segments that no worker has, for these classes of devices, in order. */
+    async waiting(jobId: string, deviceClasses: readonly DeviceClass[]): Promise<number[]> {
+      const rows = await db
+        .select({ number: segments.number })
+        .from(segments)
+        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, inArray(segments.deviceClass, [...deviceClasses])))
+        .orderBy(asc(segments.number));
+      return rows.map(({ number }) => number);
+    },
+
     /** Renews the lease; false when it is lost. */
     async heartbeat(fence: SegmentFence, leaseSeconds: number): Promise<boolean> {
       const rows = await db

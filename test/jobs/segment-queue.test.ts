@@ -1,5 +1,7 @@
 /** The segments of one job: their order in the queue, their links, their end, and the time that they take. Media is stood in for. */
 import { describe, expect, it } from 'vitest';
+import type { Lifetime } from '../../src/jobs/index.ts';
+import { crashed } from '../../src/media/failures.ts';
 import { indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
@@ -174,6 +176,38 @@ describe('a job whose pieces are given up', () => {
     await expect(world.sql`UPDATE jobs SET progress = 0.2 WHERE id = ${job.id}`).rejects.toThrow('cannot move');
     const deleted = (await world.store.jobs.delete(account.id, 'live', job.id))!;
     expect(deleted.refundedCredits).toBe(0.7 * job.creditsCharged);
+  });
+});
+
+describe('a worker with `once`', () => {
+  const runOnce = async (lifetime: Lifetime = {}) => {
+    const worker = shop.worker({ config: segmented, deps: { lifetime: { once: true, ...lifetime } } });
+    await worker.start();
+    const steps = await worker.finished;
+    await worker.stop();
+    return steps;
+  };
+
+  it('makes a whole long video, and no other', async () => {
+    const account = await rich();
+    const [job, other] = [await long(account), await long(account)];
+    // Its download, its plan, its segments, and the join.
+    expect(await runOnce()).toBe(1 + 1 + 8 + 1);
+    expect([(await now(job))!.status, (await now(other))!.status]).toEqual(['done', 'queued']);
+  });
+
+  it('leaves a segment that fails to the queue; the next one makes what is left', async () => {
+    let hasFailed = false;
+    shop.media.onEnhance = async (request) => {
+      if (indexOf(request) !== 3 || hasFailed) return piece;
+      hasFailed = true;
+      throw crashed({ code: 137, signal: null }, '');
+    };
+    const job = await long(await rich());
+    expect(await runOnce()).toBe(1 + 1 + 4);
+    expect((await now(job))!.status).toBe('running');
+    expect(await runOnce({ idleS: 60 })).toBe(5 + 1);
+    expect((await now(job))!.status).toBe('done');
   });
 });
 
