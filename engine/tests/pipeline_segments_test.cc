@@ -141,6 +141,19 @@ class Segments : public ::testing::Test {
     }
   }
 
+  /// Makes all pieces again, each with other threads than the first time, as another worker would, and expects the same bytes: of
+  /// each piece, and of the joined file.
+  void ExpectTheSameBytesAgain(const std::string& joined) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const std::string again = pieces_[i] + ".again.mp4";
+      MakePiece(i, again, 1 + static_cast<int>((i + 1) % 3));
+      EXPECT_TRUE(BytesOf(pieces_[i]) == BytesOf(again)) << "piece " << i;
+      pieces_[i] = again;
+    }
+    Join("again.mp4");
+    EXPECT_TRUE(BytesOf(joined) == BytesOf(File("again.mp4")));
+  }
+
   JoinResult Join(const std::string& name) const { return JoinSegments(source_, plan_.text, pieces_, File(name)); }
 
   void ExpectSameFile(const std::string& joined, const std::string& whole) const {
@@ -209,6 +222,7 @@ TEST_P(SegmentsOfFormats, JoinToWhatOneRunMakes) {
   const JoinResult joined = Join("joined.mp4");
   EXPECT_EQ(joined.frames, static_cast<std::int64_t>(whole_.size()));
   ExpectSameFile(File("joined.mp4"), File("whole.mp4"));
+  ExpectTheSameBytesAgain(File("joined.mp4"));
 }
 
 const FormatCase kFormats[] = {
@@ -279,9 +293,9 @@ std::vector<std::string> RealFiles() {
 /// Files that must be cut, so that the test cannot pass without a comparison.
 const char* const kAreCut[] = {"1080p60-aac51.mp4", "edts.mp4", "first-pts-10s.mp4", "hevc-1080p.ts", "mpeg4-mp3.avi", "sample.3gp", "vp9-alpha.webm"};
 
-class SegmentsOfRealFiles_Long : public Segments, public ::testing::WithParamInterface<std::string> {};
+class SegmentsOfRealFiles : public Segments, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(SegmentsOfRealFiles_Long, JoinToWhatOneRunMakes) {
+TEST_P(SegmentsOfRealFiles, JoinToWhatOneRunMakes) {
   constexpr SegmentLengths kTiny{.shortest_s = 0.5, .wanted_s = 0.8, .longest_s = 3};
   EnhanceOptions options = TemporalOptions();
   options.encoder.preset = "ultrafast";
@@ -308,14 +322,29 @@ TEST_P(SegmentsOfRealFiles_Long, JoinToWhatOneRunMakes) {
   if (HasFatalFailure()) return;
   Join("joined.mp4");
   ExpectSameFile(File("joined.mp4"), File("whole.mp4"));
+  ExpectTheSameBytesAgain(File("joined.mp4"));
 }
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SegmentsOfRealFiles_Long);
-INSTANTIATE_TEST_SUITE_P(Files, SegmentsOfRealFiles_Long, ::testing::ValuesIn(RealFiles()), [](const auto& info) {
-  std::string name = info.param;
-  for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
-  return name;
-});
+std::string NameOf(std::string file) {
+  for (char& letter : file) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  return file;
+}
+
+/// Those that are cut and take seconds, if they are there.
+std::vector<std::string> QuickFiles() {
+  std::vector<std::string> names = RealFiles();
+  std::erase_if(names, [](const std::string& name) {
+    return name != "edts.mp4" && name != "mpeg4-mp3.avi" && name != "sample.3gp" && name != "vp9-alpha.webm";
+  });
+  return names;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SegmentsOfRealFiles);
+INSTANTIATE_TEST_SUITE_P(Files, SegmentsOfRealFiles, ::testing::ValuesIn(QuickFiles()),
+                         [](const auto& info) { return NameOf(info.param); });
+// The name of a test ends in that of its parameter, and that of a long test in _Long (CMakeLists.txt).
+INSTANTIATE_TEST_SUITE_P(AllFiles, SegmentsOfRealFiles, ::testing::ValuesIn(RealFiles()),
+                         [](const auto& info) { return NameOf(info.param) + "_Long"; });
 
 class PlannedSegments : public Segments {
  protected:
