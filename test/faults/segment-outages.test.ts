@@ -1,7 +1,8 @@
 /**
  * As segment-kills.test.ts, with everything that a fleet stands on: at random moments of a long video's life a worker, the API,
  * PostgreSQL or the S3 server is ended without warning and started again, or a media child is killed, as the kernel does when memory
- * runs out; sometimes two of these. `OUTAGES_SEED` repeats a run as far as timing allows.
+ * runs out; sometimes two of these. `OUTAGES_SEED` repeats a run as far as timing allows. Afterwards all of them end together in
+ * mid-job, and start again.
  */
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,13 +22,15 @@ import { createCustomer, createSite, type Customer, type JobView, type Running, 
 import { eventually, hangMs } from '../helpers/wait.ts';
 import { seeded, send } from '../helpers/worker-cluster.ts';
 import { spawnWorker, type WorkerProcess } from '../helpers/worker-process.ts';
-import { isAlive } from '../media/processes.ts';
+import { isAlive, killTree, processTree } from '../media/processes.ts';
 
 const there = (await findS3Server()) !== null;
 const seed = Number(process.env['OUTAGES_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const random = seeded(seed);
 /** At least one for each kind of blow. */
 const rounds = isLongRun ? 50 : 5;
+/** in which everything ends at once */
+const restarts = isLongRun ? 5 : 1;
 const segments = { count: 4, pieceS: 2.4 };
 const pepper = 'the pepper that all machines share';
 const bucket = 'outages';
@@ -46,7 +49,8 @@ let store: Store;
 let sql: postgres.Sql;
 const workers: (WorkerProcess | undefined)[] = [undefined, undefined];
 const killed: WorkerProcess[] = [];
-let start: () => WorkerProcess;
+/** A worker whose segments take so long; default: a moment */
+let start: (enhanceMs?: number) => WorkerProcess;
 
 const openOwn = () => openDatabase({ databaseUrl: undefined, dataDir: dir });
 
@@ -73,8 +77,8 @@ beforeAll(async () => {
   sql = postgres(database.url, { max: 2, onnotice: () => {} });
   const source = { container: 'mov,mp4,m4a,3gp,3g2,mj2', width: 160, height: 90, codedWidth: 160, codedHeight: 90, audio: [], sizeBytes: (await stat(join(dir, 'clip.mp4'))).size };
   const { endpoint, region, credentials: keys } = s3;
-  const options = { url: database.url, dataDir: dir, leaseSeconds, enhanceMs: 150, segments, hasChildren: true, source };
-  start = () => spawnWorker({ ...options, s3: { bucket, region, endpoint, client: { credentials: keys } } });
+  const options = { url: database.url, dataDir: dir, leaseSeconds, segments, hasChildren: true, source };
+  start = (enhanceMs = 150) => spawnWorker({ ...options, enhanceMs, s3: { bucket, region, endpoint, client: { credentials: keys } } });
   api = await site.start('serve');
   await fillPlaces();
 });
@@ -89,8 +93,8 @@ afterAll(async () => {
   if (dir) await rm(dir, { recursive: true, force: true });
 });
 
-async function fillPlaces(): Promise<void> {
-  for (const [place, worker] of workers.entries()) workers[place] = worker ?? start();
+async function fillPlaces(enhanceMs?: number): Promise<void> {
+  for (const [place, worker] of workers.entries()) workers[place] = worker ?? start(enhanceMs);
   await Promise.all(workers.map((worker) => worker!.waitForOutput('started')));
 }
 
@@ -142,18 +146,27 @@ async function killApi(): Promise<Toll> {
   return nobody;
 }
 
+const databasePid = async () => Number((await readFile(join(dir, 'postgres/data/postmaster.pid'), 'utf8')).split('\n')[0]);
+
+/** Waits until no process has these ids, not even a zombie, which would be taken for a running server. */
+const haveEnded = (pids: readonly number[]) =>
+  eventually(
+    () =>
+      pids.every((pid) => {
+        try {
+          return !process.kill(pid, 0);
+        } catch {
+          return true;
+        }
+      }),
+    'PostgreSQL has ended',
+  );
+
 /** As when the machine fails: no process finishes anything. The next start recovers what was committed. */
 async function crashDatabase(): Promise<Toll> {
-  const pid = Number((await readFile(join(dir, 'postgres/data/postmaster.pid'), 'utf8')).split('\n')[0]);
+  const pid = await databasePid();
   process.kill(pid, 'SIGQUIT');
-  await eventually(() => {
-    try {
-      process.kill(pid, 0);
-      return false;
-    } catch {
-      return true;
-    }
-  }, 'PostgreSQL has ended');
+  await haveEnded([pid]);
   await sleep(500 * random());
   expect((await openOwn()).url).toBe(database.url);
   return nobody;
@@ -203,8 +216,40 @@ async function order(round: number): Promise<string> {
   throw new Error('No API took the order');
 }
 
-const begun = (id: string) =>
-  [...workers, ...killed].flatMap((worker) => worker?.printed() ?? []).filter((line) => line.startsWith(`begun ${id} `)).map((line) => Number(line.split(' ')[2]));
+const begun = (id: string, of = [...workers, ...killed]) =>
+  of.flatMap((worker) => worker?.printed() ?? []).filter((line) => line.startsWith(`begun ${id} `)).map((line) => Number(line.split(' ')[2]));
+
+/** All processes at once, with all that they have started. */
+async function endEverything(): Promise<void> {
+  const ofDatabase = processTree(await databasePid());
+  killTree(ofDatabase[0]!);
+  for (const [place, worker] of workers.entries()) {
+    killTree(worker!.child.pid!);
+    await worker!.end('SIGKILL');
+    killed.push(worker!);
+    workers[place] = undefined;
+  }
+  await api!.kill('SIGKILL');
+  await s3.kill();
+  await haveEnded(ofDatabase);
+}
+
+async function startEverything(enhanceMs: number): Promise<void> {
+  expect((await openOwn()).url).toBe(database.url);
+  await s3.restart();
+  api = await site.start('serve');
+  await expireLeasesOfTheDead();
+  await fillPlaces(enhanceMs);
+}
+
+const doneSegments = async (id: string) =>
+  (await steadily(() => sql<{ number: number }[]>`SELECT number FROM segments WHERE job_id = ${id} AND state = 'done' ORDER BY number`)).map(({ number }) => number);
+
+/** How often each segment of the job was stored, by the keys of all pieces that ever were. */
+async function timesStored(id: string): Promise<number[]> {
+  const keys = await sql<{ key: string }[]>`SELECT key FROM objects WHERE job_id = ${id} AND role = 'segment'`;
+  return Array.from({ length: segments.count }, (_, number) => keys.filter(({ key }) => key.includes(`/segments/${number}-`)).length);
+}
 
 interface Loss extends Toll {
   story: string[];
@@ -268,5 +313,31 @@ describe.skipIf(!there)('a fleet whose parts fail', () => {
     await eventually(async () => (await stored()).keys.length === 2 * (rounds + 1), 'pieces are destroyed');
     expect(await stored()).toMatchObject({ uploads: 0 });
     await eventually(async () => (await sql`SELECT 1 FROM segments`).length === 0, 'rows of segments go with their pieces');
+  });
+
+  it.each(Array.from({ length: restarts }, (_, n) => n + 1))('that ends as a whole in mid-job, and starts again, makes only unfinished segments (%i)', async (n) => {
+    await endEverything();
+    await startEverything(2000);
+    const { credits: before } = (await steadily(() => store.accounts.get(customer.accountId)))!;
+    const id = await order(rounds + n);
+    await eventually(async () => (await doneSegments(id)).length > 0, 'a segment is done');
+    await endEverything();
+    // Read before any worker runs.
+    await openOwn();
+    const finished = await doneSegments(id);
+    expect(finished.length).toBeGreaterThan(0);
+    expect(finished.length).toBeLessThan(segments.count);
+    await startEverything(150);
+    const job = await eventually(async () => {
+      const found = await steadily(() => store.jobs.get(customer.accountId, 'live', id));
+      return found !== null && !['queued', 'running'].includes(found.status) && found;
+    }, 'the job ends');
+    expect([job.status, job.error]).toEqual(['done', null]);
+    const unfinished = Array.from({ length: segments.count }, (_, number) => number).filter((number) => !finished.includes(number));
+    expect(begun(id, workers).sort()).toEqual(unfinished);
+    const stored = await timesStored(id);
+    for (const number of finished) expect(stored[number]).toBe(1);
+    expect((await store.accounts.get(customer.accountId))!.credits).toBe(before - job.creditsCharged);
+    expect(await store.ledgerCheck()).toEqual([]);
   });
 });
