@@ -56,6 +56,13 @@ beforeAll(async () => {
 
 afterAll(() => world?.close());
 
+/** Their lengths and progress differ. A waiting one would be taken by the worker of this world. */
+const segmentsShown = [
+  { start: 0, end: 20, state: 'done', progress: 1 },
+  { start: 20, end: 50, state: 'running', progress: 0.25 },
+  { start: 50, end: 60, state: 'running', progress: 0.6 },
+];
+
 /** A copy of a job, whose segments run elsewhere; returns its id. */
 async function addSegmentedJob(like: string): Promise<string> {
   const sql = postgres(world.site.databaseUrl, { max: 1 });
@@ -66,10 +73,10 @@ async function addSegmentedJob(like: string): Promise<string> {
     ...{ output: null, output_key: null, original_key: null, pictures: null, applied: null, upload_id: null },
   })})).* FROM jobs j WHERE id = ${like}`;
   await sql`INSERT INTO objects (key, job_id, attempt, role) VALUES (${piece}, ${id}, 1, 'segment')`;
-  for (const [number, state] of ['done', 'running', 'running'].entries()) {
+  for (const [number, { start, end, state, progress }] of segmentsShown.entries()) {
     const done = state === 'done';
     await sql`INSERT INTO segments (job_id, number, start_seconds, end_seconds, frames, device_class, state, progress, object_key, sha256, result, lease_owner, lease_expires_at)
-      VALUES (${id}, ${number}, ${number * 20}, ${number * 20 + 20}, 500, 'cpu', ${state}, ${done ? 1 : 0.25}, ${done ? piece : null}, ${done ? '0'.repeat(64) : null},
+      VALUES (${id}, ${number}, ${start}, ${end}, 500, 'cpu', ${state}, ${progress}, ${done ? piece : null}, ${done ? '0'.repeat(64) : null},
         ${done ? sql.json({}) : null}, ${done ? null : 'a worker'}, ${done ? null : new Date(Date.now() + 86_400_000)})`;
   }
   await sql.end();
@@ -109,6 +116,32 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },
   { name: 'nothing', path: () => '/no/such/page', sign: 'This page does not exist' },
 ];
+
+it.each([1440, 390])('the bar of segments shows the length, state and progress of each, %i pixels wide', async (width) => {
+  const { page } = await openTab(world, { theme: 'light', width, height: 800, state: signedIn });
+  await page.goto(`${world.url}/jobs/${segmentedJob}`);
+  const bar = page.getByRole('progressbar', { name: 'Progress of the job' });
+  await bar.waitFor();
+  expect(await bar.getAttribute('aria-valuenow')).toBe('50');
+  expect(await bar.getAttribute('aria-valuetext')).toBe('50 %, 1 of 3 segments done, 2 running');
+  const parts = await bar.locator('.segment').evaluateAll((nodes) =>
+    nodes.map((node) => {
+      const [part, fill] = [node.getBoundingClientRect(), node.firstElementChild!.getBoundingClientRect()];
+      return { classes: node.className, left: part.left, width: part.width, filled: fill.width / part.width, fillsFrom: fill.left - part.left };
+    }),
+  );
+  const { width: whole } = (await bar.boundingBox())!;
+  expect(whole).toBeGreaterThan(200);
+  expect(parts.map(({ classes }) => classes)).toEqual(segmentsShown.map(({ state }) => `segment ${state}`));
+  expect(parts.map(({ left }) => left)).toEqual(parts.map(({ left }) => left).sort((a, b) => a - b));
+  for (const [number, { start, end, progress }] of segmentsShown.entries()) {
+    // Pixels lie between them.
+    expect(Math.abs(parts[number]!.width - (whole * (end - start)) / 60)).toBeLessThan(3);
+    expect(parts[number]!.filled).toBeCloseTo(progress, 2);
+    expect(parts[number]!.fillsFrom).toBeCloseTo(0, 0);
+  }
+  await page.context().close();
+});
 
 describe.each(looks)('in $name', ({ theme, width, name }) => {
   let tab: Tab;
