@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PartialOutput } from '../../src/contract/types.gen.ts';
 import { ffprobe, frameTimes, makeClip } from '../helpers/ffmpeg.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { call, createCustomer, createSite, type Customer, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
@@ -54,9 +55,29 @@ async function timesStored(id: string): Promise<number[]> {
 
 async function downloaded(id: string, name: string): Promise<string> {
   const { body } = await call<{ download_url: string }>(api.url, customer.key, 'GET', `/v1/jobs/${id}/result`);
+  return download(body.download_url, name);
+}
+
+async function download(url: string, name: string): Promise<string> {
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
   const path = join(dir, name);
-  await writeFile(path, new Uint8Array(await (await fetch(body.download_url)).arrayBuffer()));
+  await writeFile(path, new Uint8Array(await response.arrayBuffer()));
   return path;
+}
+
+/** The earliest finished segment can be watched while the job runs. */
+async function expectPartialOutput(id: string): Promise<void> {
+  const { body } = await call<{ partial_output: PartialOutput | null }>(api.url, customer.key, 'GET', `/v1/jobs/${id}`);
+  const { url, start_seconds: start, end_seconds: end } = body.partial_output!;
+  const [first] = await sql<{ start: number; end: number; frames: number }[]>`SELECT start_seconds AS start, end_seconds AS end, frames FROM segments
+    WHERE job_id = ${id} AND state = 'done' ORDER BY number LIMIT 1`;
+  expect({ start, end }).toEqual({ start: first!.start, end: first!.end });
+  const path = await download(url, 'partial.mp4');
+  expect((await ffprobe(path)).streams).toMatchObject([{ codec_type: 'video', width: 1920, height: 1080 }]);
+  const times = await frameTimes(path);
+  expect(times).toHaveLength(first!.frames);
+  expect(times.at(-1)! - times[0]!).toBeCloseTo(end - start - 1 / 5, 2);
 }
 
 it('loses at most the segment of the worker that was killed, and charges once', async () => {
@@ -74,6 +95,7 @@ it('loses at most the segment of the worker that was killed, and charges once', 
     .toBe(true);
   const victim = workers.find(({ pid }) => killed!.owner!.startsWith(`worker-${pid}-`));
   await victim!.kill('SIGKILL');
+  await expectPartialOutput(id);
   const done = await waitForEnd(api.url, customer.key, id);
   expect(done.status, JSON.stringify(done.error)).toBe('done');
   const stored = await timesStored(id);
