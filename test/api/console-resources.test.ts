@@ -116,12 +116,12 @@ describe('keys', () => {
 
   it('of another account are not there', async () => {
     const { key } = await stranger.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'standard' });
-    const tries = [
+    const attempts = [
       ours.browser.request(`/console/api/keys/${key.id}`, { method: 'DELETE' }),
       ours.browser.request(`/console/api/keys/${key.id}`, { method: 'PATCH', json: { name: 'mine' } }),
       ours.browser.request(`/console/api/keys/${key.id}/rotation`, { method: 'POST', json: { overlap_days: 0 } }),
     ];
-    for (const response of await Promise.all(tries)) expect(response.status).toBe(404);
+    for (const response of await Promise.all(attempts)) expect(response.status).toBe(404);
     expect((await world.store.keys.get(key.id))!.revokedAt).toBeNull();
     const listed = await ours.browser.call<ConsoleKeyList>('/console/api/keys?limit=100');
     expect(listed.data.map(({ id }) => id)).not.toContain(key.id);

@@ -98,8 +98,8 @@ describe('signing up where it is closed', () => {
     expect((await errorOf(await signUp('new@example.com', { 'Sec-Fetch-Site': 'cross-site' }))).code).toBe('cross_site_request');
     const limited = await makeConsole({ options: { rateLimits: { auth: 1 } }, console: { signUp: 'closed' } });
     const json = { email: 'new@example.com', password };
-    const tries = [1, 2].map(() => limited.browser().request('/console/api/sign-up', { method: 'POST', json }));
-    expect((await Promise.all(tries)).map(({ status }) => status).toSorted()).toEqual([403, 429]);
+    const attempts = [1, 2].map(() => limited.browser().request('/console/api/sign-up', { method: 'POST', json }));
+    expect((await Promise.all(attempts)).map(({ status }) => status).toSorted()).toEqual([403, 429]);
     await limited.close();
   });
 });
@@ -173,18 +173,18 @@ describe('signing in', () => {
     };
     const slow = await makeConsole({ console: { passwords: { ...quickPasswords, verify } } });
     const owner = await slow.person();
-    const guest = await slow.member(owner);
+    const member = await slow.member(owner);
     const ends = [
-      () => slow.store.users.changePassword(guest.userId, '$argon2id$quick$', null),
-      () => slow.store.people.remove({ accountId: owner.accountId, userId: guest.userId }, {}),
+      () => slow.store.users.changePassword(member.userId, '$argon2id$quick$', null),
+      () => slow.store.people.remove({ accountId: owner.accountId, userId: member.userId }, {}),
     ];
     for (const end of ends) {
-      await slow.sql`UPDATE console_users SET password = ${await quickPasswords.hash(password)} WHERE id = ${guest.userId}`;
+      await slow.sql`UPDATE console_users SET password = ${await quickPasswords.hash(password)} WHERE id = ${member.userId}`;
       meanwhile = end;
-      const json = { email: guest.email, password };
+      const json = { email: member.email, password };
       const response = await slow.browser().request('/console/api/sign-in', { method: 'POST', json });
       expect([response.status, (await errorOf(response)).code]).toEqual([401, 'invalid_credentials']);
-      expect(await slow.sql`SELECT 1 FROM console_sessions WHERE user_id = ${guest.userId}`).toHaveLength(0);
+      expect(await slow.sql`SELECT 1 FROM console_sessions WHERE user_id = ${member.userId}`).toHaveLength(0);
     }
     await slow.close();
   });

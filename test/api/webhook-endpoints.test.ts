@@ -86,13 +86,13 @@ describe('webhook endpoints of a key', () => {
     const api = makeApi();
     const { endpoint } = await create(api);
     const other = makeApi();
-    const tries: [Api, string, RequestOptions][] = [
+    const attempts: [Api, string, RequestOptions][] = [
       [api, endpoint.id, { key: api.keys.test }],
       [other, endpoint.id, {}],
       [api, newId('hook'), {}],
       [api, 'x', {}],
     ];
-    for (const [from, id, options] of tries) {
+    for (const [from, id, options] of attempts) {
       for (const [method, suffix, json] of [
         ['GET', '', undefined],
         ['PATCH', '', { enabled: false }],

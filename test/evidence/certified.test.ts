@@ -44,7 +44,7 @@ describe('a deletion certificate', () => {
       await eventually(async () => (await statusOf(job)) === 'done');
       expect(await state(job)).toEqual({ state: 'not_deleted' });
       if (actor === 'customer') await remove(job);
-      // The worker's own chore finds the jobs of closed accounts.
+      // A scheduled task of the worker finds the jobs of closed accounts.
       else if (actor === 'operator') await world.store.accounts.close(account.id);
       else await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${job.id}`;
       const payload = await certificate(job);
@@ -159,9 +159,9 @@ describe('a deletion certificate', () => {
 
   it('speaks of what failed attempts left, too, and destroys what came back', async () => {
     const job = await create();
-    let tries = 0;
+    let attempts = 0;
     shop.media.onEnhance = async () => {
-      if (tries++ === 0) throw new Error('once');
+      if (attempts++ === 0) throw new Error('once');
       throw Object.assign(new Error('again'), { name: 'Again' });
     };
     await shop.worker().start();

@@ -170,7 +170,7 @@ interface Ordered extends Customer {
   webhook: boolean;
 }
 
-/** Places an order as a client with retries does; one in five is sent twice at once, as impatient ones do. */
+/** Places an order as a client with retries does; one in five is sent twice at once, as clients with a short timeout do. */
 async function order(who: Customer, n: number, body: object, webhook: boolean): Promise<Ordered> {
   const request = createClient(cluster, random);
   const call = { method: 'POST', path: '/v1/jobs', key: who.key, body, idempotencyKey: `order-${n}` };
@@ -292,7 +292,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     const workers = cluster.machines.filter(({ role }) => role === 'work');
     for (const { dataDir } of workers) {
       const scratch = join(dataDir, 'scratch');
-      // A living worker sweeps folders of dead ones meanwhile: what it removed between two looks holds nothing.
+      // A living worker sweeps folders of dead ones meanwhile: what it removed between two polls holds nothing.
       const within = (folder: string) =>
         readdir(folder).catch((error: NodeJS.ErrnoException) => {
           if (error.code === 'ENOENT') return [];

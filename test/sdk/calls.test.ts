@@ -161,7 +161,7 @@ function cutStream(): ReadableStream<Uint8Array> {
 describe('an abort', () => {
   const reason = new Error('enough');
 
-  it('before, while in flight and between tries rejects with its own reason', async () => {
+  it('before, while in flight and between attempts rejects with its own reason', async () => {
     for (const [answer, afterMs] of [
       [never, -1],
       [never, 10],

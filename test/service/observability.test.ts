@@ -72,7 +72,7 @@ beforeAll(async () => {
   await submit(sandbox, failing);
   await call(api.url, live.key, 'GET', `/v1/jobs/${canary}`);
   await scraped(1, 1);
-  // A rate needs a counter that grew between two looks.
+  // A rate needs a counter that grew between two scrapes.
   await submit(live, { video_url, ...rest });
   await submit(sandbox, failing);
   await scraped(2, 2);
@@ -123,7 +123,7 @@ describe('the dashboard', () => {
       }
       return found;
     };
-    // A rate needs two looks, and the next one is at most a second away.
+    // A rate needs two scrapes, and the next one is at most a second away.
     await expect.poll(empty, { interval: 500 }).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import { ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Moment } from '../ui/time.tsx';
-import { GateFrame } from './gate.tsx';
+import { SignedOutFrame } from './sign-in.tsx';
 import { useLinkToken } from './new-password.tsx';
 import { roleNames } from './people.tsx';
 
@@ -22,12 +22,12 @@ export function InvitationPage() {
     document.title = 'Invitation · Reelmend';
   }, []);
   return (
-    <GateFrame>
+    <SignedOutFrame>
       <div className="stack">
         <h1>Invitation</h1>
         {token === '' ? <p>Open the whole link that you were given.</p> : <Invitation token={token} />}
       </div>
-    </GateFrame>
+    </SignedOutFrame>
   );
 }
 

@@ -24,17 +24,17 @@ function typeName(schema: Schema): string {
 }
 
 function limitsOf(schema: Schema): string[] {
-  const said: string[] = [];
+  const limits: string[] = [];
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems, maxProperties } = schema;
-  if (minimum !== undefined) said.push(`at least ${minimum}`);
-  if (exclusiveMinimum !== undefined) said.push(`more than ${exclusiveMinimum}`);
-  if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) said.push(`at most ${maximum}`);
-  if ((minLength ?? 0) > 1) said.push(`at least ${minLength} characters`);
-  if (maxLength !== undefined) said.push(`at most ${maxLength} characters`);
-  if ((minItems ?? 0) > 0) said.push(`at least ${minItems} ${minItems === 1 ? 'item' : 'items'}`);
-  if (maxItems !== undefined) said.push(`at most ${maxItems} items`);
-  if (maxProperties !== undefined) said.push(`at most ${maxProperties} names`);
-  return said;
+  if (minimum !== undefined) limits.push(`at least ${minimum}`);
+  if (exclusiveMinimum !== undefined) limits.push(`more than ${exclusiveMinimum}`);
+  if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) limits.push(`at most ${maximum}`);
+  if ((minLength ?? 0) > 1) limits.push(`at least ${minLength} characters`);
+  if (maxLength !== undefined) limits.push(`at most ${maxLength} characters`);
+  if ((minItems ?? 0) > 0) limits.push(`at least ${minItems} ${minItems === 1 ? 'item' : 'items'}`);
+  if (maxItems !== undefined) limits.push(`at most ${maxItems} items`);
+  if (maxProperties !== undefined) limits.push(`at most ${maxProperties} names`);
+  return limits;
 }
 
 /** Values, limits and the default, in one line. */
