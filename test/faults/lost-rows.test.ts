@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** Whoever gives a row of the queue away waits while another holds the advisory lock `barrier`. */
 const barrier = 1;
-const installGate = () => world.sql.unsafe(`
+const installBarrier = () => world.sql.unsafe(`
   CREATE FUNCTION wait_at_barrier() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${barrier}); RETURN NEW; END $$;
   CREATE TRIGGER barrier BEFORE UPDATE ON graphile_worker._private_jobs FOR EACH ROW
     WHEN (OLD.locked_at IS NULL AND NEW.locked_at IS NOT NULL AND NEW.key LIKE 'step:%') EXECUTE FUNCTION wait_at_barrier()`);
@@ -31,7 +31,7 @@ const waiting = () => world.sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisor
 
 it('is run soon after the connection broke, by the same worker, and not as a second attempt', async () => {
   const account = await fundedAccount(world.store, 60);
-  await installGate();
+  await installBarrier();
   // Only the queue's connection goes through the wire: leases and heartbeats go on.
   await shop.worker({ deps: { databaseUrl: url } }).start();
   let id = '';
