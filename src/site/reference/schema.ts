@@ -65,17 +65,17 @@ interface Field {
   schema: Schema;
   note?: string;
   /** where the parameter is sent */
-  place?: string;
+  location?: string;
 }
 
-function field({ name, schema: given, note, place }: Field, render: Render, depth: number): string {
+function field({ name, schema: given, note, location }: Field, render: Render, depth: number): string {
   const schema = resolve(given);
   const inner = objectOf(schema);
   // No schema of the contract contains itself; the limit is a safeguard.
   const fields = inner === undefined || depth > 6 ? '' : `<details><summary>Fields of ${code(name)}</summary>${fieldList(inner, render, depth + 1)}</details>`;
   const mark = note === undefined ? '' : ` <span class="note">${note}</span>`;
   const text = schema.description === undefined ? '' : render(schema.description);
-  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${place === undefined ? '' : `, ${place}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
+  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${location === undefined ? '' : `, ${location}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
 }
 
 export function fieldList(schema: Schema, render: Render, depth = 0): string {
