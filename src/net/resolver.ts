@@ -29,7 +29,7 @@ const isAbsent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 /** As this machine resolves names: search domains, multicast DNS, whatever nsswitch.conf says. Each lookup holds a thread. */
 export const systemResolver: Resolver = (hostname) => lookup(hostname, { all: true, verbatim: true });
 
-/** Full names only: the hosts file, then DNS. Nothing is cached here, so that the policy judges what is true now. */
+/** Full names only: the hosts file, then DNS. Nothing is cached here, so that the policy checks the current IP addresses. */
 export function createResolver({ servers, hostsFile = '/etc/hosts', responseMs = 2000 }: ResolverOptions = {}): Resolver {
   return async (hostname, signal) => {
     const listed = await readHosts(hostsFile, hostname);

@@ -117,7 +117,7 @@ const listening = async (server: Server) => {
 };
 
 describe('the Caddyfile', () => {
-  it('passes events through at once, with the host and the address of the client', async () => {
+  it('passes events through at once, with the host and the IP of the client', async () => {
     const program = (await run('bash', ['scripts/setup-caddy'], { cwd: root, timeout: hangMs })).stdout.trim();
     const requests: { host: string | undefined; forwarded: unknown }[] = [];
     let finish = () => {};

@@ -107,16 +107,16 @@ describe('a deletion certificate', () => {
   });
 
   it('is of no other tier, mode, account or job', async () => {
-    const [standard, sandbox] = [await create({ tier: 'standard' }), await create({ mode: 'test' })];
+    const [standard, testJob] = [await create({ tier: 'standard' }), await create({ mode: 'test' })];
     await remove(standard);
-    await remove(sandbox);
+    await remove(testJob);
     expect(await state(standard)).toBeNull();
-    expect(await state(sandbox)).toEqual({ state: 'pending' });
-    expect(await world.store.certificates.get(account.id, 'live', sandbox.id)).toBeNull();
-    expect(await world.store.certificates.get('acct_00000000000000000000000000', 'test', sandbox.id)).toBeNull();
+    expect(await state(testJob)).toEqual({ state: 'pending' });
+    expect(await world.store.certificates.get(account.id, 'live', testJob.id)).toBeNull();
+    expect(await world.store.certificates.get('acct_00000000000000000000000000', 'test', testJob.id)).toBeNull();
     expect(await world.store.certificates.get(account.id, 'test', 'job_00000000000000000000000000')).toBeNull();
     await shop.worker().start();
-    expect(await certificate(sandbox)).toMatchObject({ objects: [] });
+    expect(await certificate(testJob)).toMatchObject({ objects: [] });
   });
 
   it('waits while the storage is down, is pending meanwhile, and comes with it', async () => {

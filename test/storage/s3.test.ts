@@ -128,7 +128,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
       expect((await fetch(change(url))).status).toBe(403);
     });
 
-    it('name the address that customers know, and are signed for it', async () => {
+    it('name the URL that customers know, and are signed for it', async () => {
       await put('public', 'for customers');
       const { endpoint, region, clientConfig } = server;
       const publicEndpoint = endpoint.replace('127.0.0.1', 'localhost');
