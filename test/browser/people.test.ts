@@ -157,37 +157,37 @@ describe('an invitation', () => {
     expect(await axeViolations(page)).toEqual([]);
     await screenshot(page, 'people');
 
-    const guest = await openTab(world);
-    await guest.page.goto(link);
-    await guest.page.getByText('Analytical Engines').waitFor();
-    expect(guest.page.url()).toBe(`${world.url}/invitation`);
-    expect(await axeViolations(guest.page)).toEqual([]);
-    await screenshot(guest.page, 'invitation');
-    await guest.page.getByRole('textbox', { name: 'Password' }).fill(password);
-    await guest.page.getByRole('button', { name: 'Join' }).click();
-    await guest.page.getByRole('heading', { name: 'Home' }).waitFor();
+    const invited = await openTab(world);
+    await invited.page.goto(link);
+    await invited.page.getByText('Analytical Engines').waitFor();
+    expect(invited.page.url()).toBe(`${world.url}/invitation`);
+    expect(await axeViolations(invited.page)).toEqual([]);
+    await screenshot(invited.page, 'invitation');
+    await invited.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await invited.page.getByRole('button', { name: 'Join' }).click();
+    await invited.page.getByRole('heading', { name: 'Home' }).waitFor();
     const empty = [
       ['keys', 'An admin of the account creates keys.'],
       ['webhooks', 'No endpoints'],
       ['people', 'joan@example.com'],
     ] as const;
     for (const [path, sign] of empty) {
-      await guest.page.goto(`${world.url}/${path}`);
-      await guest.page.getByText(sign).first().waitFor();
-      expect(await axeViolations(guest.page)).toEqual([]);
-      expect(await guest.page.getByRole('button', { name: /^(Create a key|Add an endpoint|Invite a person|Rotate|Actions for)/ }).count()).toBe(0);
+      await invited.page.goto(`${world.url}/${path}`);
+      await invited.page.getByText(sign).first().waitFor();
+      expect(await axeViolations(invited.page)).toEqual([]);
+      expect(await invited.page.getByRole('button', { name: /^(Create a key|Add an endpoint|Invite a person|Rotate|Actions for)/ }).count()).toBe(0);
     }
-    expect([...home.complaints, ...guest.complaints]).toEqual([]);
+    expect([...home.complaints, ...invited.complaints]).toEqual([]);
 
     await page.goto(`${world.url}/people`);
     await page.getByRole('button', { name: 'Actions for joan@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('joan@example.com is removed.').first().waitFor();
-    await guest.page.goto(`${world.url}/`);
-    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await guest.page.goto(link);
-    await guest.page.getByText('The link is not valid.').waitFor();
+    await invited.page.goto(`${world.url}/`);
+    await invited.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await invited.page.goto(link);
+    await invited.page.getByText('The link is not valid.').waitFor();
     expect(home.complaints).toEqual([]);
   });
 });

@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 
 async function fillPlaces(): Promise<void> {
-  for (const [place, worker] of workers.entries()) workers[place] = worker ?? start();
+  for (const [index, worker] of workers.entries()) workers[index] = worker ?? start();
   await Promise.all(workers.map((worker) => worker!.waitForOutput('started')));
 }
 
@@ -105,16 +105,16 @@ interface Toll {
 const nobody: Toll = { workers: 0, children: 0 };
 
 async function killWorkers(): Promise<Toll> {
-  const places = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
-  for (const place of places) {
-    const worker = workers[place]!;
-    workers[place] = undefined;
+  const indices = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
+  for (const index of indices) {
+    const worker = workers[index]!;
+    workers[index] = undefined;
     await worker.end('SIGKILL');
     killed.push(worker);
   }
   await expireLeasesOfTheDead();
   await fillPlaces();
-  return { workers: places.length, children: 0 };
+  return { workers: indices.length, children: 0 };
 }
 
 /** The media children that all workers have begun. */

@@ -142,10 +142,10 @@ describe('a job whose worker has too little disk space', () => {
 
   it.each(['ingest', 'enhance'] as const)('waits before its step %s, and is done when there is space', async (step) => {
     let free = step === 'ingest' ? 0 : undefined;
-    let looks = 0;
+    let polls = 0;
     const disk: DiskUsageReader = async () => {
       if (shop.storage.objects.size > 0 && step === 'enhance') free ??= 110e6;
-      looks += 1;
+      polls += 1;
       return diskWith(free ?? 1e12);
     };
     const job = await create();
@@ -162,7 +162,7 @@ describe('a job whose worker has too little disk space', () => {
     }
     free = 1e12;
     await ended(job, 'done');
-    expect(looks).toBeGreaterThan(6);
+    expect(polls).toBeGreaterThan(6);
     expect((await world.store.accounts.get(account.id))!.credits).toBe(0);
   });
 
@@ -236,7 +236,7 @@ describe('a job whose worker has too little disk space', () => {
       return stored.reduce((sum, bytes) => sum + bytes, 0) + (scratch.downloads + shop.media.running) * sourceBytes;
     };
     let least = sizeBytes;
-    const look: DiskUsageReader = async () => {
+    const reader: DiskUsageReader = async () => {
       least = Math.min(least, sizeBytes - used());
       return { device: 1, freeBytes: sizeBytes - used(), sizeBytes };
     };
@@ -246,7 +246,7 @@ describe('a job whose worker has too little disk space', () => {
       least = Math.min(least, sizeBytes - used());
       scratch.downloads -= 1;
     };
-    return { look, least: () => least };
+    return { reader, least: () => least };
   }
 
   it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
@@ -263,7 +263,7 @@ describe('a job whose worker has too little disk space', () => {
       return enhance(request);
     };
     // Less patience than the line is long.
-    await start(disk.look, { patienceS: 1 });
+    await start(disk.reader, { patienceS: 1 });
     const ends: Record<string, number> = { done: 0, error: 0 };
     const open = new Set(jobs);
     await eventually(async () => {

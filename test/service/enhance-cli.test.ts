@@ -135,7 +135,7 @@ describe('one video', () => {
 });
 
 describe('what this machine lacks', () => {
-  it('is said as it is: a network', async () => {
+  it('is shown as it is: a network', async () => {
     const says = /^reelmend: There is no model “unknown”; there are auto, none, .*fast, .*\.\n$/;
     for (const command of ['enhance', 'plan']) {
       const { status, stderr } = await runCommand([command, 'clips/a.mp4', '--model', 'unknown'], { env: env() });
@@ -143,7 +143,7 @@ describe('what this machine lacks', () => {
     }
   });
 
-  it('is said as it is: a GPU', async () => {
+  it('is shown as it is: a GPU', async () => {
     // Index 99 is on no machine.
     const { status, stderr } = await spawnCommand(['enhance', 'clips/a.mp4', 'x.mp4', '--device', 'cuda:99'], { env: env() });
     expect(status).toBe(1);

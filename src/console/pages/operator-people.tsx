@@ -9,7 +9,7 @@ import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice } from '../ui/feedback.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
-import { Moment } from '../ui/time.tsx';
+import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 type Open = { kind: 'link'; person: OperatorPerson; link: OperatorPasswordLink } | { kind: 'reset'; person: OperatorPerson };
@@ -72,7 +72,7 @@ function NewLinkDialog({ person, link, onClose }: { person: OperatorPerson; link
   return (
     <ShownOnce title="Link for a new password" label="the link" secret={link.url} note={note} onClose={onClose}>
       <p className="muted">
-        It works until <Moment at={link.expires_at} />. Setting the password ends all sessions of this person.
+        It works until <DateTime at={link.expires_at} />. Setting the password ends all sessions of this person.
       </p>
     </ShownOnce>
   );

@@ -4,7 +4,7 @@ import { generateLinkToken, hashLinkToken, linkUrl } from '../../domain/one-time
 import type { InvitationRecord, PersonRecord } from '../../store/index.ts';
 import type { WithConsole } from '../deps.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { clientAddress } from './guard.ts';
+import { clientIp } from './guard.ts';
 import { pageOf } from '../paging.ts';
 import { linkInvalid } from './password-links.ts';
 
@@ -93,7 +93,7 @@ function joiningHandlers(deps: WithConsole) {
       const { token, password } = c.req.valid('json');
       const tokenHash = hashLinkToken('invitation', token, deps.keyPepper);
       if ((await store.people.findInvitation(tokenHash)) === null) throw linkInvalid();
-      const hash = await passwords.hash(password, clientAddress(c, proxyHops));
+      const hash = await passwords.hash(password, clientIp(c, proxyHops));
       // `taken` is not reported: like sign-up, this must not reveal which emails are known.
       if ((await store.people.accept(tokenHash, hash)) === 'invalid') throw linkInvalid();
       return c.json({ accepted: true as const }, 202);
