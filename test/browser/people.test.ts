@@ -130,7 +130,7 @@ describe('a second factor', () => {
 
   it('is reset by an operator', async () => {
     await openPeople(desk, 'Analytical Engines');
-    await desk.page.getByRole('button', { name: 'Reset the second factor of ada@example.com' }).click();
+    await desk.page.getByRole('button', { name: 'Reset two-factor of ada@example.com' }).click();
     expect(await axeViolations(desk.page)).toEqual([]);
     await desk.page.getByRole('button', { name: 'Reset', exact: true }).click();
     await desk.page.getByText('The second factor of ada@example.com is reset.').first().waitFor();

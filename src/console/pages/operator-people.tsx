@@ -53,7 +53,7 @@ function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: 
         {!person.operator && (
           <span className="row" style={{ justifyContent: 'flex-end' }}>
             {person.two_factor && (
-              <Button size="small" onClick={() => onOpen({ kind: 'reset', person })} aria-label={`Reset the second factor of ${person.email}`}>
+              <Button size="small" onClick={() => onOpen({ kind: 'reset', person })} aria-label={`Reset two-factor of ${person.email}`}>
                 Reset two-factor
               </Button>
             )}
