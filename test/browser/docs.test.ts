@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const looks = (['light', 'dark'] as const).flatMap((theme) => [390, 1440].map((width) => ({ theme, width })));
 /** One page of each kind has screenshots. */
-const kinds = ['quick-start', 'reference/jobs'];
+const kinds = ['', 'quick-start', 'reference', 'reference/jobs'];
 const names = () => globSync('**/*.html', { cwd: docsDir }).map((name) => name.replace(/\.html$/, '').replace(/^index$/, ''));
 const pathOf = (name: string) => (name === '' ? '/docs' : `/docs/${name}`);
 
