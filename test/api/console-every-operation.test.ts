@@ -42,6 +42,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   operatorSetPlan: { plan: 'studio' },
   operatorSetQuotas: { jobs_per_day: 500 },
   operatorCloseAccount: { name: 'Nobody' },
+  operatorChangeRole: { role: 'member' },
 };
 const all = operations.filter(({ path }) => path.startsWith('/console/'));
 const allowed = (permission: Permission) => Object.entries(permissions).filter(([, its]) => its === permission).map(([id]) => id);

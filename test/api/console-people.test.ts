@@ -15,8 +15,10 @@ import { auditEntries } from '../helpers/worker-world.ts';
 
 const password = 'correct horse battery';
 let world: ConsoleWorld;
+let operator: Person;
 beforeAll(async () => {
   world = await makeConsole();
+  operator = await world.person({ operator: true });
 });
 afterAll(() => world.close());
 
@@ -210,6 +212,66 @@ describe('a role', () => {
     const { id } = await member.browser.post<{ id: string }>('/console/api/jobs', { mode: 'test', request });
     expect((await owner.browser.request(`/console/api/jobs/${id}`)).status).toBe(200);
     expect((await member.browser.request(`/console/api/jobs/${id}`, { method: 'DELETE' })).ok).toBe(true);
+  });
+});
+
+describe('an operator', () => {
+  const path = (userId: string) => `/console/api/operator/people/${userId}`;
+  const change = (userId: string, role: Role) => operator.browser.request(path(userId), { method: 'PATCH', json: { role } });
+  const removeBy = (by: Person, userId: string) => by.browser.request(path(userId), { method: 'DELETE' });
+
+  it('changes the role of a person of any account, whose audit log records the operator', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    const response = await change(guest.userId, 'admin');
+    expect(await response.json()).toMatchObject({ id: guest.userId, email: guest.email, role: 'admin' });
+    expect(await roleOf(guest)).toBe('admin');
+    const [entry] = await entriesOf(owner);
+    expect(entry).toMatchObject({ kind: 'user.role_changed', data: { person_id: guest.userId, role: 'admin', operator_id: operator.userId } });
+    expect(entry!.data).not.toHaveProperty('user_id');
+    // An invitation of somebody who is an admin no more would make an admin again.
+    const made = await invite(guest, newEmail(), 'admin');
+    expect((await change(guest.userId, 'member')).status).toBe(200);
+    await expectDead(tokenOf(made));
+  });
+
+  it('removes a person of any account, whose sessions end and whose audit log records the operator', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    expect(await (await removeBy(operator, guest.userId)).json()).toEqual({ removed: true });
+    await expectError(await guest.browser.request('/console/api/session'), 401, 'invalid_session');
+    const [entry] = await entriesOf(owner);
+    expect(entry).toMatchObject({ kind: 'user.removed', data: { person_id: guest.userId, operator_id: operator.userId, ended_sessions: 1 } });
+    await expectError(await removeBy(operator, guest.userId), 404, 'not_found');
+    await expectError(await change(guest.userId, 'admin'), 404, 'not_found');
+  });
+
+  it('leaves every account an admin', async () => {
+    const owner = await world.person();
+    await world.member(owner);
+    await expectError(await removeBy(operator, owner.userId), 409, 'last_admin');
+    await expectError(await change(owner.userId, 'member'), 409, 'last_admin');
+    expect(await roleOf(owner)).toBe('admin');
+  });
+
+  it('changes and removes no operator, not even as a member of an account', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    await world.store.users.setOperator(guest.email, true);
+    for (const id of [guest.userId, operator.userId]) {
+      await expectError(await change(id, 'admin'), 403, 'operator_protected');
+      await expectError(await removeBy(operator, id), 403, 'operator_protected');
+    }
+    expect(await roleOf(guest)).toBe('member');
+    // The command line may.
+    expect(await world.store.people.setRole({ accountId: owner.accountId, userId: guest.userId }, 'admin', {})).toMatchObject({ role: 'admin' });
+  });
+
+  it('is nobody else: admins reach no person of another account by these calls, nor of their own', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    await expectError(await removeBy(owner, guest.userId), 403, 'operator_required');
+    expect((await guest.browser.request('/console/api/session')).status).toBe(200);
   });
 });
 

@@ -28,6 +28,12 @@ async function openPeople({ page }: Tab, account: string) {
   await page.getByRole('dialog', { name: `People of ${account}` }).waitFor();
 }
 
+/** Chooses from the menu of a person. */
+async function choose({ page }: Tab, email: string, item: string) {
+  await page.getByRole('button', { name: `Actions for ${email}` }).click();
+  await page.getByRole('menuitem', { name: item, exact: true }).click();
+}
+
 async function signIn({ page }: Tab, email: string, secret: string) {
   await page.goto(`${world.url}/sign-in`);
   await page.getByLabel('Email').fill(email);
@@ -130,7 +136,7 @@ describe('a second factor', () => {
 
   it('is reset by an operator', async () => {
     await openPeople(desk, 'Analytical Engines');
-    await desk.page.getByRole('button', { name: 'Reset the second factor of ada@example.com' }).click();
+    await choose(desk, 'ada@example.com', 'Reset two-factor');
     expect(await axeViolations(desk.page)).toEqual([]);
     await desk.page.getByRole('button', { name: 'Reset', exact: true }).click();
     await desk.page.getByText('The second factor of ada@example.com is reset.').first().waitFor();
@@ -193,6 +199,36 @@ describe('an invitation', () => {
 });
 
 describe('an operator', () => {
+  it('makes a member an admin, keeps the last one, and removes a person', async () => {
+    const { page, complaints } = desk;
+    const account = (await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list')).find(({ name }) => name === 'Analytical Engines')!;
+    const { url } = await world.site.reelmend<{ url: string }>('users', 'invite', account.id, 'edith@example.com');
+    const guest = await openTab(world);
+    await guest.page.goto(`${world.url}/invitation${new URL(url).hash}`);
+    await guest.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByRole('heading', { name: 'Home' }).waitFor();
+
+    await openPeople(desk, 'Analytical Engines');
+    const edith = page.getByRole('dialog').getByRole('row').filter({ hasText: 'edith@example.com' });
+    await edith.getByText('Member').waitFor();
+    await choose(desk, 'edith@example.com', 'Make an admin');
+    await edith.getByText('Admin').waitFor();
+    await choose(desk, 'edith@example.com', 'Make a member');
+    await edith.getByText('Member').waitFor();
+    await choose(desk, 'ada@example.com', 'Make a member');
+    await page.getByRole('dialog').getByText('The account needs an admin.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await choose(desk, 'edith@example.com', 'Remove');
+    await page.getByRole('dialog', { name: 'Remove edith@example.com?' }).waitFor();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('edith@example.com is removed.').first().waitFor();
+    await guest.page.goto(`${world.url}/`);
+    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(complaints).toEqual([]);
+    await guest.page.context().close();
+  });
+
   it('withdraws credits, sets a plan and quotas, and closes an account by its name', async () => {
     const { page, complaints } = desk;
     const open = async (item: string) => {

@@ -261,6 +261,8 @@ REAL_IDS = {
     "operatorSetPlan": lambda: CONSOLE["account"],
     "operatorSetQuotas": lambda: newcomer()["account"],
     "operatorCreatePasswordLink": lambda: newcomer()["user"],
+    "operatorChangeRole": new_member,
+    "operatorRemovePerson": new_member,
     "operatorResetTwoFactor": lambda: new_two_factor()["user"],
     "consoleChangeRole": new_member,
     "consoleRemovePerson": new_member,
