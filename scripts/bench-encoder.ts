@@ -140,16 +140,16 @@ async function checkComparison(folder: string, control: Encoded): Promise<void> 
 async function measureClip(folder: string, clip: { name: string; path: string }): Promise<Row[]> {
   const combinations = presets.flatMap((preset) => factors.map((crf) => `${preset}:${crf}`));
   say(`${clip.name}: ${combinations.length} encodes of ${frames} frames`);
-  const place = await mkdtemp(join(folder, 'clip-'));
-  await mkdir(place, { recursive: true });
+  const workDir = await mkdtemp(join(folder, 'clip-'));
+  await mkdir(workDir, { recursive: true });
   const program = join(buildFolder, 'bench_encoder');
-  const all = [clip.path, '1080p', String(frames), place, control, ...combinations];
+  const all = [clip.path, '1080p', String(frames), workDir, control, ...combinations];
   const encoded = JSON.parse(await run(program, all)) as Encoded[];
   const first = encoded.shift();
-  if (first) await checkComparison(place, first);
+  if (first) await checkComparison(workDir, first);
   const rows: Row[] = [];
   for (const one of encoded) {
-    const score = await compare(place, one);
+    const score = await compare(workDir, one);
     rows.push({
       clip: clip.name,
       preset: one.preset,
@@ -161,7 +161,7 @@ async function measureClip(folder: string, clip: { name: string; path: string })
       core_ms_per_frame: round((one.cpu_s / one.frames) * 1e3, 1),
     });
   }
-  await rm(place, { recursive: true, force: true });
+  await rm(workDir, { recursive: true, force: true });
   return rows;
 }
 

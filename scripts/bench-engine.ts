@@ -243,10 +243,10 @@ async function faces(folder: string) {
   for (const people of [0, 1, 3]) {
     say(`1080p with ${people} faces`);
     const clip = join(folder, `faces-${people}.mp4`);
-    const places = ['60+2*n', '700', '1300-2*n'].slice(0, people);
-    const labels = places.map((_, i) => `[p${i}]`).join('');
+    const positions = ['60+2*n', '700', '1300-2*n'].slice(0, people);
+    const labels = positions.map((_, i) => `[p${i}]`).join('');
     const split = people === 0 ? '' : `;[1:v]scale=520:-2,split=${people}${labels}`;
-    const overlays = places.map((x, i) => `;[v${i}][p${i}]overlay='${x}':${200 + 120 * i}:eval=frame[v${i + 1}]`).join('');
+    const overlays = positions.map((x, i) => `;[v${i}][p${i}]overlay='${x}':${200 + 120 * i}:eval=frame[v${i + 1}]`).join('');
     const graph = `[0:v]noise=alls=6:allf=t[v0]${split}${overlays};[v${people}]format=yuv420p[out]`;
     const ground = ['-f', 'lavfi', '-i', 'testsrc2=s=1920x1080:r=25:d=4'];
     const person = people === 0 ? [] : ['-loop', '1', '-framerate', '25', '-t', '4', '-i', 'engine/tests/media/face.jpg'];

@@ -30,7 +30,7 @@ export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;
 export const gtestReports = 'build/engine/gtest-reports';
 
-/** The tests of the service mostly wait, those of the engine mostly compute. With Schemathesis, the service's take as long as the engine's. */
+/** The groups run side by side: the service's tests mostly wait, the engine's mostly compute. */
 export const shortSteps: Step[] = [
   { name: 'types, lint, directions', group: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
   { name: 'generated code is current', group: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },

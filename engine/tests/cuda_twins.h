@@ -111,7 +111,7 @@ class CpuTwin {
     if (!scenes_) scenes_ = std::make_unique<pixel::SceneDetector>(image.width(), image.height());
     const bool is_cut = scenes_->IsCut(image, pool_);
     cuts += is_cut ? 1 : 0;
-    if (o_.temporal_strength > 0) Steady(image, is_cut);
+    if (o_.temporal_strength > 0) DenoiseTemporally(image, is_cut);
     if (o_.denoise_strength > 0) Denoise(image);
     pixel::Debander(image.width(), image.height()).Run(image, o_.deband_threshold, pool_);
     if (o_.working_share < 1) Reduce(image);
@@ -139,13 +139,13 @@ class CpuTwin {
     return Image(image.width(), image.height(), image.subsampling(), image.color());
   }
 
-  void Steady(Image& image, bool is_cut) {
+  void DenoiseTemporally(Image& image, bool is_cut) {
     if (!temporal_)
       temporal_ = std::make_unique<pixel::TemporalDenoiser>(image.width(), image.height(), image.subsampling());
     if (is_cut) temporal_->Reset();
-    Image steady = Like(image);
-    temporal_->Run(image, steady, o_.temporal_strength, o_.temporal_sigma, pool_);
-    image = std::move(steady);
+    Image denoised = Like(image);
+    temporal_->Run(image, denoised, o_.temporal_strength, o_.temporal_sigma, pool_);
+    image = std::move(denoised);
   }
 
   void Denoise(Image& image) {

@@ -160,13 +160,13 @@ TEST(FaceStage, HoldsPointsSteadierThanTheDetectorFindsThem) {
   double shown = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Landmarks raw = detector.Detect(frames[i], pool).at(0).points;
-    const Landmarks steady = tracker.Update(frames[i], static_cast<std::int64_t>(i), i == 0, pool).at(0).points;
+    const Landmarks tracked = tracker.Update(frames[i], static_cast<std::int64_t>(i), i == 0, pool).at(0).points;
     if (i > 8) {
       found += Distance(raw, last_found);
-      shown += Distance(steady, last_shown);
+      shown += Distance(tracked, last_shown);
     }
     last_found = raw;
-    last_shown = steady;
+    last_shown = tracked;
   }
   EXPECT_LT(shown, 0.5 * found);
 }

@@ -63,7 +63,7 @@ void WriteFile(const std::string& path, const Bytes& bytes) {
 std::size_t Below(Random& random, std::size_t bound) { return bound == 0 ? 0 : random() % bound; }
 
 /// A position in the file: half of the time in its first or last 4 KB, where the headers are.
-std::size_t Place(Random& random, std::size_t size) {
+std::size_t RandomPosition(Random& random, std::size_t size) {
   const std::size_t edge = std::min<std::size_t>(size, 4096);
   switch (random() % 4) {
     case 0: return Below(random, edge);
@@ -72,33 +72,33 @@ std::size_t Place(Random& random, std::size_t size) {
   }
 }
 
-void FlipBits(Bytes& bytes, Random& random) { bytes[Place(random, bytes.size())] ^= static_cast<std::uint8_t>(1U << (random() % 8)); }
+void FlipBits(Bytes& bytes, Random& random) { bytes[RandomPosition(random, bytes.size())] ^= static_cast<std::uint8_t>(1U << (random() % 8)); }
 
 void SetNumber(Bytes& bytes, Random& random) {
   constexpr std::uint64_t kNasty[] = {0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, ~0ULL};
-  const std::size_t at = Place(random, bytes.size());
+  const std::size_t at = RandomPosition(random, bytes.size());
   const std::uint64_t value = kNasty[random() % std::size(kNasty)];
   const std::size_t width = std::size_t{1} << (random() % 4);
   for (std::size_t i = 0; i < width && at + i < bytes.size(); ++i) bytes[at + i] = static_cast<std::uint8_t>(value >> (8 * (width - 1 - i)));
 }
 
 void Scramble(Bytes& bytes, Random& random) {
-  const std::size_t at = Place(random, bytes.size());
+  const std::size_t at = RandomPosition(random, bytes.size());
   const std::size_t end = std::min(bytes.size(), at + 1 + Below(random, 64));
   for (std::size_t i = at; i < end; ++i) bytes[i] = static_cast<std::uint8_t>(random());
 }
 
 void Remove(Bytes& bytes, Random& random) {
-  const auto at = static_cast<std::ptrdiff_t>(Place(random, bytes.size()));
+  const auto at = static_cast<std::ptrdiff_t>(RandomPosition(random, bytes.size()));
   const auto end = static_cast<std::ptrdiff_t>(std::min(bytes.size(), static_cast<std::size_t>(at) + 1 + Below(random, 512)));
   bytes.erase(bytes.begin() + at, bytes.begin() + end);
 }
 
 void Repeat(Bytes& bytes, Random& random) {
-  const std::size_t at = Place(random, bytes.size());
+  const std::size_t at = RandomPosition(random, bytes.size());
   const std::size_t length = std::min(bytes.size() - at, 1 + Below(random, 512));
   const Bytes piece(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + length));
-  bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(Place(random, bytes.size())), piece.begin(), piece.end());
+  bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(RandomPosition(random, bytes.size())), piece.begin(), piece.end());
 }
 
 void Cut(Bytes& bytes, Random& random) {

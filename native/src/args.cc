@@ -44,15 +44,15 @@ bool IsPlainText(Napi::Value value) {
 }
 
 void ReadLimits(const Options& options, SourceLimits& limits) {
-  const auto given = options.Nested("limits");
-  if (!given) return;
+  const auto object = options.Nested("limits");
+  if (!object) return;
   const auto max_safe = static_cast<std::int64_t>(kMaxSafeInteger);
-  limits.max_pixels = given->Integer("maxPixels", 1, max_safe).value_or(limits.max_pixels);
+  limits.max_pixels = object->Integer("maxPixels", 1, max_safe).value_or(limits.max_pixels);
   limits.max_streams =
-      static_cast<int>(given->Integer("maxStreams", 1, 100'000).value_or(limits.max_streams));
-  limits.max_duration_s = given->Number("maxDurationS", 0, kMaxSafeInteger).value_or(limits.max_duration_s);
+      static_cast<int>(object->Integer("maxStreams", 1, 100'000).value_or(limits.max_streams));
+  limits.max_duration_s = object->Number("maxDurationS", 0, kMaxSafeInteger).value_or(limits.max_duration_s);
   limits.max_frame_rate =
-      static_cast<int>(given->Integer("maxFrameRate", 0, 100'000).value_or(limits.max_frame_rate));
+      static_cast<int>(object->Integer("maxFrameRate", 0, 100'000).value_or(limits.max_frame_rate));
 }
 
 Strength ReadStrength(const Options& options, const char* name) {
@@ -123,19 +123,19 @@ ModelFile::Layout ReadLayout(const Options& options) {
 }
 
 std::optional<Segment> ReadSegment(const Options& options) {
-  const auto given = options.Nested("segment");
-  if (!given) return std::nullopt;
-  const auto start_s = given->Number("startS", 0, kMaxSafeInteger);
-  if (!start_s) throw WrongArgument("a number of at least 0", given->Path("startS"), given->Member("startS"));
-  const auto end_s = given->Number("endS", 0, kMaxSafeInteger);
+  const auto object = options.Nested("segment");
+  if (!object) return std::nullopt;
+  const auto start_s = object->Number("startS", 0, kMaxSafeInteger);
+  if (!start_s) throw WrongArgument("a number of at least 0", object->Path("startS"), object->Member("startS"));
+  const auto end_s = object->Number("endS", 0, kMaxSafeInteger);
   if (!end_s || *end_s <= *start_s) {
-    throw WrongArgument("a number above segment.startS", given->Path("endS"), given->Member("endS"));
+    throw WrongArgument("a number above segment.startS", object->Path("endS"), object->Member("endS"));
   }
   Segment segment;
   segment.start_s = *start_s;
   segment.end_s = *end_s;
   segment.warm_up_frames =
-      static_cast<int>(given->Integer("warmUpFrames", 0, 10'000).value_or(segment.warm_up_frames));
+      static_cast<int>(object->Integer("warmUpFrames", 0, 10'000).value_or(segment.warm_up_frames));
   return segment;
 }
 
@@ -237,11 +237,11 @@ std::vector<std::string> PathArguments(Napi::Value value, const char* name) {
 SegmentLengths ToSegmentLengths(const Options& options) {
   constexpr double kDay_s = 86'400;
   SegmentLengths lengths;
-  const auto given = options.Nested("lengths");
-  if (!given) return lengths;
-  lengths.shortest_s = given->Number("shortestS", 0.1, kDay_s).value_or(lengths.shortest_s);
-  lengths.wanted_s = given->Number("wantedS", 0.1, kDay_s).value_or(lengths.wanted_s);
-  lengths.longest_s = given->Number("longestS", 0.1, kDay_s).value_or(lengths.longest_s);
+  const auto object = options.Nested("lengths");
+  if (!object) return lengths;
+  lengths.shortest_s = object->Number("shortestS", 0.1, kDay_s).value_or(lengths.shortest_s);
+  lengths.wanted_s = object->Number("wantedS", 0.1, kDay_s).value_or(lengths.wanted_s);
+  lengths.longest_s = object->Number("longestS", 0.1, kDay_s).value_or(lengths.longest_s);
   return lengths;
 }
 
@@ -298,9 +298,9 @@ PicturesOptions ToPicturesOptions(const Options& options) {
 ModelFile ToModelFile(const Options& options) {
   ModelFile file;
   for (const auto& [name, text] : {std::pair{"name", &file.name}, {"path", &file.path}}) {
-    const auto given = options.Text(name);
-    if (!given) throw WrongArgument("a text", options.Path(name), options.Member(name));
-    *text = *given;
+    const auto value = options.Text(name);
+    if (!value) throw WrongArgument("a text", options.Path(name), options.Member(name));
+    *text = *value;
   }
   file.layout = ReadLayout(options);
   file.precision = IsSecond(options, "precision", "fp32", "int8") ? ModelFile::Precision::kInt8

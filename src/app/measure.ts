@@ -52,9 +52,9 @@ export function createMeasure({ net, storage, media, limits = defaultVideoLimits
   const measureNow = (video: string | StoredVideo, signal: AbortSignal): Promise<MeasuredSource> =>
     typeof video === 'string' ? measureUrl(video, signal) : probe(storedSource(storage, video), signal);
   return (video: string | StoredVideo, { accountId, signal, onStart }: MeasureCall): Promise<MeasuredSource> => {
-    const asked = performance.now();
+    const queuedAt = performance.now();
     const work = () => {
-      onStart?.(performance.now() - asked);
+      onStart?.(performance.now() - queuedAt);
       return measureNow(video, signal);
     };
     return slots.run(accountId, work, signal);

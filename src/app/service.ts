@@ -12,7 +12,7 @@ import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
 import { answerParserErrors } from '../http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
-import { createRequestLog } from '../http/request-log.ts';
+import { createRequestLog } from '../http/request-log-writer.ts';
 import { createWorker, createWorkerMetrics, type Lifetime, scratchRoot, type Worker } from '../jobs/index.ts';
 import { createLogger } from '../observability/logger.ts';
 import { createMeasure, probeSlots } from './measure.ts';
@@ -56,7 +56,7 @@ export interface Service {
   finished: Promise<number>;
 }
 
-/** Stops what was started, in reverse order. One failure does not keep the others from stopping. */
+/** Runs the added stop steps in reverse order. If a step fails, the remaining ones still run. */
 class Shutdown {
   readonly #steps: (() => Promise<unknown>)[] = [];
   #done: Promise<void> | undefined;
@@ -197,12 +197,13 @@ async function serveMetrics(parts: Parts, roles: Roles, worker: () => Worker | u
   };
   registerDiskMetrics({ registry, folders });
   const socket = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
-  const url = await listen(buildMetricsApp({ registry, whatIsMissing: () => whatIsMissing(store, worker()) }).fetch, socket, parts);
+  const url = await listen(buildMetricsApp({ registry, notReadyReason: () => notReadyReason(store, worker()) }).fetch, socket, parts);
   logger.info({ url }, 'metrics');
   return registry;
 }
 
-async function whatIsMissing(store: Store, worker: Worker | undefined): Promise<string | null> {
+/** Why the process is not ready for work, in one sentence; null if it is ready. */
+async function notReadyReason(store: Store, worker: Worker | undefined): Promise<string | null> {
   if (!(await store.ping())) return 'The database does not respond.';
   return worker?.storageIsUp === false ? 'The storage does not answer: the worker takes no work until it does.' : null;
 }

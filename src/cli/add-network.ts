@@ -39,7 +39,7 @@ export interface AddOptions {
   acceptLicense?: string | undefined;
 }
 
-/** Downloads a known network, converts it, tries it and installs it in the folder. */
+/** Downloads a known network, converts it, tests it and installs it in the folder. */
 export async function addNetwork({ name, folder, acceptLicense }: AddOptions, tryOut: TryOut): Promise<void> {
   const network = knownNetworks().find((candidate) => candidate.name === name);
   if (network === undefined) {
@@ -63,7 +63,7 @@ export interface ConvertOptions {
   license?: string | undefined;
 }
 
-/** Converts a PyTorch network to ONNX, tries it and installs it in the folder. */
+/** Converts a PyTorch network to ONNX, tests it and installs it in the folder. */
 export async function convertNetwork({ file, name = nameOf(file), folder, license }: ConvertOptions, tryOut: TryOut): Promise<void> {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);
   const named = networkName.safeParse(name);
@@ -89,7 +89,7 @@ interface Installation {
 }
 
 /**
- * Converts into a temporary folder inside the target, tries every file there, and then moves all of them. A network that
+ * Converts into a temporary folder inside the target, tests every file there, and then moves all of them. A network that
  * cannot be converted or run leaves nothing behind, so the folder's manifest is always valid.
  */
 async function install({ folder, convert, tryOut, stated = {} }: Installation): Promise<void> {

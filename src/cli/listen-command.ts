@@ -12,12 +12,12 @@ import { interruptible } from './interruptible.ts';
 import { positiveWhole } from './options.ts';
 import { say, terminal, warn } from './terminal.ts';
 
-/** ms between two looks at the jobs; 600 reads a minute are allowed */
+/** ms between two polls; the service allows 600 reads per minute */
 const pollMs = 1000;
 /** as the service waits for receivers */
 const receiverTimeoutMs = 10_000;
 const pageSize = 100;
-/** of one look: a bound for an account that creates jobs faster than they can be read */
+/** of one poll: a bound for an account that creates jobs faster than they can be read */
 const mostPages = 100;
 
 interface ListenOptions extends RemoteOptions {
@@ -63,7 +63,7 @@ async function listen({ forward, events = Infinity, ...options }: ListenOptions)
   });
 }
 
-/** A service that is away is looked at again. */
+/** Retries at the next poll when the service is unreachable. */
 async function whileAway(error: unknown): Promise<Job[]> {
   const { isTransient } = await import('../sdk/call.ts');
   if (!isTransient(error)) throw error;
@@ -75,7 +75,7 @@ const isInterrupt = (error: unknown) => error instanceof Error && (error.message
 
 const hasEnded = ({ status }: Job) => status === 'done' || status === 'error';
 
-/** Finds jobs that have ended since the last look, oldest first. Jobs that had ended before the first look are left out. */
+/** Finds jobs that have ended since the last poll, oldest first. Jobs that had ended before the first poll are left out. */
 async function endedJobs(reelmend: Reelmend) {
   const known = new Set<string>();
   const running = new Set<string>();
@@ -112,7 +112,7 @@ async function endedJobs(reelmend: Reelmend) {
   };
 }
 
-/** The newest page, and those after it until one reaches back to the job `newest` of the last look: there may be many new jobs. */
+/** The newest page, and those after it until one reaches back to the job `newest` of the last poll: there may be many new jobs. */
 async function jobsSince(reelmend: Reelmend, newest: string, signal: AbortSignal): Promise<Job[]> {
   const jobs: Job[] = [];
   let pages = 0;

@@ -137,13 +137,13 @@ async function compileModels(media: Media, config: Config, name: string | undefi
     for (const { width, height } of options.size ?? usualSizes) {
       const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs });
       for (const engine of engines) {
-        const place = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
+        const target = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
         const time = engine.buildMs === 0 ? 'already built' : `${(engine.buildMs / 1000).toFixed(1)} s`;
         const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
         const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} frames at once`;
-        const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
+        const line = `${label(model)}: ${size} in ${engine.precision} for ${target}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
         if (options.json !== true && engine.notBuilt !== '') {
-          warn(`${label(model)}: ${size} for ${place} was not built: ${engine.notBuilt}`);
+          warn(`${label(model)}: ${size} for ${target} was not built: ${engine.notBuilt}`);
           continue;
         }
         say(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListPreviewsQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsolePreview, zConsolePreviewList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListPreviewsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountClosed, zOperatorAccountList, zOperatorCloseAccountBody, zOperatorCloseAccountPath, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGetHistoryQuery, zOperatorGrantBody, zOperatorGrantPath, zOperatorHistory, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorResetTwoFactorPath, zOperatorSetPlanBody, zOperatorSetPlanPath, zOperatorSetQuotasBody, zOperatorSetQuotasPath, zOperatorTwoFactorReset, zOperatorWithdrawBody, zOperatorWithdrawPath, zOperatorWorkerList, zPreview, zPreviewDeletion, zPreviewList, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAcceptInvitationBody, zConsoleAccount, zConsoleBeginTwoFactorBody, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleChangeRoleBody, zConsoleChangeRolePath, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleConfirmTwoFactorBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreatePreviewBody, zConsoleCreatePreviewHeaders, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleCreateWebhookEndpointBody, zConsoleDeleteJobPath, zConsoleDeletePreviewPath, zConsoleDeleteUploadPath, zConsoleDeleteWebhookEndpointPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleDisableTwoFactorBody, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetInvitationBody, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetPreviewPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleInvitationDetail, zConsoleInvitationList, zConsoleInviteBody, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListInvitationsQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListPeopleQuery, zConsoleListPreviewsQuery, zConsoleListRequestLogQuery, zConsoleListSessionsQuery, zConsoleNewInvitation, zConsoleNewKey, zConsolePasswordLinkUsed, zConsolePerson, zConsolePersonList, zConsolePreview, zConsolePreviewList, zConsoleRecoveryCodes, zConsoleRemoved, zConsoleRemovePersonPath, zConsoleRenameKeyBody, zConsoleRenameKeyPath, zConsoleReplaceRecoveryCodesBody, zConsoleResendDeliveryPath, zConsoleRevokeInvitationPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleRotateWebhookEndpointSecretPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleSwitchWebhookEndpointSecretPath, zConsoleTestWebhookBody, zConsoleTestWebhookEndpointBody, zConsoleTestWebhookEndpointPath, zConsoleTwoFactor, zConsoleTwoFactorEnrolment, zConsoleUpdateAccountBody, zConsoleUpdateWebhookEndpointBody, zConsoleUpdateWebhookEndpointPath, zConsoleUsage, zConsoleUsePasswordLinkBody, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreatePreviewBody, zCreatePreviewHeaders, zCreateQuoteBody, zCreateUploadBody, zCreateWebhookEndpointBody, zDeleteJobPath, zDeletePreviewPath, zDeleteUploadPath, zDeleteWebhookEndpointPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetJobPath, zGetJobResultPath, zGetPreviewPath, zGetUploadPath, zGetWebhookEndpointPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListPreviewsQuery, zListRequestLogQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountClosed, zOperatorAccountList, zOperatorChangeRoleBody, zOperatorChangeRolePath, zOperatorCloseAccountBody, zOperatorCloseAccountPath, zOperatorCreatePasswordLinkPath, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGetHistoryQuery, zOperatorGrantBody, zOperatorGrantPath, zOperatorHistory, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorPasswordLink, zOperatorRemovePersonPath, zOperatorResetTwoFactorPath, zOperatorSetPlanBody, zOperatorSetPlanPath, zOperatorSetQuotasBody, zOperatorSetQuotasPath, zOperatorTwoFactorReset, zOperatorWithdrawBody, zOperatorWithdrawPath, zOperatorWorkerList, zPreview, zPreviewDeletion, zPreviewList, zQuote, zReceivedPart, zRequestLogPage, zRotateWebhookEndpointSecretPath, zStreamJobEventsPath, zSwitchWebhookEndpointSecretPath, zTestWebhookEndpointBody, zTestWebhookEndpointPath, zUpdateAccountBody, zUpdateWebhookEndpointBody, zUpdateWebhookEndpointPath, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery, zWebhookEndpoint, zWebhookEndpointDeletion, zWebhookEndpointList, zWebhookEndpointSecret, zWebhookEndpointTestResult } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -4743,6 +4743,110 @@ export const operatorCloseAccountRoute = createRoute({
     }
 });
 
+export const operatorRemovePersonRoute = createRoute({
+    operationId: 'operatorRemovePerson',
+    method: 'delete',
+    path: '/console/api/operator/people/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorRemovePersonPath
+    },
+    responses: {
+        200: {
+            description: 'operatorRemovePerson 200',
+            content: { 'application/json': { schema: zConsoleRemoved } }
+        },
+        401: {
+            description: 'operatorRemovePerson 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorRemovePerson 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorRemovePerson 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'operatorRemovePerson 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorRemovePerson 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorRemovePerson 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorRemovePerson 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorChangeRoleRoute = createRoute({
+    operationId: 'operatorChangeRole',
+    method: 'patch',
+    path: '/console/api/operator/people/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorChangeRolePath,
+        body: {
+            content: { 'application/json': { schema: zOperatorChangeRoleBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'operatorChangeRole 200',
+            content: { 'application/json': { schema: zConsolePerson } }
+        },
+        400: {
+            description: 'operatorChangeRole 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorChangeRole 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorChangeRole 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorChangeRole 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'operatorChangeRole 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorChangeRole 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorChangeRole 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorChangeRole 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorChangeRole 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorChangeRole 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const operatorCreatePasswordLinkRoute = createRoute({
     operationId: 'operatorCreatePasswordLink',
     method: 'post',
@@ -5018,6 +5122,8 @@ export const routes = {
     operatorSetPlan: operatorSetPlanRoute,
     operatorSetQuotas: operatorSetQuotasRoute,
     operatorCloseAccount: operatorCloseAccountRoute,
+    operatorRemovePerson: operatorRemovePersonRoute,
+    operatorChangeRole: operatorChangeRoleRoute,
     operatorCreatePasswordLink: operatorCreatePasswordLinkRoute,
     operatorResetTwoFactor: operatorResetTwoFactorRoute,
     operatorListWorkers: operatorListWorkersRoute,

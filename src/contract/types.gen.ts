@@ -9291,6 +9291,142 @@ export type OperatorCloseAccountResponses = {
 
 export type OperatorCloseAccountResponse = OperatorCloseAccountResponses[keyof OperatorCloseAccountResponses];
 
+export type OperatorRemovePersonData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the person. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/operator/people/{id}';
+};
+
+export type OperatorRemovePersonErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the person is one, or the request does not come from the console.
+     * Codes: `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person is the last admin. Code: `last_admin`.
+     *
+     */
+    409: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorRemovePersonError = OperatorRemovePersonErrors[keyof OperatorRemovePersonErrors];
+
+export type OperatorRemovePersonResponses = {
+    /**
+     * The person was removed.
+     */
+    200: ConsoleRemoved;
+};
+
+export type OperatorRemovePersonResponse = OperatorRemovePersonResponses[keyof OperatorRemovePersonResponses];
+
+export type OperatorChangeRoleData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleRoleChange;
+    path: {
+        /**
+         * Id of the person. An unknown id returns 404.
+         */
+        id: ConsoleUserId;
+    };
+    query?: never;
+    url: '/console/api/operator/people/{id}';
+};
+
+export type OperatorChangeRoleErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The user is not an operator, the person is one, or the request does not come from the console.
+     * Codes: `operator_required`, `operator_protected`, `csrf_token_invalid`, `cross_site_request`.
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The person is the last admin. Code: `last_admin`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorChangeRoleError = OperatorChangeRoleErrors[keyof OperatorChangeRoleErrors];
+
+export type OperatorChangeRoleResponses = {
+    /**
+     * The person.
+     */
+    200: ConsolePerson;
+};
+
+export type OperatorChangeRoleResponse = OperatorChangeRoleResponses[keyof OperatorChangeRoleResponses];
+
 export type OperatorCreatePasswordLinkData = {
     body?: never;
     path: {

@@ -2264,6 +2264,19 @@ export const zOperatorCloseAccountPath = z.object({
     id: zAccountId
 });
 
+export const zOperatorRemovePersonPath = z.object({
+    id: zConsoleUserId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zOperatorChangeRoleBody = zConsoleRoleChange;
+
+export const zOperatorChangeRolePath = z.object({
+    id: zConsoleUserId
+});
+
 export const zOperatorCreatePasswordLinkPath = z.object({
     id: zConsoleUserId
 });

@@ -21,7 +21,7 @@ export interface FairSemaphoreOptions {
 interface Caller {
   running: number;
   waiting: number;
-  /** a counter that grows with every start; the lowest was served longest ago */
+  /** value of the counter of all starts at the last start of this caller; the lowest is the longest ago */
   servedAt: number;
 }
 
@@ -60,19 +60,19 @@ export class FairSemaphore {
     }
   }
 
-  #of(caller: string): Caller {
+  #stateOf(caller: string): Caller {
     const known = this.#callers.get(caller) ?? { running: 0, waiting: 0, servedAt: 0 };
     this.#callers.set(caller, known);
     return known;
   }
 
   #forgetIdle(caller: string): void {
-    const { running, waiting } = this.#of(caller);
+    const { running, waiting } = this.#stateOf(caller);
     if (running === 0 && waiting === 0) this.#callers.delete(caller);
   }
 
   #acquire(caller: string): boolean {
-    const own = this.#of(caller);
+    const own = this.#stateOf(caller);
     if (this.#running >= this.#options.total || own.running >= this.#options.each) return false;
     this.#running += 1;
     own.running += 1;
@@ -82,7 +82,7 @@ export class FairSemaphore {
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
     const { waiting, waitingEach, waitMs, refusal } = this.#options;
-    const own = this.#of(caller);
+    const own = this.#stateOf(caller);
     const refused = own.waiting >= waitingEach ? 'caller' : this.#waiters.size >= waiting ? 'all' : undefined;
     if (refused !== undefined) {
       this.#forgetIdle(caller);
@@ -118,9 +118,9 @@ export class FairSemaphore {
   /** The slot goes to the waiting caller with the fewest slots; among equals, to the one served longest ago. */
   #release(caller: string): void {
     this.#running -= 1;
-    this.#of(caller).running -= 1;
+    this.#stateOf(caller).running -= 1;
     const order = (a: Waiter, b: Waiter) => {
-      const [first, second] = [this.#of(a.caller), this.#of(b.caller)];
+      const [first, second] = [this.#stateOf(a.caller), this.#stateOf(b.caller)];
       return first.running - second.running || first.servedAt - second.servedAt;
     };
     const next = [...this.#waiters].sort(order)[0];

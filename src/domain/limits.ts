@@ -14,12 +14,12 @@ export interface VideoLimits {
   pixels: number;
 }
 
-/** The limits of the specification (§8), and the engine's limit of pixels. */
+/** The documented defaults; `pixels` is the engine's own limit. */
 export const defaultVideoLimits: VideoLimits = { durationS: 600, bytes: 2_000_000_000, frameRate: 250, pixels: 8192 * 8192 };
 /** seconds; the most that an operator can allow. A longer job would exceed what timers and the database accept. */
 export const longestDurationS = 21_600;
 
-/** How many times more than by default a source may have. Time limits and reservations grow by these factors. */
+/** Factors by which the limits exceed the defaults, at least 1. Time limits and disk reservations grow by them. */
 export function limitFactors({ durationS, bytes }: VideoLimits): { duration: number; size: number } {
   return { duration: Math.max(1, durationS / defaultVideoLimits.durationS), size: Math.max(1, bytes / defaultVideoLimits.bytes) };
 }
@@ -37,9 +37,9 @@ export const linkValidityS = ({ durationS }: VideoLimits): number => Math.max(36
 const defaultRetentionDays = 30;
 /** active keys of one account */
 export const maxLiveKeys = 25;
-/** of an account, with its open invitations */
+/** people of one account, including open invitations */
 export const maxPeople = 50;
-/** of an account in each mode; every finished job makes a delivery to each */
+/** webhook endpoints of one account and mode; each finished job makes one delivery per endpoint */
 export const maxWebhookEndpoints = 10;
 
 /** Days that the files of a new job are kept. The account's own setting applies to the Secure tier alone. */

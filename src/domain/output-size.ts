@@ -55,13 +55,23 @@ const cappedBytes = (bytes: number, maxBitrate: number | undefined, durationS: n
 
 type SizedJob = Pick<JobRecord, 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>;
 
+export interface Encode extends Size {
+  /** 0 = unknown */
+  frameRate: number;
+  durationS: number;
+  crf: number;
+}
+
+/** The mean size of an encode in bytes. */
+export function meanBytes({ width, height, frameRate, durationS, crf }: Encode): number {
+  return (framesOf(frameRate, durationS) * width * height * meanBitsPerPixel * sizeFactor(crf)) / 8;
+}
+
 /** The space that a worker reserves for a result, in bytes: the mean size of a picture that fills the box. */
 export function expectedResultBytes({ resolution, durationSeconds, source, outputSettings }: SizedJob, standardCrf: number): number {
   const { quality, max_bitrate } = outputSettings;
-  const { width, height } = boxes[resolution];
   const durationS = source?.duration ?? durationSeconds;
-  const pixels = framesOf(source?.frame_rate ?? 0, durationS) * width * height;
-  const bytes = (pixels * meanBitsPerPixel * sizeFactor(crfOf(quality, standardCrf))) / 8;
+  const bytes = meanBytes({ ...boxes[resolution], frameRate: source?.frame_rate ?? 0, durationS, crf: crfOf(quality, standardCrf) });
   return Math.ceil(cappedBytes(bytes, max_bitrate, durationS));
 }
 

@@ -9,6 +9,9 @@ const mostStretches = 3;
 /** positions of the video that are sampled for the choice */
 const mostCandidates = 8;
 
+/** CRF of the stretches that are shown untouched: nearly lossless */
+export const untouchedCrf = 12;
+
 /** Number and length of the stretches of a video. */
 export function stretchesOf(durationS: number): { count: number; seconds: number } {
   const whole = Math.floor(durationS / stretchSeconds);

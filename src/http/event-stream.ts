@@ -14,7 +14,7 @@ export interface EventStreamOptions {
   /** sends events until there are no more or the signal is aborted */
   run(signal: AbortSignal, send: SendEvent): Promise<void>;
   /** counts the stream as open */
-  place: OpenStream;
+  slot: OpenStream;
   /** ms between two comments */
   heartbeatMs: number;
   /** longest duration of the stream, ms */
@@ -34,12 +34,12 @@ export function eventStream(c: Context<AppEnv>, options: EventStreamOptions): Re
 }
 
 async function follow(request: AbortSignal, stream: SSEStreamingApi, options: EventStreamOptions): Promise<void> {
-  const { run, place, heartbeatMs, lifetimeMs, onFailure } = options;
+  const { run, slot, heartbeatMs, lifetimeMs, onFailure } = options;
   const ended = new AbortController();
   const end = () => ended.abort();
   stream.onAbort(end);
   const lifetime = setTimeout(end, lifetimeMs);
-  const signal = AbortSignal.any([request, place.signal, ended.signal]);
+  const signal = AbortSignal.any([request, slot.signal, ended.signal]);
   // Otherwise a client that no longer reads would block a write, and with it `run`, forever.
   signal.addEventListener('abort', () => stream.abort(), { once: true });
   const comments = keepOpen(stream, heartbeatMs);
@@ -50,7 +50,7 @@ async function follow(request: AbortSignal, stream: SSEStreamingApi, options: Ev
   } finally {
     clearTimeout(lifetime);
     comments.stop();
-    place.close();
+    slot.close();
   }
 }
 

@@ -70,17 +70,17 @@ function routeOf(path: string): string {
 export interface MetricsAppOptions {
   registry: Registry;
   /** one sentence about what the process lacks for its work; null if nothing. Default: nothing */
-  whatIsMissing?: () => Promise<string | null>;
+  notReadyReason?: () => Promise<string | null>;
 }
 
 /** An app with `GET /metrics`, `/healthz` and `/readyz`, for a separate port that only the monitoring can reach. */
-export function buildMetricsApp({ registry, whatIsMissing = async () => null }: MetricsAppOptions): Hono {
+export function buildMetricsApp({ registry, notReadyReason = async () => null }: MetricsAppOptions): Hono {
   const app = new Hono();
   app.get('/metrics', async (c) => c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType }));
   // A worker has no other port for probes.
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/readyz', async (c) => {
-    const reason = await whatIsMissing();
+    const reason = await notReadyReason();
     return reason === null ? c.json({ status: 'ok' }) : c.json({ status: 'unavailable', reason }, 503);
   });
   app.notFound((c) => c.text('Only /metrics, /healthz and /readyz exist here.\n', 404));

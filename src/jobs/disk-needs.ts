@@ -1,21 +1,35 @@
 /** How much disk space a job needs, as far as that can be told before it is enhanced. */
-import type { JobRecord } from '../domain/job.ts';
-import { expectedResultBytes } from '../domain/output-size.ts';
+import type { JobRecord, PreviewFacts } from '../domain/job.ts';
+import { expectedResultBytes, meanBytes } from '../domain/output-size.ts';
+import { candidateStarts, secondsPerSetting, untouchedCrf } from '../domain/previews.ts';
 
-export type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>;
+export type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings' | 'preview'>;
 
-/** Whether a video is so long that it is cut into segments. */
-export function isCut({ segmentsFromSeconds = 0 }: { segmentsFromSeconds?: number }, { source, durationSeconds }: SizedJob): boolean {
-  return segmentsFromSeconds > 0 && (source?.duration ?? durationSeconds) > segmentsFromSeconds;
+/** Whether a video is so long that it is cut into segments. A preview is not. */
+export function isCut({ segmentsFromSeconds = 0 }: { segmentsFromSeconds?: number }, { source, durationSeconds, preview }: SizedJob): boolean {
+  return preview === null && segmentsFromSeconds > 0 && (source?.duration ?? durationSeconds) > segmentsFromSeconds;
 }
 
 export interface JobBytes {
   source: number;
-  /** of the result; in segments, of its pieces beside the file that they are joined to */
+  /** of the result; in segments, of its pieces beside the file that they are joined to; of a preview, of its clips and samples */
   results: number;
 }
 
 export function bytesOf(job: SizedJob, standardCrf: number, inSegments: boolean): JobBytes {
-  const result = expectedResultBytes(job, standardCrf);
+  const result = job.preview === null ? expectedResultBytes(job, standardCrf) : previewBytes(job, job.preview, standardCrf);
   return { source: job.source?.size_bytes ?? 0, results: inSegments ? 2 * result : result };
+}
+
+/** Does not grow with the video, but for the first seconds. */
+function previewBytes({ source, durationSeconds }: SizedJob, { settings }: PreviewFacts, standardCrf: number): number {
+  const durationS = source?.duration ?? durationSeconds;
+  const seconds = secondsPerSetting(durationS);
+  const stretches = { durationSeconds: seconds, source: source === null ? null : { ...source, duration: seconds } };
+  const clips = settings.map(({ resolution, output = {} }) => expectedResultBytes({ ...stretches, resolution, outputSettings: output }, standardCrf));
+  // The untouched stretches, and a sample of a second at each place.
+  const untouchedS = seconds + candidateStarts(durationS).length;
+  const { width = 1920, height = 1080, frame_rate: frameRate = 0 } = source ?? {};
+  const untouched = meanBytes({ width, height, frameRate, durationS: untouchedS, crf: untouchedCrf });
+  return Math.ceil(clips.reduce((sum, bytes) => sum + bytes, untouched));
 }

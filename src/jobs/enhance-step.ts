@@ -28,7 +28,7 @@ export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHan
 /** Reserves the disk space. For a job in segments, that includes the space for joining them: otherwise they would be made in vain. */
 function enhance(context: StepContext): Promise<void> {
   const { worker, job, inOnePiece } = context;
-  const inSegments = !inOnePiece && job.preview === null && isCut(worker.config, job);
+  const inSegments = !inOnePiece && isCut(worker.config, job);
   const { source, results } = bytesOf(job, worker.config.encoder.crf, inSegments);
   const needs: DiskNeed[] = [
     { folder: 'scratch', bytes: source + results },

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
-import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts, type Stretch, type StretchSample, stretchesOf } from '../domain/previews.ts';
+import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts, type Stretch, type StretchSample, stretchesOf, untouchedCrf } from '../domain/previews.ts';
 import { isEmptySegment } from '../media/failures.ts';
 import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
@@ -103,13 +103,10 @@ async function sample(context: StepContext, files: Files, start: number): Promis
 /** The stages whose strength follows from the damage of the source. */
 const restoring: ReadonlySet<string> = new Set(['denoise', 'model', 'face_restoration']);
 
-/** Nearly lossless. */
-const originalCrf = 12;
-
 /** The options of a job with that setting; null: those of the untouched stretch. */
 function optionsOf({ worker, job }: StepContext, { settings }: PreviewFacts, { durationS }: Files, setting: number | null): Options {
   if (setting === null) {
-    return { ...mediaOptions(worker, job, durationS), ...untouched, encoder: { ...worker.config.encoder, crf: originalCrf, maxBitrate: 0 } };
+    return { ...mediaOptions(worker, job, durationS), ...untouched, encoder: { ...worker.config.encoder, crf: untouchedCrf, maxBitrate: 0 } };
   }
   const { resolution, model = null, enhancements = {}, output: outputSettings = {} } = settings[setting]!;
   return mediaOptions(worker, { ...job, resolution, model, enhancements, outputSettings }, durationS);

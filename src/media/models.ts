@@ -133,14 +133,14 @@ export function installedModels(operatorsDir?: string): InstalledModel[] {
 export function describeModels(models: readonly InstalledModel[]): ModelDescription[] {
   const frames = Object.groupBy(models.filter((model) => model.layout !== 'face'), (model) => model.name);
   return Object.entries(frames).map(([name, files = []]) => {
-    const said = <Key extends keyof InstalledModel>(key: Key) => files.find((file) => file[key] !== undefined)?.[key] ?? null;
+    const firstOf = <Key extends keyof InstalledModel>(key: Key) => files.find((file) => file[key] !== undefined)?.[key] ?? null;
     return {
       name,
       title: files[0]!.title,
-      description: said('description'),
+      description: firstOf('description'),
       scales: [...new Set(files.map(({ scale }) => scale))].toSorted((a, b) => b - a),
-      relativeCost: said('relativeCost'),
-      license: said('license'),
+      relativeCost: firstOf('relativeCost'),
+      license: firstOf('license'),
     };
   }).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -15,19 +15,19 @@ const globalIpv6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
  * (mapped, compatible, NAT64, 6to4, Teredo), because a gateway may unwrap it. The ranges are those of ipaddr.js and
  * what it lacks of the IANA special-purpose registries.
  */
-export function isPublicIp(address: string): boolean {
+export function isPublicIp(ip: string): boolean {
   // A zone (`fe80::1%eth0`) names an interface of this machine. isIP refuses short forms (`1.2.3`) that ipaddr.js accepts.
-  if (address.includes('%') || isIP(address) === 0) return false;
-  const parsed = ipaddr.parse(address);
+  if (ip.includes('%') || isIP(ip) === 0) return false;
+  const parsed = ipaddr.parse(ip);
   if (parsed.range() !== 'unicast') return false;
   if (parsed instanceof ipaddr.IPv6) return parsed.match(globalIpv6);
   return !internalIpv4.has(parsed.toString());
 }
 
 /** Whether the IP address belongs to an interface of this machine; it may be public. */
-export function isOwnIp(address: string): boolean {
-  if (isIP(address) === 0) return false;
-  const wanted = ipaddr.parse(address).toNormalizedString();
+export function isOwnIp(ip: string): boolean {
+  if (isIP(ip) === 0) return false;
+  const wanted = ipaddr.parse(ip).toNormalizedString();
   return Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
     .some((own) => ipaddr.isValid(own.address) && ipaddr.parse(own.address).toNormalizedString() === wanted);

@@ -20,15 +20,15 @@ export const minSpeedOf = ({ downloadBytesPerSecond, downloadWindowMs }: Timeout
 export async function* enforceMinSpeed(pieces: AsyncIterable<Buffer>, floor: MinSpeed): AsyncGenerator<Buffer> {
   let waitedMs = 0;
   let bytes = 0;
-  let asked = performance.now();
+  let requestedAt = performance.now();
   for await (const piece of pieces) {
-    waitedMs += performance.now() - asked;
+    waitedMs += performance.now() - requestedAt;
     bytes += piece.length;
     if (waitedMs >= floor.windowMs) {
       if ((bytes / waitedMs) * 1000 < floor.bytesPerSecond) throw new NetFailure('timeout', 'the server sends too slowly');
       waitedMs = bytes = 0;
     }
     yield piece;
-    asked = performance.now();
+    requestedAt = performance.now();
   }
 }

@@ -16,8 +16,8 @@ export interface ResolverOptions {
   servers?: readonly string[];
   /** default: /etc/hosts */
   hostsFile?: string;
-  /** wait for a reply, ms; twice as long the second and last time. The default leaves time to connect (`connectMs`). */
-  replyMs?: number;
+  /** wait for a response, ms; twice as long the second and last time. The default leaves time to connect (`connectMs`). */
+  responseMs?: number;
 }
 
 /** How long the addresses of one family wait for those of the other: some name servers never answer questions for IPv6. */
@@ -29,14 +29,14 @@ const isAbsent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 /** As this machine resolves names: search domains, multicast DNS, whatever nsswitch.conf says. Each lookup holds a thread. */
 export const systemResolver: Resolver = (hostname) => lookup(hostname, { all: true, verbatim: true });
 
-/** Full names only: the hosts file, then DNS. Nothing is cached here, so that the policy judges what is true now. */
-export function createResolver({ servers, hostsFile = '/etc/hosts', replyMs = 2000 }: ResolverOptions = {}): Resolver {
+/** Full names only: the hosts file, then DNS. Nothing is cached here, so that the policy checks the current IP addresses. */
+export function createResolver({ servers, hostsFile = '/etc/hosts', responseMs = 2000 }: ResolverOptions = {}): Resolver {
   return async (hostname, signal) => {
     const listed = await readHosts(hostsFile, hostname);
     signal?.throwIfAborted();
     if (listed.length > 0) return listed;
     // One for each lookup: cancelling it ends its queries and no others, and its servers are those of /etc/resolv.conf now.
-    const dns = new DnsResolver({ timeout: replyMs, tries: 2 });
+    const dns = new DnsResolver({ timeout: responseMs, tries: 2 });
     if (servers !== undefined) dns.setServers(servers);
     return query(dns, hostname, signal);
   };

@@ -59,9 +59,9 @@ export function isTransient(error: unknown): boolean {
 export function retryDelayMs(error: unknown, attempt: number, random = Math.random): number | undefined {
   if (!isTransient(error)) return undefined;
   const backoff = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
-  const asked = error instanceof ReelmendApiError ? (error.retryAfterS ?? 0) : 0;
-  if (asked > longestRetryAfterS) return undefined;
-  return Math.max(backoff / 2, asked * 1000) + (random() * backoff) / 2;
+  const retryAfterS = error instanceof ReelmendApiError ? (error.retryAfterS ?? 0) : 0;
+  if (retryAfterS > longestRetryAfterS) return undefined;
+  return Math.max(backoff / 2, retryAfterS * 1000) + (random() * backoff) / 2;
 }
 
 /** Retries every operation: all are idempotent, creation through its Idempotency-Key. */

@@ -144,7 +144,7 @@ async function putFile(
     const source = await open(path, constants.O_RDONLY);
     const copied = await copyHashed(source.createReadStream(), upload, { sync: true, exclusive: true, signal });
     signal?.throwIfAborted();
-    await place(folders, upload, folders.path(key));
+    await moveToTarget(folders, upload, folders.path(key));
     return { key, size: copied.size, sha256: copied.sha256, version: null };
   } catch (error) {
     await rm(upload, { force: true });
@@ -153,7 +153,7 @@ async function putFile(
 }
 
 /** Renames the upload to its target. A concurrent destroy may remove the still empty folder; then tries again. */
-async function place(folders: Folders, upload: string, target: string): Promise<void> {
+async function moveToTarget(folders: Folders, upload: string, target: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {
@@ -229,7 +229,7 @@ async function completeMultipart(
   const copied = await copyHashed(Readable.from(contents(paths)), whole, { sync: true, exclusive: true, signal: undefined });
   try {
     if (copied.size !== size) throw new Error(`The parts of ${key} have ${copied.size} bytes instead of ${size}`);
-    await place(folders, whole, folders.path(key));
+    await moveToTarget(folders, whole, folders.path(key));
   } catch (error) {
     await rm(whole, { force: true });
     throw error;

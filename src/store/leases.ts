@@ -153,10 +153,10 @@ export function leaseQueries(db: Db) {
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
     /** Returns the jobs whose original is stored but whose result is not. */
-    async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>[]> {
-      const { id, resolution, durationSeconds, source, outputSettings } = getTableColumns(jobs);
+    async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings' | 'preview'>[]> {
+      const { id, resolution, durationSeconds, source, outputSettings, preview } = getTableColumns(jobs);
       return db
-        .select({ id, resolution, durationSeconds, source, outputSettings })
+        .select({ id, resolution, durationSeconds, source, outputSettings, preview })
         .from(jobs)
         .where(and(inArray(jobs.step, ['enhance', 'segments', 'join']), eq(jobs.status, 'running'), isNull(jobs.deletedAt)));
     },

@@ -6,11 +6,12 @@ import { maxPeople } from '../domain/limits.ts';
 import { invitationDays } from '../domain/one-time-link.ts';
 import type { Role } from '../domain/roles.ts';
 import { holdOpen, lockOpenAccount } from './account-locks.ts';
+import type { Operator } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, consoleUsers, hasTwoFactor, invitations } from './schema.ts';
 import type { Actor } from './types.ts';
-import { endSessions } from './users.ts';
+import { endSessions, operatorProtected } from './users.ts';
 
 export interface PersonRecord {
   id: string;
@@ -51,6 +52,9 @@ export interface WhichPerson {
   userId: string;
 }
 
+/** Who acts, in the audit log: an admin of the account, or an operator in the console. Empty: the command line. */
+type PersonActor = Pick<Actor, 'user_id'> & Operator;
+
 interface PageQuery {
   accountId: string;
   limit: number;
@@ -76,15 +80,24 @@ export function peopleQueries(db: Db) {
         .limit(query.limit);
     },
 
-    /** null for a person outside the account. Throws ReelmendError `last_admin`. */
-    setRole: (which: WhichPerson, wanted: Role, actor: Actor): Promise<PersonRecord | null> =>
+    /** The account of a person; null for an unknown one. */
+    async accountOf(userId: string): Promise<string | null> {
+      const [row] = await db.select({ accountId: consoleUsers.accountId }).from(consoleUsers).where(eq(consoleUsers.id, userId));
+      return row?.accountId ?? null;
+    },
+
+    /**
+     * null for a person outside the account. Throws ReelmendError `last_admin`, or `operator_protected` if an operator of the
+     * console would change an operator.
+     */
+    setRole: (which: WhichPerson, wanted: Role, actor: PersonActor): Promise<PersonRecord | null> =>
       transact(db, (tx) => setRole(tx, which, wanted, actor)),
 
     /**
      * Deletes a user with the sessions and open invitations. False for a person outside the account. Throws ReelmendError
      * `last_admin`, or `operator_protected`, because only the command line makes and removes operators.
      */
-    remove: (which: WhichPerson, actor: Actor): Promise<boolean> => transact(db, (tx) => remove(tx, which, actor)),
+    remove: (which: WhichPerson, actor: PersonActor): Promise<boolean> => transact(db, (tx) => remove(tx, which, actor)),
 
     /** Replaces an open invitation for the same email. null for an unknown or closed account; throws ReelmendError `people_limit_reached`. */
     invite: (invitation: Invite): Promise<InvitationRecord | null> => transact(db, (tx) => invite(tx, invitation)),
@@ -142,7 +155,7 @@ export function peopleQueries(db: Db) {
  * Locks the account, so that one of two admins who step down together is refused, and then the person. Throws like
  * `requireAdmin`.
  */
-async function lock(tx: Tx, which: WhichPerson, actor: Actor) {
+async function lock(tx: Tx, which: WhichPerson, actor: PersonActor) {
   if ((await lockOpenAccount(tx, which.accountId)) === null) return null;
   await requireAdmin(tx, which.accountId, actor.user_id);
   const own = and(eq(consoleUsers.id, which.userId), eq(consoleUsers.accountId, which.accountId));
@@ -169,9 +182,10 @@ async function requireAnotherAdmin(tx: Tx, which: WhichPerson): Promise<void> {
   if (found!.admins === 0) throw new ReelmendError('last_admin', 'The account needs an admin. Make somebody else an admin first.');
 }
 
-async function setRole(tx: Tx, which: WhichPerson, wanted: Role, actor: Actor): Promise<PersonRecord | null> {
+async function setRole(tx: Tx, which: WhichPerson, wanted: Role, actor: PersonActor): Promise<PersonRecord | null> {
   const person = await lock(tx, which, actor);
   if (person === null) return null;
+  if (person.operator && actor.operator_id !== undefined) throw operatorProtected();
   if (person.role !== wanted) {
     if (person.role === 'admin') await requireAnotherAdmin(tx, which);
     await tx.update(consoleUsers).set({ role: wanted }).where(eq(consoleUsers.id, person.id));
@@ -184,10 +198,10 @@ async function setRole(tx: Tx, which: WhichPerson, wanted: Role, actor: Actor): 
   return { ...person, role: wanted, twoFactor: row!.twoFactor };
 }
 
-async function remove(tx: Tx, which: WhichPerson, actor: Actor): Promise<boolean> {
+async function remove(tx: Tx, which: WhichPerson, actor: PersonActor): Promise<boolean> {
   const person = await lock(tx, which, actor);
   if (person === null) return false;
-  if (person.operator) throw new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
+  if (person.operator) throw operatorProtected();
   if (person.role === 'admin') await requireAnotherAdmin(tx, which);
   const ended = await endSessions(tx, person.id, null);
   // Also deletes the links, the second factor and the invitations of the user.

@@ -38,7 +38,7 @@ export interface PendingUploadDeletion {
   isNeeded: boolean;
 }
 
-const keptFor = sql`now() + make_interval(hours => ${uploadKeptHours}::int)`;
+const retentionEnd = sql`now() + make_interval(hours => ${uploadKeptHours}::int)`;
 
 function toRecord(row: UploadRow): UploadRecord {
   if (row.fileName === null) throw new Error(`Upload ${row.id} was deleted`);
@@ -114,7 +114,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
       transact(db, async (tx) => {
         const [row] = await tx
           .update(uploads)
-          .set({ status: 'ready', sha256: file.sha256, version: file.version, partSha256: null, expiresAt: keptFor })
+          .set({ status: 'ready', sha256: file.sha256, version: file.version, partSha256: null, expiresAt: retentionEnd })
           .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)))
           .returning();
         if (!row) return destroyAgain(tx, id);
@@ -217,7 +217,7 @@ async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> 
   const id = newId('upl');
   const [row] = await tx
     .insert(uploads)
-    .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes: partSizeFor(sizeBytes), sha256, key: `uploads/${id}/file`, expiresAt: keptFor })
+    .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes: partSizeFor(sizeBytes), sha256, key: `uploads/${id}/file`, expiresAt: retentionEnd })
     .returning();
   await appendEvent(tx, { accountId, kind: 'upload.created', data: { upload_id: id, mode, size_bytes: sizeBytes, ...actor } });
   return toRecord(row!);

@@ -193,9 +193,13 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
 export async function lockForOperator(tx: Tx, userId: string, { operator_id }: Operator): Promise<{ id: string; accountId: string } | null> {
   const [user] = await tx.select({ id, accountId, operator }).from(consoleUsers).where(eq(id, userId)).for('no key update');
   if (user?.operator === true && operator_id !== undefined) {
-    throw new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
+    throw operatorProtected();
   }
   return user ?? null;
+}
+
+export function operatorProtected(): ReelmendError {
+  return new ReelmendError('operator_protected', 'This person is an operator. Use the command line.');
 }
 
 interface NewPassword {

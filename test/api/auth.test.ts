@@ -6,7 +6,7 @@ import { operations } from '../helpers/http-contract.ts';
 
 /** Those of the console take a session instead, see console-every-operation.test.ts. */
 const secured = operations.filter(({ path, statuses }) => statuses.includes('401') && !path.startsWith('/console/'));
-const address = (path: string) => path.replace('{id}', newId('job'));
+const pathFor = (path: string) => path.replace('{id}', newId('job'));
 
 describe('keys', () => {
   it('carry their mode and a checksum that finds every single changed character', () => {
@@ -46,7 +46,7 @@ describe.each(secured)('$method $path', ({ method, path }) => {
   it('401 missing_api_key without a key', async () => {
     const api = makeApi();
     for (const headers of [{}, { Authorization: '' }] as Record<string, string>[]) {
-      const response = await api.request(address(path), { method: method.toUpperCase(), key: null, headers });
+      const response = await api.request(pathFor(path), { method: method.toUpperCase(), key: null, headers });
       expect(response.status).toBe(401);
       expect(await errorOf(response)).toMatchObject({ code: 'missing_api_key', type: 'authentication_error' });
       expect(response.headers.get('WWW-Authenticate')).toMatch(/^Bearer/);
@@ -69,7 +69,7 @@ describe.each(secured)('$method $path', ({ method, path }) => {
       `Bearer ${key} ${key}`,
     ];
     for (const Authorization of headers) {
-      const response = await api.request(address(path), { method: method.toUpperCase(), headers: { Authorization } });
+      const response = await api.request(pathFor(path), { method: method.toUpperCase(), headers: { Authorization } });
       expect(response.status, Authorization).toBe(401);
       expect(await errorOf(response)).toMatchObject({ code: 'invalid_api_key', type: 'authentication_error' });
     }
@@ -79,7 +79,7 @@ describe.each(secured)('$method $path', ({ method, path }) => {
   it('401 for a well-formed key that nobody has, before anything of the request is validated', async () => {
     const api = makeApi();
     const { key } = generateApiKey('live');
-    const response = await api.request(`${address(path)}?nonsense=1`, {
+    const response = await api.request(`${pathFor(path)}?nonsense=1`, {
       method: method.toUpperCase(),
       key,
       ...(method === 'post' ? { body: '{', headers: { 'Content-Type': 'text/plain' } } : {}),
@@ -91,11 +91,11 @@ describe.each(secured)('$method $path', ({ method, path }) => {
   it('403 account_pending_approval for a live key until the account is approved, never for a test key', async () => {
     for (const approvalStatus of ['pending', 'rejected'] as const) {
       const api = makeApi({ account: { approvalStatus } });
-      const response = await api.request(address(path), { method: method.toUpperCase(), key: api.keys.live });
+      const response = await api.request(pathFor(path), { method: method.toUpperCase(), key: api.keys.live });
       expect(response.status).toBe(403);
       expect(await errorOf(response)).toMatchObject({ code: 'account_pending_approval', type: 'permission_error' });
-      const sandbox = await api.request(address(path), { method: method.toUpperCase(), key: api.keys.testSecure });
-      expect(sandbox.status).not.toBe(403);
+      const testMode = await api.request(pathFor(path), { method: method.toUpperCase(), key: api.keys.testSecure });
+      expect(testMode.status).not.toBe(403);
     }
   });
 });

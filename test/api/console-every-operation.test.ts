@@ -42,6 +42,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   operatorSetPlan: { plan: 'studio' },
   operatorSetQuotas: { jobs_per_day: 500 },
   operatorCloseAccount: { name: 'Nobody' },
+  operatorChangeRole: { role: 'member' },
 };
 const all = operations.filter(({ path }) => path.startsWith('/console/'));
 const allowed = (permission: Permission) => Object.entries(permissions).filter(([, its]) => its === permission).map(([id]) => id);
@@ -92,9 +93,9 @@ afterAll(() => world.close());
 
 function send(browser: Browser, operation: Operation, options: BrowserRequest & { id?: string } = {}) {
   const { id = newId(kindOf(operation)), ...rest } = options;
-  const address = operation.path.replace('{id}', id);
+  const target = operation.path.replace('{id}', id);
   const json = operation.id in bodies && options.body === undefined ? { json: bodies[operation.id] } : {};
-  return browser.request(address, { method: operation.method.toUpperCase(), ...json, ...rest });
+  return browser.request(target, { method: operation.method.toUpperCase(), ...json, ...rest });
 }
 
 describe('operations with a body are the ones the document gives one', () => {
@@ -296,24 +297,24 @@ describe.each(all.filter(({ method, statuses }) => method === 'get' && statuses.
 });
 
 describe.each([...new Set(all.map(({ path }) => path))])('%s', (path) => {
-  const address = path.replace('{id}', 'x');
+  const target = path.replace('{id}', 'x');
   const documented = all.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 
   it('405 with Allow for every other method, and OPTIONS names those there are', async () => {
     for (const method of ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'].filter((name) => !documented.includes(name))) {
-      const response = await operator.browser.request(address, { method });
+      const response = await operator.browser.request(target, { method });
       expect(response.status, method).toBe(405);
       expect((await errorOf(response)).code).toBe('method_not_allowed');
       expect(response.headers.get('Allow')!.split(', ')).toEqual(expect.arrayContaining(documented));
     }
-    const options = await world.browser().request(address, { method: 'OPTIONS' });
+    const options = await world.browser().request(target, { method: 'OPTIONS' });
     const allowed = options.headers.get('Allow')!.split(', ').filter((name) => name !== 'HEAD' && name !== 'OPTIONS');
     expect([options.status, allowed.sort()]).toEqual([204, documented.toSorted()]);
   });
 
   it('HEAD answers as GET does, without a body; every answer has the protective headers', async () => {
-    const head = await operator.browser.request(address, { method: 'HEAD' });
-    const get = await operator.browser.request(address);
+    const head = await operator.browser.request(target, { method: 'HEAD' });
+    const get = await operator.browser.request(target);
     expect(head.status).toBe(get.status);
     expect(await head.text()).toBe('');
     await get.body?.cancel();

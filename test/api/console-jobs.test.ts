@@ -175,7 +175,7 @@ describe('making a job', () => {
   const create = (json: unknown, headers: Record<string, string> = {}, who = ours) =>
     who.browser.request('/console/api/jobs', { method: 'POST', json, headers });
 
-  it('in the sandbox: nothing is measured or charged, approved or not', async () => {
+  it('in test mode: nothing is measured or charged, approved or not', async () => {
     const person = await world.person({ approved: false });
     const response = await create({ mode: 'test', request: { ...request, secure: true } }, {}, person);
     expect(response.status).toBe(201);
@@ -245,7 +245,7 @@ describe('making a job', () => {
     expect(await errorOf(response)).toMatchObject({ code, param });
   });
 
-  it('400 with the code of the measurement, pointing at the address', async () => {
+  it('400 with the code of the measurement, pointing at the URL', async () => {
     refusal = new ReelmendError('unreadable_video', 'The video cannot be decoded.');
     const response = await create({ mode: 'live', request });
     expect(await errorOf(response)).toMatchObject({ code: 'unreadable_video', param: '/request/video_url' });
@@ -254,8 +254,8 @@ describe('making a job', () => {
   it('a quote before it', async () => {
     const quote = await ours.browser.post<Quote>('/console/api/quotes', { mode: 'live', request });
     expect(quote).toMatchObject({ credits: 42 * 3, duration_seconds: 42, sandbox: false });
-    const sandbox = await ours.browser.post<Quote>('/console/api/quotes', { mode: 'test', request });
-    expect(sandbox).toMatchObject({ credits: 0, sandbox: true });
+    const testQuote = await ours.browser.post<Quote>('/console/api/quotes', { mode: 'test', request });
+    expect(testQuote).toMatchObject({ credits: 0, sandbox: true });
   });
 });
 
@@ -267,7 +267,7 @@ describe('deleting', () => {
   });
 });
 
-describe('the sandbox', () => {
+describe('test mode', () => {
   it('17.14: lets an account that is not approved make so many jobs a day; replays and others are not counted', async () => {
     const small = await makeConsole({ options: { rateLimits: { pending: 2 } } });
     const post = (person: Person, n: number) =>

@@ -1,4 +1,4 @@
-/** The built page: its files, its document at every address of its own, its policy. */
+/** The built page: its files, its document at every path of its own, its policy. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}) => world.app.request(path, { headers });
 
-describe('the address of the service alone', () => {
+describe('the root path of the service', () => {
   it('leads to the page', async () => {
     const response = await get('/');
     expect(response.status).toBe(302);

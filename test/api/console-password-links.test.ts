@@ -160,7 +160,7 @@ describe('creating a link', () => {
     expect(await world.store.passwordLinks.create(second.userId, Buffer.alloc(32, 7))).toMatchObject({ expiresAt: expect.any(Date) });
   });
 
-  it('is the pace of one operator and one network address', async () => {
+  it('has a rate limit for one operator and one IP address', async () => {
     const slow = await makeConsole({ options: { rateLimits: { auth: 3, other: 2 } } });
     const chief = await slow.person({ operator: true });
     const statuses = [];

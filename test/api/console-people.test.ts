@@ -15,8 +15,10 @@ import { auditEntries } from '../helpers/worker-world.ts';
 
 const password = 'correct horse battery';
 let world: ConsoleWorld;
+let operator: Person;
 beforeAll(async () => {
   world = await makeConsole();
+  operator = await world.person({ operator: true });
 });
 afterAll(() => world.close());
 
@@ -59,13 +61,13 @@ describe('an invitation', () => {
     const response = await accept(tokenOf(made));
     expect([response.status, await response.json()]).toEqual([202, { accepted: true }]);
     expect(response.headers.get('set-cookie')).toBeNull();
-    const guest = world.browser();
-    const session = await guest.signIn(email, password);
+    const member = world.browser();
+    const session = await member.signIn(email, password);
     expect(session).toMatchObject({ user: { email, role: 'member', operator: false }, account: { id: owner.accountId, credits: 70 } });
     const [joined, invited] = await entriesOf(owner);
     expect(invited).toMatchObject({ kind: 'invitation.created', data: { invitation_id: made.invitation.id, role: 'member', user_id: owner.userId } });
     expect(joined).toMatchObject({ kind: 'user.created', data: { user_id: session.user.id, role: 'member', invitation_id: made.invitation.id } });
-    const people = await guest.call<ConsolePersonList>('/console/api/people');
+    const people = await member.call<ConsolePersonList>('/console/api/people');
     expect(people.data.map(({ id, role }) => [id, role])).toEqual([[session.user.id, 'member'], [owner.userId, 'admin']]);
   });
 
@@ -156,93 +158,153 @@ describe('an invitation', () => {
 describe('a role', () => {
   it('counts from the next request on, without signing in again', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner);
-    const create = () => guest.browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } });
+    const member = await world.member(owner);
+    const create = () => member.browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } });
     await expectError(await create(), 403, 'admin_required');
-    expect((await setRole(owner, guest.userId, 'admin')).status).toBe(200);
-    expect([(await create()).status, await roleOf(guest)]).toEqual([201, 'admin']);
-    expect((await setRole(owner, guest.userId, 'member')).status).toBe(200);
+    expect((await setRole(owner, member.userId, 'admin')).status).toBe(200);
+    expect([(await create()).status, await roleOf(member)]).toEqual([201, 'admin']);
+    expect((await setRole(owner, member.userId, 'member')).status).toBe(200);
     await expectError(await create(), 403, 'admin_required');
     const [entry] = await entriesOf(owner);
-    expect(entry).toMatchObject({ kind: 'user.role_changed', data: { person_id: guest.userId, role: 'member', user_id: owner.userId } });
+    expect(entry).toMatchObject({ kind: 'user.role_changed', data: { person_id: member.userId, role: 'member', user_id: owner.userId } });
   });
 
   it('is nobody’s to give oneself, and no body of another operation gives one', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner);
-    await expectError(await setRole(guest, guest.userId, 'admin'), 403, 'admin_required');
-    await expectError(await remove(guest, owner.userId), 403, 'admin_required');
-    await expectError(await guest.browser.request('/console/api/invitations', { method: 'POST', json: { email: newEmail(), role: 'admin' } }), 403, 'admin_required');
+    const member = await world.member(owner);
+    await expectError(await setRole(member, member.userId, 'admin'), 403, 'admin_required');
+    await expectError(await remove(member, owner.userId), 403, 'admin_required');
+    await expectError(await member.browser.request('/console/api/invitations', { method: 'POST', json: { email: newEmail(), role: 'admin' } }), 403, 'admin_required');
     for (const json of [{ email: newEmail(), password, role: 'admin' }, { email: newEmail(), password, account_id: owner.accountId }]) {
       await expectError(await world.browser().request('/console/api/sign-up', { method: 'POST', json }), 400, 'invalid_request');
     }
-    expect(await roleOf(guest)).toBe('member');
+    expect(await roleOf(member)).toBe('member');
   });
 
   it('of an account is not one of the service: admins and members open no page of operators, operators who are members manage nothing of the account', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner);
+    const member = await world.member(owner);
     await expectError(await owner.browser.request('/console/api/operator/overview'), 403, 'operator_required');
-    await world.store.users.setOperator(guest.email, true);
-    expect((await guest.browser.request('/console/api/operator/overview')).status).toBe(200);
-    await expectError(await guest.browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } }), 403, 'admin_required');
+    await world.store.users.setOperator(member.email, true);
+    expect((await member.browser.request('/console/api/operator/overview')).status).toBe(200);
+    await expectError(await member.browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } }), 403, 'admin_required');
   });
 
   it('that was lost while a request was under way counts: nobody comes back by it', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner, 'admin');
+    const member = await world.member(owner, 'admin');
     const { accountId } = owner;
-    await setRole(owner, guest.userId, 'member');
-    const actor = { user_id: guest.userId };
-    const invitation = { accountId, email: newEmail(), role: 'admin', tokenHash: Buffer.alloc(32, 9), createdBy: guest.userId } as const;
+    await setRole(owner, member.userId, 'member');
+    const actor = { user_id: member.userId };
+    const invitation = { accountId, email: newEmail(), role: 'admin', tokenHash: Buffer.alloc(32, 9), createdBy: member.userId } as const;
     await expect(world.store.people.invite(invitation)).rejects.toMatchObject({ code: 'admin_required' });
-    await expect(world.store.people.setRole({ accountId, userId: guest.userId }, 'admin', actor)).rejects.toMatchObject({ code: 'admin_required' });
+    await expect(world.store.people.setRole({ accountId, userId: member.userId }, 'admin', actor)).rejects.toMatchObject({ code: 'admin_required' });
     await expect(world.store.people.remove({ accountId, userId: owner.userId }, actor)).rejects.toMatchObject({ code: 'admin_required' });
-    await remove(owner, guest.userId);
+    await remove(owner, member.userId);
     await expect(world.store.people.invite(invitation)).rejects.toMatchObject({ code: 'admin_required' });
     expect(await roleOf(owner)).toBe('admin');
   });
 
   it('lets a member use jobs', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner);
+    const member = await world.member(owner);
     const request = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
-    const { id } = await guest.browser.post<{ id: string }>('/console/api/jobs', { mode: 'test', request });
+    const { id } = await member.browser.post<{ id: string }>('/console/api/jobs', { mode: 'test', request });
     expect((await owner.browser.request(`/console/api/jobs/${id}`)).status).toBe(200);
-    expect((await guest.browser.request(`/console/api/jobs/${id}`, { method: 'DELETE' })).ok).toBe(true);
+    expect((await member.browser.request(`/console/api/jobs/${id}`, { method: 'DELETE' })).ok).toBe(true);
+  });
+});
+
+describe('an operator', () => {
+  const path = (userId: string) => `/console/api/operator/people/${userId}`;
+  const change = (userId: string, role: Role) => operator.browser.request(path(userId), { method: 'PATCH', json: { role } });
+  const removeBy = (by: Person, userId: string) => by.browser.request(path(userId), { method: 'DELETE' });
+
+  it('changes the role of a person of any account, whose audit log records the operator', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    const response = await change(guest.userId, 'admin');
+    expect(await response.json()).toMatchObject({ id: guest.userId, email: guest.email, role: 'admin' });
+    expect(await roleOf(guest)).toBe('admin');
+    const [entry] = await entriesOf(owner);
+    expect(entry).toMatchObject({ kind: 'user.role_changed', data: { person_id: guest.userId, role: 'admin', operator_id: operator.userId } });
+    expect(entry!.data).not.toHaveProperty('user_id');
+    // An invitation of somebody who is an admin no more would make an admin again.
+    const made = await invite(guest, newEmail(), 'admin');
+    expect((await change(guest.userId, 'member')).status).toBe(200);
+    await expectDead(tokenOf(made));
+  });
+
+  it('removes a person of any account, whose sessions end and whose audit log records the operator', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    expect(await (await removeBy(operator, guest.userId)).json()).toEqual({ removed: true });
+    await expectError(await guest.browser.request('/console/api/session'), 401, 'invalid_session');
+    const [entry] = await entriesOf(owner);
+    expect(entry).toMatchObject({ kind: 'user.removed', data: { person_id: guest.userId, operator_id: operator.userId, ended_sessions: 1 } });
+    await expectError(await removeBy(operator, guest.userId), 404, 'not_found');
+    await expectError(await change(guest.userId, 'admin'), 404, 'not_found');
+  });
+
+  it('leaves every account an admin', async () => {
+    const owner = await world.person();
+    await world.member(owner);
+    await expectError(await removeBy(operator, owner.userId), 409, 'last_admin');
+    await expectError(await change(owner.userId, 'member'), 409, 'last_admin');
+    expect(await roleOf(owner)).toBe('admin');
+  });
+
+  it('changes and removes no operator, not even as a member of an account', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    await world.store.users.setOperator(guest.email, true);
+    for (const id of [guest.userId, operator.userId]) {
+      await expectError(await change(id, 'admin'), 403, 'operator_protected');
+      await expectError(await removeBy(operator, id), 403, 'operator_protected');
+    }
+    expect(await roleOf(guest)).toBe('member');
+    // The command line may.
+    expect(await world.store.people.setRole({ accountId: owner.accountId, userId: guest.userId }, 'admin', {})).toMatchObject({ role: 'admin' });
+  });
+
+  it('is nobody else: admins reach no person of another account by these calls, nor of their own', async () => {
+    const owner = await world.person();
+    const guest = await world.member(owner);
+    await expectError(await removeBy(owner, guest.userId), 403, 'operator_required');
+    expect((await guest.browser.request('/console/api/session')).status).toBe(200);
   });
 });
 
 describe('removing a person', () => {
   it('ends the sessions and links at once, keeps the account, and frees the email', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner);
-    await world.store.passwordLinks.create(guest.userId, Buffer.alloc(32, guest.userId.at(-1)));
-    const response = await remove(owner, guest.userId);
+    const member = await world.member(owner);
+    await world.store.passwordLinks.create(member.userId, Buffer.alloc(32, member.userId.at(-1)));
+    const response = await remove(owner, member.userId);
     expect(await response.json()).toEqual({ removed: true });
-    await expectError(await guest.browser.request('/console/api/session'), 401, 'invalid_session');
-    const json = { email: guest.email, password };
+    await expectError(await member.browser.request('/console/api/session'), 401, 'invalid_session');
+    const json = { email: member.email, password };
     await expectError(await world.browser().request('/console/api/sign-in', { method: 'POST', json }), 401, 'invalid_credentials');
-    expect(await world.sql`SELECT 1 FROM password_links WHERE user_id = ${guest.userId}`).toHaveLength(0);
+    expect(await world.sql`SELECT 1 FROM password_links WHERE user_id = ${member.userId}`).toHaveLength(0);
     const [entry] = await entriesOf(owner);
-    expect(entry).toMatchObject({ kind: 'user.removed', data: { person_id: guest.userId, user_id: owner.userId, ended_sessions: 1 } });
-    expect((await invite(owner, guest.email)).invitation.email).toBe(guest.email);
+    expect(entry).toMatchObject({ kind: 'user.removed', data: { person_id: member.userId, user_id: owner.userId, ended_sessions: 1 } });
+    expect((await invite(owner, member.email)).invitation.email).toBe(member.email);
   });
 
   it('404 for people of another account, who stay as they are', async () => {
     const [owner, other] = [await world.person(), await world.person()];
-    const guest = await world.member(other);
-    await expectError(await remove(owner, guest.userId), 404, 'not_found');
-    await expectError(await setRole(owner, guest.userId, 'admin'), 404, 'not_found');
-    expect(await roleOf(guest)).toBe('member');
+    const member = await world.member(other);
+    await expectError(await remove(owner, member.userId), 404, 'not_found');
+    await expectError(await setRole(owner, member.userId, 'admin'), 404, 'not_found');
+    expect(await roleOf(member)).toBe('member');
   });
 
   it('is refused for operators of the service', async () => {
     const owner = await world.person();
-    const guest = await world.member(owner);
-    await world.store.users.setOperator(guest.email, true);
-    await expectError(await remove(owner, guest.userId), 403, 'operator_protected');
-    expect((await guest.browser.request('/console/api/session')).status).toBe(200);
+    const member = await world.member(owner);
+    await world.store.users.setOperator(member.email, true);
+    await expectError(await remove(owner, member.userId), 403, 'operator_protected');
+    expect((await member.browser.request('/console/api/session')).status).toBe(200);
   });
 });
 

@@ -116,12 +116,12 @@ describe('keys', () => {
 
   it('of another account are not there', async () => {
     const { key } = await stranger.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'standard' });
-    const tries = [
+    const attempts = [
       ours.browser.request(`/console/api/keys/${key.id}`, { method: 'DELETE' }),
       ours.browser.request(`/console/api/keys/${key.id}`, { method: 'PATCH', json: { name: 'mine' } }),
       ours.browser.request(`/console/api/keys/${key.id}/rotation`, { method: 'POST', json: { overlap_days: 0 } }),
     ];
-    for (const response of await Promise.all(tries)) expect(response.status).toBe(404);
+    for (const response of await Promise.all(attempts)) expect(response.status).toBe(404);
     expect((await world.store.keys.get(key.id))!.revokedAt).toBeNull();
     const listed = await ours.browser.call<ConsoleKeyList>('/console/api/keys?limit=100');
     expect(listed.data.map(({ id }) => id)).not.toContain(key.id);
@@ -195,7 +195,7 @@ describe('webhooks', () => {
     expect(job!.videoUrl).toMatch(event === 'job.failed' ? /\/processing_failed\.mp4$/ : /\/webhook-test\.mp4$/);
   });
 
-  it('400 url_not_allowed for a test event to an address that is none', async () => {
+  it('400 url_not_allowed for a test event to an invalid URL', async () => {
     const json = { url: 'ftp://hooks.example.com/x', event: 'job.completed' };
     const response = await ours.browser.request('/console/api/webhooks/test', { method: 'POST', json });
     expect(await errorOf(response)).toMatchObject({ code: 'url_not_allowed', param: '/url' });
@@ -404,7 +404,7 @@ describe('operator pages', () => {
     expect(overview.workers_alive).toBe(1);
   });
 
-  it('failures of all accounts, newest first, without an address of the customer', async () => {
+  it('failures of all accounts, newest first, without the URL of a customer', async () => {
     const jobs = [];
     for (const { accountId } of [ours, stranger, ours]) {
       const job = await liveJob(world, accountId, {});

@@ -120,7 +120,7 @@ describe('a user', () => {
     });
   });
 
-  it('is refused without an address, and with a password that no form takes', async () => {
+  it('is refused without an email, and with a password that no form takes', async () => {
     expect(await runCommand(['users', 'add', 'nobody'], { env: site.env })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('is not an email address'),
@@ -234,7 +234,7 @@ describe('a person', () => {
     }
   });
 
-  it('follows a sandbox job to its result, and plays it', async () => {
+  it('follows a test job to its result, and plays it', async () => {
     const { call } = await signIn('dev@example.com', 'correct horse battery');
     const { capabilities } = await call<ConsoleSession>('GET', '/session');
     const request = { video_url: capabilities.sample_url.test, resolution: '1080p' };

@@ -32,7 +32,7 @@ describe('signing up', () => {
     expect((await world.store.webhookSecrets.signing(account.id)).secrets).toHaveLength(1);
   });
 
-  it('answers alike for a known address and changes nothing of it', async () => {
+  it('answers alike for a known email and changes nothing of it', async () => {
     const browser = world.browser();
     const first = { email: 'known@example.com', password };
     await browser.post('/console/api/sign-up', first);
@@ -57,7 +57,7 @@ describe('signing up', () => {
 
   const refused = [
     [{ email: 'a@example.com', password: 'elevenchars' }, '/password'],
-    [{ email: 'not an address', password }, '/email'],
+    [{ email: 'not an email', password }, '/email'],
     [{ email: 'a@example.com', password: 'x'.repeat(201) }, '/password'],
     [{ email: 'a@example.com', password, operator: true }, '/operator'],
   ] as const;
@@ -80,7 +80,7 @@ describe('signing up where it is closed', () => {
   const signUp = (email: string, headers: Record<string, string> = {}) =>
     closed.browser().request('/console/api/sign-up', { method: 'POST', json: { email, password }, headers });
 
-  it('403 sign_up_closed, alike for a known address; nothing is hashed or stored', async () => {
+  it('403 sign_up_closed, alike for a known email; nothing is hashed or stored', async () => {
     await closed.store.users.create({ email: 'known@example.com', password: '$argon2id$quick$', account: { name: 'Known' } });
     for (const email of ['new@example.com', 'known@example.com']) {
       const response = await signUp(email);
@@ -94,12 +94,12 @@ describe('signing up where it is closed', () => {
     expect(await closed.sql`SELECT 1 FROM rate_limits WHERE subject LIKE 'email:%'`).toHaveLength(0);
   });
 
-  it('is behind the guard against other sites and the pace of a network address', async () => {
+  it('is behind the guard against other sites and the rate limit of an IP address', async () => {
     expect((await errorOf(await signUp('new@example.com', { 'Sec-Fetch-Site': 'cross-site' }))).code).toBe('cross_site_request');
     const limited = await makeConsole({ options: { rateLimits: { auth: 1 } }, console: { signUp: 'closed' } });
     const json = { email: 'new@example.com', password };
-    const tries = [1, 2].map(() => limited.browser().request('/console/api/sign-up', { method: 'POST', json }));
-    expect((await Promise.all(tries)).map(({ status }) => status).toSorted()).toEqual([403, 429]);
+    const attempts = [1, 2].map(() => limited.browser().request('/console/api/sign-up', { method: 'POST', json }));
+    expect((await Promise.all(attempts)).map(({ status }) => status).toSorted()).toEqual([403, 429]);
     await limited.close();
   });
 });
@@ -126,7 +126,7 @@ describe('signing in', () => {
     await secure.close();
   });
 
-  it('401 invalid_credentials alike for a wrong password and an unknown address', async () => {
+  it('401 invalid_credentials alike for a wrong password and an unknown email', async () => {
     const { email } = await world.person();
     const answers = [];
     for (const json of [{ email, password: 'wrong horse battery' }, { email: 'nobody@example.com', password }]) {
@@ -141,7 +141,7 @@ describe('signing in', () => {
     expect(answers[0]!.code).toBe('invalid_credentials');
   });
 
-  it('hashes for an unknown address as well', async () => {
+  it('hashes for an unknown email as well', async () => {
     const verified: (string | null)[] = [];
     const passwords = createPasswords();
     const slow = await makeConsole({
@@ -173,18 +173,18 @@ describe('signing in', () => {
     };
     const slow = await makeConsole({ console: { passwords: { ...quickPasswords, verify } } });
     const owner = await slow.person();
-    const guest = await slow.member(owner);
+    const member = await slow.member(owner);
     const ends = [
-      () => slow.store.users.changePassword(guest.userId, '$argon2id$quick$', null),
-      () => slow.store.people.remove({ accountId: owner.accountId, userId: guest.userId }, {}),
+      () => slow.store.users.changePassword(member.userId, '$argon2id$quick$', null),
+      () => slow.store.people.remove({ accountId: owner.accountId, userId: member.userId }, {}),
     ];
     for (const end of ends) {
-      await slow.sql`UPDATE console_users SET password = ${await quickPasswords.hash(password)} WHERE id = ${guest.userId}`;
+      await slow.sql`UPDATE console_users SET password = ${await quickPasswords.hash(password)} WHERE id = ${member.userId}`;
       meanwhile = end;
-      const json = { email: guest.email, password };
+      const json = { email: member.email, password };
       const response = await slow.browser().request('/console/api/sign-in', { method: 'POST', json });
       expect([response.status, (await errorOf(response)).code]).toEqual([401, 'invalid_credentials']);
-      expect(await slow.sql`SELECT 1 FROM console_sessions WHERE user_id = ${guest.userId}`).toHaveLength(0);
+      expect(await slow.sql`SELECT 1 FROM console_sessions WHERE user_id = ${member.userId}`).toHaveLength(0);
     }
     await slow.close();
   });
@@ -295,28 +295,28 @@ describe('changing the password', () => {
 });
 
 describe('pace', () => {
-  const signIn = (limited: ConsoleWorld, email: string, { address, secret = 'wrong horse battery' }: { address: string; secret?: string }) =>
+  const signIn = (limited: ConsoleWorld, email: string, { ip, secret = 'wrong horse battery' }: { ip: string; secret?: string }) =>
     limited.browser().request('/console/api/sign-in', {
       method: 'POST',
       json: { email, password: secret },
-      headers: { 'X-Forwarded-For': `9.9.9.9, ${address}` },
+      headers: { 'X-Forwarded-For': `9.9.9.9, ${ip}` },
     });
 
-  it('17.18: 429 for an email that is tried too often from one address; the right password works from any other', async () => {
+  it('17.18: 429 for an email that is tried too often from one IP; the right password works from any other', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 5 } }, console: { proxyHops: 1 } });
     const email = 'owner@example.com';
     await limited.browser().post('/console/api/sign-up', { email, password });
     const statuses = [];
     for (let i = 0; i < 7; i += 1) {
-      const response = await signIn(limited, i % 2 ? email : email.toUpperCase(), { address: '203.0.113.1' });
+      const response = await signIn(limited, i % 2 ? email : email.toUpperCase(), { ip: '203.0.113.1' });
       statuses.push(response.status);
       if (response.status !== 429) continue;
       expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0);
       expect((await errorOf(response)).code).toBe('rate_limit_exceeded');
     }
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
-    for (let address = 2; address < 12; address += 1) await signIn(limited, email, { address: `203.0.113.${address}` });
-    expect((await signIn(limited, email, { address: '198.51.100.9', secret: password })).status).toBe(200);
+    for (let host = 2; host < 12; host += 1) await signIn(limited, email, { ip: `203.0.113.${host}` });
+    expect((await signIn(limited, email, { ip: '198.51.100.9', secret: password })).status).toBe(200);
     const kept = await limited.sql`SELECT subject FROM rate_limits`;
     expect(JSON.stringify(kept)).not.toContain(email);
     await limited.close();
@@ -326,10 +326,10 @@ describe('pace', () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1 } });
     const email = 'often@example.com';
     await limited.browser().post('/console/api/sign-up', { email, password });
-    const address = '203.0.113.1';
+    const ip = '203.0.113.1';
     for (let i = 0; i < 8; i += 1) {
-      expect((await signIn(limited, email, { address })).status).toBe(401);
-      expect((await signIn(limited, email, { address, secret: password })).status).toBe(200);
+      expect((await signIn(limited, email, { ip })).status).toBe(401);
+      expect((await signIn(limited, email, { ip, secret: password })).status).toBe(200);
     }
     await limited.close();
   });
@@ -350,17 +350,17 @@ describe('pace', () => {
   it('an attempt whose password was not checked does not count', async () => {
     const { state, passwords } = busyPasswords();
     const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1, passwords } });
-    const [email, address] = ['busy@example.com', '203.0.113.1'];
+    const [email, ip] = ['busy@example.com', '203.0.113.1'];
     const owner = limited.browser();
     await owner.post('/console/api/sign-up', { email, password });
     await owner.signIn(email, password);
     state.busy = true;
-    for (let i = 0; i < 5; i += 1) expect((await signIn(limited, email, { address, secret: password })).status).toBe(503);
+    for (let i = 0; i < 5; i += 1) expect((await signIn(limited, email, { ip, secret: password })).status).toBe(503);
     const change = { method: 'POST', json: { current_password: password, new_password: 'another horse battery' } };
     for (let i = 0; i < 5; i += 1) expect((await owner.request('/console/api/password', change)).status).toBe(503);
     state.busy = false;
     expect((await owner.request('/console/api/password', change)).status).toBe(200);
-    expect((await signIn(limited, email, { address, secret: 'another horse battery' })).status).toBe(200);
+    expect((await signIn(limited, email, { ip, secret: 'another horse battery' })).status).toBe(200);
     await limited.close();
   });
 
@@ -370,7 +370,7 @@ describe('pace', () => {
     const statuses = [];
     for (const busy of [false, false, true, true, false, false]) {
       state.busy = busy;
-      statuses.push((await signIn(limited, 'victim@example.com', { address: '203.0.113.1' })).status);
+      statuses.push((await signIn(limited, 'victim@example.com', { ip: '203.0.113.1' })).status);
     }
     expect(statuses).toEqual([401, 401, 503, 503, 401, 429]);
     await limited.close();
@@ -381,26 +381,26 @@ describe('pace', () => {
     const email = 'valid@example.com';
     await limited.browser().post('/console/api/sign-up', { email, password });
     const bad = Array.from({ length: 84 }, (_, i) =>
-      signIn(limited, `bad${i}@example.com`, { address: `203.0.113.${i % 3}` }),
+      signIn(limited, `bad${i}@example.com`, { ip: `203.0.113.${i % 3}` }),
     );
-    const good = await signIn(limited, email, { address: '198.51.100.9', secret: password });
+    const good = await signIn(limited, email, { ip: '198.51.100.9', secret: password });
     expect(good.status).toBe(200);
     const statuses = new Set((await Promise.all(bad)).map(({ status }) => status));
     expect([...statuses].toSorted()).toEqual([401, 429]);
     await limited.close();
   });
 
-  it('17.18: 429 for an address that fails with ever other emails', async () => {
+  it('17.18: 429 for an IP that fails with ever other emails', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 2 } }, console: { proxyHops: 1 } });
     const statuses = [];
     for (let i = 0; i < 22; i += 1) {
-      statuses.push((await signIn(limited, `bad${i}@example.com`, { address: '203.0.113.1' })).status);
+      statuses.push((await signIn(limited, `bad${i}@example.com`, { ip: '203.0.113.1' })).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429, 429]);
     await limited.close();
   });
 
-  it('429 for an address that signs up too often; what the client says of its address is not believed', async () => {
+  it('429 for an IP that signs up too often; the IP that the client claims is ignored', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 4 } }, console: { proxyHops: 1 } });
     const statuses = [];
     for (let i = 0; i < 6; i += 1) {
@@ -410,8 +410,8 @@ describe('pace', () => {
       statuses.push((await limited.browser().request('/console/api/sign-up', { method: 'POST', json, headers })).status);
     }
     expect(statuses).toEqual([202, 202, 202, 202, 429, 429]);
-    const keys = (await limited.sql`SELECT subject FROM rate_limits WHERE subject LIKE 'address:%'`).map(({ subject }) => String(subject));
-    expect(keys).toEqual(['address:2001:db8:0:0::/64']);
+    const keys = (await limited.sql`SELECT subject FROM rate_limits WHERE subject LIKE 'ip:%'`).map(({ subject }) => String(subject));
+    expect(keys).toEqual(['ip:2001:db8:0:0::/64']);
     await limited.close();
   });
 });

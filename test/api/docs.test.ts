@@ -55,7 +55,7 @@ describe('GET /docs/*', () => {
     expect(response.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
   });
 
-  it('the address with a slash leads to the one without', async () => {
+  it('the path with a slash leads to the one without', async () => {
     const response = await get('/docs/');
     expect(response.status).toBe(301);
     expect(response.headers.get('Location')).toBe('/docs');

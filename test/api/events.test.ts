@@ -46,14 +46,14 @@ async function allOf(response: Response): Promise<Event[]> {
 describe('the credentials of open streams', () => {
   it('are checked again with the next check when a stream was opened meanwhile, which goes on', async () => {
     const answer = Promise.withResolvers<Set<string>>();
-    const asked: string[][] = [];
+    const queried: string[][] = [];
     const usable = (credentials: string[]) => {
-      asked.push(credentials);
-      return asked.length === 1 ? answer.promise : Promise.resolve(new Set(credentials));
+      queried.push(credentials);
+      return queried.length === 1 ? answer.promise : Promise.resolve(new Set(credentials));
     };
     const streams = createStreams({ usable, checkMs: 1 });
     const first = streams.open({ credential: 'first', accountId: 'a' });
-    await vi.waitFor(() => expect(asked).toEqual([['first']]), hangMs);
+    await vi.waitFor(() => expect(queried).toEqual([['first']]), hangMs);
     const second = streams.open({ credential: 'second', accountId: 'a' });
     answer.resolve(new Set());
     await vi.waitFor(() => expect(first.signal.aborted).toBe(true), hangMs);

@@ -26,9 +26,9 @@ const idKind = (path: string) =>
   path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/previews/') ? 'prv' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job';
 
 function send(api: Api, { id, method, path }: Operation, options: RequestOptions = {}) {
-  const address = path.replace('{id}', newId(idKind(path))).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
+  const target = path.replace('{id}', newId(idKind(path))).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
   const json = id in bodies && options.body === undefined ? { json: bodies[id] } : {};
-  return api.request(address, { method: method.toUpperCase(), key: api.keys.liveSecure, ...json, ...options });
+  return api.request(target, { method: method.toUpperCase(), key: api.keys.liveSecure, ...json, ...options });
 }
 
 describe('operations with a body are the ones the document gives one', () => {

@@ -46,13 +46,13 @@ describe('POST /v1/jobs 400 names the field', () => {
       '',
       `https://example.com/${'a'.repeat(2048)}`,
     ].map((video_url) => ({
-      name: `address ${video_url.slice(0, 40)}`,
+      name: `URL ${video_url.slice(0, 40)}`,
       json: { ...input, video_url },
       param: '/video_url',
       code: 'url_not_allowed',
     })),
     ...['gopher://x', 'http://localhost:3000/hook', 'http://10.0.0.5/hook', 'https://[::1]/', 'http://hooks.example.com:25/'].map((webhook_url) => ({
-      name: `webhook address ${webhook_url}`,
+      name: `webhook URL ${webhook_url}`,
       json: { ...input, webhook_url },
       param: '/webhook_url',
       code: 'url_not_allowed',
@@ -100,7 +100,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     else expect(actual).toBe(message);
   });
 
-  it('also of a model in the sandbox, where nothing is fetched', async () => {
+  it('also of a model in test mode, where nothing is fetched', async () => {
     const api = makeApi();
     const response = await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: { ...input, model: 'no-such' } });
     expect(response.status).toBe(400);
@@ -238,13 +238,13 @@ describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both modes: %s', (path) 
     'http://db/slow.mp4',
     'https://user:pw@example.com/a.mp4',
     'http://example.com:5432/a.mp4',
-  ])('17.11: refuse %s alike, and measure nothing', async (address) => {
+  ])('17.11: refuse %s alike, and measure nothing', async (url) => {
     for (const field of ['video_url', 'webhook_url']) {
-      const [live, sandbox] = await Promise.all((['live', 'test'] as const).map((mode) => ask(mode, { ...input, [field]: address })));
-      const errors = await Promise.all([live, sandbox].map(async (each) => errorOf(each!.response)));
+      const [live, testMode] = await Promise.all((['live', 'test'] as const).map((mode) => ask(mode, { ...input, [field]: url })));
+      const errors = await Promise.all([live, testMode].map(async (each) => errorOf(each!.response)));
       for (const error of errors) expect(error).toMatchObject({ code: 'url_not_allowed', param: `/${field}` });
       expect(errors[0]!.message).toBe(errors[1]!.message);
-      expect([...live!.api.measured, ...sandbox!.api.measured]).toEqual([]);
+      expect([...live!.api.measured, ...testMode!.api.measured]).toEqual([]);
     }
   });
 
@@ -252,8 +252,8 @@ describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both modes: %s', (path) 
     const { response } = await ask('live', { ...input, duration_seconds });
     expect(response.status).toBeLessThan(300);
     expect(await response.json()).toMatchObject({ duration_seconds: 42 });
-    const sandbox = await ask('test', { ...input, duration_seconds });
-    expect(await sandbox.response.json()).toMatchObject({ duration_seconds: Math.min(600, Math.ceil(duration_seconds)) });
+    const testMode = await ask('test', { ...input, duration_seconds });
+    expect(await testMode.response.json()).toMatchObject({ duration_seconds: Math.min(600, Math.ceil(duration_seconds)) });
   });
 });
 

@@ -37,7 +37,7 @@ describe('POST /v1/jobs 201', () => {
     }
   });
 
-  it('passes on what was asked for, with the normalised address', async () => {
+  it('passes on what was asked for, with the normalised URL', async () => {
     const api = makeApi({ options: { models: [installed('fine')] } });
     const response = await api.request('/v1/jobs', {
       method: 'POST',
@@ -86,7 +86,7 @@ describe('POST /v1/jobs 201', () => {
     }
   });
 
-  it('measures and charges nothing in the sandbox', async () => {
+  it('measures and charges nothing in test mode', async () => {
     for (const [hint, duration] of [
       [undefined, 10],
       [17, 17],
@@ -154,8 +154,8 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
   it('keeps modes apart', async () => {
     const api = makeApi();
     await api.request('/v1/jobs', { method: 'POST', json: input, headers });
-    const sandbox = await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: input, headers });
-    expect(sandbox.headers.has('Idempotent-Replayed')).toBe(false);
+    const testMode = await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: input, headers });
+    expect(testMode.headers.has('Idempotent-Replayed')).toBe(false);
     expect(await api.store.allJobs()).toHaveLength(2);
   });
 
@@ -389,7 +389,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
   });
 });
 
-describe('the sandbox is steered by the last segment of the address', () => {
+describe('test mode is controlled by the last segment of the URL', () => {
   const cases = [
     { name: 'unreadable_video', status: 400 },
     { name: 'video_too_long', status: 400 },

@@ -13,8 +13,8 @@ const creating = ['createJob', 'createQuote', 'createPreview', 'createUpload', '
 /** No operation gets a body: those that are allowed say 400 or 404, after the check of the key. */
 function send(api: Api, { method, path }: Operation, key: string) {
   const kind = path.startsWith('/v1/uploads/') ? 'upl' : path.startsWith('/v1/previews/') ? 'prv' : path.startsWith('/v1/webhook-endpoints/') ? 'hook' : 'job';
-  const address = path.replace('{id}', newId(kind));
-  return api.request(address, { method: method.toUpperCase(), key });
+  const target = path.replace('{id}', newId(kind));
+  return api.request(target, { method: method.toUpperCase(), key });
 }
 
 describe.each(secured)('$id', (operation) => {

@@ -6,7 +6,7 @@ import { descriptionText, operations } from '../helpers/http-contract.ts';
 
 /** Those of the console are in console-every-operation.test.ts. */
 const paths = [...new Set(operations.map(({ path }) => path))].filter((path) => !path.startsWith('/console/'));
-const address = (path: string) => path.replace('{id}', newId('job')).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
+const pathFor = (path: string) => path.replace('{id}', newId('job')).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
 const documented = (path: string) =>
   operations.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 
@@ -17,7 +17,7 @@ describe.each(paths)('%s', (path) => {
       (method) => !documented(path).includes(method),
     );
     for (const method of methods) {
-      const response = await api.request(address(path), { method });
+      const response = await api.request(pathFor(path), { method });
       expect(response.status, method).toBe(405);
       expect(await errorOf(response)).toMatchObject({ code: 'method_not_allowed', type: 'method_not_allowed_error' });
       const allowed = response.headers.get('Allow')!.split(', ');
@@ -27,7 +27,7 @@ describe.each(paths)('%s', (path) => {
   });
 
   it('OPTIONS names exactly the documented methods beside HEAD and OPTIONS', async () => {
-    const response = await makeApi().request(address(path), { method: 'OPTIONS', key: null });
+    const response = await makeApi().request(pathFor(path), { method: 'OPTIONS', key: null });
     expect(response.status).toBe(204);
     const allowed = response.headers
       .get('Allow')!
@@ -38,15 +38,15 @@ describe.each(paths)('%s', (path) => {
 
   it('HEAD answers as GET does, without a body', async () => {
     const api = makeApi();
-    const head = await api.request(address(path), { method: 'HEAD' });
-    const get = await api.request(address(path));
+    const head = await api.request(pathFor(path), { method: 'HEAD' });
+    const get = await api.request(pathFor(path));
     expect(head.status).toBe(get.status);
     expect(await head.text()).toBe('');
     expect(head.headers.get('Content-Type')).toBe(get.headers.get('Content-Type'));
   });
 
   it('has the protective headers and a request id on every answer', async () => {
-    const response = await makeApi().request(address(path), { key: null });
+    const response = await makeApi().request(pathFor(path), { key: null });
     expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(response.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
     expect(response.headers.get('X-Request-Id')).toMatch(/^req_[0-9a-z]+$/);

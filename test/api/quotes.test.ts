@@ -119,7 +119,7 @@ describe('POST /v1/quotes', () => {
     expect(await api.store.allJobs()).toMatchObject([{ source: { etag: '"canary"' } }]);
   });
 
-  it('measures nothing in the sandbox: the hint, or 10 s, without charge', async () => {
+  it('measures nothing in test mode: the hint, or 10 s, without charge', async () => {
     const api = makeApi({ options: { testModeDelayMs: 2500 } });
     for (const [extra, duration, seconds] of [
       [{}, 10, 3],
@@ -152,7 +152,7 @@ describe('POST /v1/quotes', () => {
     expect(await errorOf(response)).toMatchObject({ code, param: '/video_url' });
   });
 
-  it('400 for the sandbox’s refusing addresses', async () => {
+  it('400 for the URLs that test mode refuses', async () => {
     const api = makeApi();
     for (const name of ['unreadable_video', 'video_too_long', 'video_too_large']) {
       const json = { ...input, video_url: `https://media.example.com/${name}.mp4` };

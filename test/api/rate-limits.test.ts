@@ -85,7 +85,7 @@ describe('rate limits', () => {
     }
   });
 
-  it('do not count addresses that need no key, nor methods that an address does not have', async () => {
+  it('do not count paths that need no key, nor methods that a path does not have', async () => {
     const api = makeApi();
     for (const path of ['/healthz', '/readyz', '/docs', '/v1/openapi.json', '/.well-known/jwks.json', '/nowhere']) {
       expect((await api.request(path)).headers.has('RateLimit'), path).toBe(false);

@@ -5,7 +5,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { LoggedRequest } from '../../src/domain/request-log.ts';
 import { redact, redactError } from '../../src/domain/request-log.ts';
 import type { RequestFacts } from '../../src/http/deps.ts';
-import { createRequestLog } from '../../src/http/request-log.ts';
+import { createRequestLog } from '../../src/http/request-log-writer.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { type Api, errorOf, makeApi, type RequestOptions } from '../helpers/http.ts';
 

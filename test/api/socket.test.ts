@@ -8,10 +8,10 @@ import { linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
 import { hangMs } from '../helpers/wait.ts';
 
 const api = makeApi();
-const impatient = makeApi({ options: { bodyTimeoutMs: 500 } });
+const shortTimeout = makeApi({ options: { bodyTimeoutMs: 500 } });
 const servers: ReturnType<typeof serve>[] = [];
 let port = 0;
-let impatientPort = 0;
+let shortTimeoutPort = 0;
 
 beforeAll(async () => {
   const listen = async ({ app }: typeof api) => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   };
-  [port, impatientPort] = [await listen(api), await listen(impatient)];
+  [port, shortTimeoutPort] = [await listen(api), await listen(shortTimeout)];
 });
 
 afterAll(async () => {
@@ -82,12 +82,12 @@ describe('over a socket', () => {
   const lastStatus = ({ logged }: typeof api) => (logged.findLast(({ message }) => message === 'request')?.facts as { status?: number }).status;
 
   it('17.33: 400 for a body that does not arrive in time, and the log says so', async () => {
-    const asked = unfinished.map((line) => line.replace(api.keys.live, impatient.keys.live));
-    const response = await exchange(asked, '{"video_url": ', impatientPort);
+    const request = unfinished.map((line) => line.replace(api.keys.live, shortTimeout.keys.live));
+    const response = await exchange(request, '{"video_url": ', shortTimeoutPort);
     expect(response).toMatch(/^HTTP\/1\.1 400 /);
     expect(response).toContain('did not arrive within 0.5 s');
-    expect(lastStatus(impatient)).toBe(400);
-    expect(impatient.logged.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(lastStatus(shortTimeout)).toBe(400);
+    expect(shortTimeout.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it('17.33: a body that breaks off is logged as the caller’s failure', async () => {

@@ -88,20 +88,20 @@ describe('PUT /v1/upload-parts/{key}', () => {
   it('takes eight parts of an upload at a time, and of other uploads meanwhile', async () => {
     const api = makeApi();
     const [upload, other] = [await created(api), await created(api)];
-    const gates: (() => void)[] = [];
+    const releases: (() => void)[] = [];
     // Pulled when the service begins to read it.
     const waiting = () =>
       new ReadableStream<Uint8Array>(
-        { pull: (controller) => new Promise((resolve) => gates.push(() => resolve((controller.enqueue(file), controller.close())))) },
+        { pull: (controller) => new Promise((resolve) => releases.push(() => resolve((controller.enqueue(file), controller.close())))) },
         { highWaterMark: 0 },
       );
     const running = Array.from({ length: 8 }, () => send(api, upload.parts[0]!, waiting()));
-    await eventually(() => gates.length === 8);
+    await eventually(() => releases.length === 8);
     const refused = await send(api, upload.parts[0]!, file);
     expect(refused.status).toBe(429);
     expect(refused.headers.get('Retry-After')).toBe('1');
     expect((await send(api, other.parts[0]!, file)).status).toBe(200);
-    for (const open of gates) open();
+    for (const release of releases) release();
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual(Array(8).fill(200));
     expect((await send(api, upload.parts[0]!, file)).status).toBe(200);
   });

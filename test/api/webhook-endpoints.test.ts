@@ -61,7 +61,7 @@ describe('webhook endpoints of a key', () => {
     expect(JSON.stringify(log)).not.toMatch(/hooks\.example|whsec_/);
   });
 
-  it('400 url_not_allowed for an address that is none of the public ones', async () => {
+  it('400 url_not_allowed for a URL that is not public', async () => {
     const api = makeApi();
     const { endpoint } = await create(api);
     for (const bad of ['http://127.0.0.1/x', 'http://169.254.169.254/', 'https://user:pw@hooks.example.com/']) {
@@ -86,13 +86,13 @@ describe('webhook endpoints of a key', () => {
     const api = makeApi();
     const { endpoint } = await create(api);
     const other = makeApi();
-    const tries: [Api, string, RequestOptions][] = [
+    const attempts: [Api, string, RequestOptions][] = [
       [api, endpoint.id, { key: api.keys.test }],
       [other, endpoint.id, {}],
       [api, newId('hook'), {}],
       [api, 'x', {}],
     ];
-    for (const [from, id, options] of tries) {
+    for (const [from, id, options] of attempts) {
       for (const [method, suffix, json] of [
         ['GET', '', undefined],
         ['PATCH', '', { enabled: false }],
@@ -164,7 +164,7 @@ describe('webhook endpoints in the console', () => {
 
   it('400 url_not_allowed names the field, 409 for the eleventh', async () => {
     const { browser } = await world.person();
-    const make = (address: string) => browser.request(base, { method: 'POST', json: { mode: 'live', request: { url: address } } });
+    const make = (url: string) => browser.request(base, { method: 'POST', json: { mode: 'live', request: { url } } });
     const bad = await make('ftp://hooks.example.com/x');
     expect(await errorOf(bad)).toMatchObject({ code: 'url_not_allowed', param: '/request/url' });
     for (let i = 0; i < 10; i += 1) expect((await make(url)).status).toBe(201);

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const looks = (['light', 'dark'] as const).flatMap((theme) => [390, 1440].map((width) => ({ theme, width })));
 /** One page of each kind has screenshots. */
-const kinds = ['quick-start', 'reference/jobs'];
+const kinds = ['', 'quick-start', 'reference', 'reference/jobs'];
 const names = () => globSync('**/*.html', { cwd: docsDir }).map((name) => name.replace(/\.html$/, '').replace(/^index$/, ''));
 const pathOf = (name: string) => (name === '' ? '/docs' : `/docs/${name}`);
 
@@ -47,6 +47,35 @@ describe.each(looks)('in $theme, $width pixels wide', ({ theme, width }) => {
       expect(overflow, `${name}: pixels that stick out to the side`).toBe(0);
     }
     expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('what the search finds, and the navigation of a phone, are accessible and fit', async () => {
+    const { page } = await openTab(world, { theme, width });
+    const check = async (what: string) => {
+      expect(await axeViolations(page), what).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(overflow, `${what}: pixels that stick out to the side`).toBe(0);
+    };
+    await page.goto(`${world.url}/docs/errors`);
+    if (width < 500) {
+      await page.getByRole('button', { name: 'Menu' }).press('Enter');
+      await page.getByRole('navigation', { name: 'Documentation' }).waitFor();
+      await check('navigation');
+      await page.keyboard.press('Escape');
+    }
+    await page.keyboard.press('/');
+    await page.keyboard.type('job_not_done');
+    await page.getByRole('link', { name: /^job_not_done/ }).first().waitFor();
+    await check('results');
+    // The first result is highlighted.
+    await page.keyboard.press('ArrowDown');
+    await check('highlighted result');
+    await page.keyboard.press('/');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('xyzzyplugh');
+    await page.getByText('Nothing was found.').waitFor();
+    await check('no result');
     await page.context().close();
   });
 });

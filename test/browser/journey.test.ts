@@ -58,7 +58,7 @@ describe('a newcomer', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  it('sees a sandbox result within a minute of signing up, with nothing approved yet', async () => {
+  it('sees a test result within a minute of signing up, with nothing approved yet', async () => {
     const { page } = customer;
     await page.getByRole('button', { name: 'Run the sample' }).click();
     await page.getByRole('region', { name: 'Player' }).waitFor();

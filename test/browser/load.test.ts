@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.close());
 
-/** Ended jobs of the sandbox; every tenth one failed. */
+/** Ended jobs of test mode; every tenth one failed. */
 async function seedJobs(): Promise<void> {
   const sql = postgres(world.site.databaseUrl, { max: 1, onnotice: () => {} });
   const output = { width: 1920, height: 1080, size_bytes: 1, sha256: '0'.repeat(64) };

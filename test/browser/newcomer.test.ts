@@ -41,7 +41,7 @@ it('compares a real video before and after; gain makes the difference visible', 
   expect(complaints).toEqual([]);
 });
 
-it('says what is wrong with an address, and not before it is typed', async () => {
+it('says what is wrong with a URL, and not before it is typed', async () => {
   const { page } = tab;
   await page.goto(`${world.url}/enhance`);
   await page.getByRole('radio', { name: 'URL' }).check();

@@ -28,6 +28,12 @@ async function openPeople({ page }: Tab, account: string) {
   await page.getByRole('dialog', { name: `People of ${account}` }).waitFor();
 }
 
+/** Chooses from the menu of a person. */
+async function choose({ page }: Tab, email: string, item: string) {
+  await page.getByRole('button', { name: `Actions for ${email}` }).click();
+  await page.getByRole('menuitem', { name: item, exact: true }).click();
+}
+
 async function signIn({ page }: Tab, email: string, secret: string) {
   await page.goto(`${world.url}/sign-in`);
   await page.getByLabel('Email').fill(email);
@@ -130,7 +136,7 @@ describe('a second factor', () => {
 
   it('is reset by an operator', async () => {
     await openPeople(desk, 'Analytical Engines');
-    await desk.page.getByRole('button', { name: 'Reset the second factor of ada@example.com' }).click();
+    await choose(desk, 'ada@example.com', 'Reset two-factor');
     expect(await axeViolations(desk.page)).toEqual([]);
     await desk.page.getByRole('button', { name: 'Reset', exact: true }).click();
     await desk.page.getByText('The second factor of ada@example.com is reset.').first().waitFor();
@@ -157,42 +163,72 @@ describe('an invitation', () => {
     expect(await axeViolations(page)).toEqual([]);
     await screenshot(page, 'people');
 
-    const guest = await openTab(world);
-    await guest.page.goto(link);
-    await guest.page.getByText('Analytical Engines').waitFor();
-    expect(guest.page.url()).toBe(`${world.url}/invitation`);
-    expect(await axeViolations(guest.page)).toEqual([]);
-    await screenshot(guest.page, 'invitation');
-    await guest.page.getByRole('textbox', { name: 'Password' }).fill(password);
-    await guest.page.getByRole('button', { name: 'Join' }).click();
-    await guest.page.getByRole('heading', { name: 'Home' }).waitFor();
+    const invited = await openTab(world);
+    await invited.page.goto(link);
+    await invited.page.getByText('Analytical Engines').waitFor();
+    expect(invited.page.url()).toBe(`${world.url}/invitation`);
+    expect(await axeViolations(invited.page)).toEqual([]);
+    await screenshot(invited.page, 'invitation');
+    await invited.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await invited.page.getByRole('button', { name: 'Join' }).click();
+    await invited.page.getByRole('heading', { name: 'Home' }).waitFor();
     const empty = [
       ['keys', 'An admin of the account creates keys.'],
       ['webhooks', 'No endpoints'],
       ['people', 'joan@example.com'],
     ] as const;
     for (const [path, sign] of empty) {
-      await guest.page.goto(`${world.url}/${path}`);
-      await guest.page.getByText(sign).first().waitFor();
-      expect(await axeViolations(guest.page)).toEqual([]);
-      expect(await guest.page.getByRole('button', { name: /^(Create a key|Add an endpoint|Invite a person|Rotate|Actions for)/ }).count()).toBe(0);
+      await invited.page.goto(`${world.url}/${path}`);
+      await invited.page.getByText(sign).first().waitFor();
+      expect(await axeViolations(invited.page)).toEqual([]);
+      expect(await invited.page.getByRole('button', { name: /^(Create a key|Add an endpoint|Invite a person|Rotate|Actions for)/ }).count()).toBe(0);
     }
-    expect([...home.complaints, ...guest.complaints]).toEqual([]);
+    expect([...home.complaints, ...invited.complaints]).toEqual([]);
 
     await page.goto(`${world.url}/people`);
     await page.getByRole('button', { name: 'Actions for joan@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('joan@example.com is removed.').first().waitFor();
-    await guest.page.goto(`${world.url}/`);
-    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await guest.page.goto(link);
-    await guest.page.getByText('The link is not valid.').waitFor();
+    await invited.page.goto(`${world.url}/`);
+    await invited.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await invited.page.goto(link);
+    await invited.page.getByText('The link is not valid.').waitFor();
     expect(home.complaints).toEqual([]);
   });
 });
 
 describe('an operator', () => {
+  it('makes a member an admin, keeps the last one, and removes a person', async () => {
+    const { page, complaints } = desk;
+    const account = (await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list')).find(({ name }) => name === 'Analytical Engines')!;
+    const { url } = await world.site.reelmend<{ url: string }>('users', 'invite', account.id, 'edith@example.com');
+    const guest = await openTab(world);
+    await guest.page.goto(`${world.url}/invitation${new URL(url).hash}`);
+    await guest.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByRole('heading', { name: 'Home' }).waitFor();
+
+    await openPeople(desk, 'Analytical Engines');
+    const edith = page.getByRole('dialog').getByRole('row').filter({ hasText: 'edith@example.com' });
+    await edith.getByText('Member').waitFor();
+    await choose(desk, 'edith@example.com', 'Make an admin');
+    await edith.getByText('Admin').waitFor();
+    await choose(desk, 'edith@example.com', 'Make a member');
+    await edith.getByText('Member').waitFor();
+    await choose(desk, 'ada@example.com', 'Make a member');
+    await page.getByRole('dialog').getByText('The account needs an admin.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await choose(desk, 'edith@example.com', 'Remove');
+    await page.getByRole('dialog', { name: 'Remove edith@example.com?' }).waitFor();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('edith@example.com is removed.').first().waitFor();
+    await guest.page.goto(`${world.url}/`);
+    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(complaints).toEqual([]);
+    await guest.page.context().close();
+  });
+
   it('withdraws credits, sets a plan and quotas, and closes an account by its name', async () => {
     const { page, complaints } = desk;
     const open = async (item: string) => {

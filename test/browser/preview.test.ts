@@ -124,15 +124,15 @@ it('lists what was made, shows it again, makes the video with another setting, a
   await page.waitForURL(/\/previews\/prv_/);
   await page.locator('video').first().waitFor();
   expect(await axeViolations(page)).toEqual([]);
-  const address = page.url();
+  const url = page.url();
   await page.getByRole('button', { name: 'Make the whole video with this', description: '4k, model none' }).click();
   await page.waitForURL(/\/jobs\/job_/);
   await page.getByRole('heading', { name: 'holiday.mp4' }).waitFor();
 
-  await page.goto(address);
+  await page.goto(url);
   await page.getByRole('button', { name: 'Delete the preview' }).click();
   await page.getByText('No previews yet').waitFor();
-  await page.goto(address);
+  await page.goto(url);
   await page.getByText('There is no such preview').waitFor();
   expect(complaints).toEqual([]);
 });

@@ -161,14 +161,23 @@ export async function signUp({ page }: Tab, world: World, email: string, name: s
 }
 
 /** A preview of whoever is signed in, in test mode; returns its id. */
-export async function createTestPreview(page: Page, { url }: Pick<World, 'url'>, settings: object[]): Promise<string> {
+export function createTestPreview(page: Page, world: Pick<World, 'url'>, settings: object[]): Promise<string> {
+  return createInTestMode(page, world, 'previews', { video_url: 'https://media.example.com/holiday.mp4', settings });
+}
+
+/** A job of whoever is signed in, in test mode; returns its id. The file name selects the outcome. */
+export function createTestJob(page: Page, world: Pick<World, 'url'>, fileName: string, more: object = {}): Promise<string> {
+  return createInTestMode(page, world, 'jobs', { video_url: `https://media.example.com/${fileName}`, resolution: '1080p', ...more });
+}
+
+async function createInTestMode(page: Page, { url }: Pick<World, 'url'>, what: 'jobs' | 'previews', request: object): Promise<string> {
   const csrf = await page.evaluate(async () => {
     const session = (await (await fetch('/console/api/session')).json()) as { csrf_token: string };
     return session.csrf_token;
   });
-  const data = { mode: 'test', request: { video_url: 'https://media.example.com/holiday.mp4', settings } };
-  const response = await page.request.post(`${url}/api/previews`, { data, headers: { 'X-CSRF-Token': csrf, Origin: new URL(url).origin } });
-  if (response.status() !== 201) throw new Error(`The preview was refused: ${await response.text()}`);
+  const headers = { 'X-CSRF-Token': csrf, Origin: new URL(url).origin };
+  const response = await page.request.post(`${url}/api/${what}`, { data: { mode: 'test', request }, headers });
+  if (response.status() !== 201) throw new Error(`It was refused: ${await response.text()}`);
   return ((await response.json()) as { id: string }).id;
 }
 

@@ -235,9 +235,9 @@ describe('what generators usually drop', () => {
   });
 });
 
-describe('the pattern of addresses', () => {
+describe('the pattern of URLs', () => {
   it('17.10: does not check how a host is written; the guard does, after the URL parser', () => {
-    const addresses = [
+    const urls = [
       'https://media.example.com/holiday.mp4',
       'http://example.com',
       'HTTPS://EXAMPLE.COM/A?b=c#d',
@@ -252,12 +252,12 @@ describe('the pattern of addresses', () => {
       'https://example.com/Zürich/视频.mp4',
       'https://example.com?x',
     ];
-    for (const address of addresses) {
-      expect(zod.zPublicUrl.safeParse(address).success, address).toBe(true);
-      expect(() => new URL(address)).not.toThrow();
+    for (const url of urls) {
+      expect(zod.zPublicUrl.safeParse(url).success, url).toBe(true);
+      expect(() => new URL(url)).not.toThrow();
     }
-    for (const address of ['ftp://example.com/', 'example.com/a.mp4', 'http://a b/c', 'http://a.example/\n']) {
-      expect(zod.zPublicUrl.safeParse(address).success, address).toBe(false);
+    for (const url of ['ftp://example.com/', 'example.com/a.mp4', 'http://a b/c', 'http://a.example/\n']) {
+      expect(zod.zPublicUrl.safeParse(url).success, url).toBe(false);
     }
   });
 });

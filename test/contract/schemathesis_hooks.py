@@ -221,10 +221,10 @@ def use_own_endpoint(case):
     headers = case.headers or {}
     if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
         return
-    address = SERVICE["url"] + "/v1/webhook-endpoints"
-    for endpoint in requests.get(address, headers=SERVICE["headers"], timeout=30).json()["data"][4:]:
-        requests.delete(address + "/" + endpoint["id"], headers=SERVICE["headers"], timeout=30)
-    response = requests.post(address, json={"url": WEBHOOK}, headers=SERVICE["headers"], timeout=30)
+    url = SERVICE["url"] + "/v1/webhook-endpoints"
+    for endpoint in requests.get(url, headers=SERVICE["headers"], timeout=30).json()["data"][4:]:
+        requests.delete(url + "/" + endpoint["id"], headers=SERVICE["headers"], timeout=30)
+    response = requests.post(url, json={"url": WEBHOOK}, headers=SERVICE["headers"], timeout=30)
     response.raise_for_status()
     case.path_parameters = {"id": response.json()["endpoint"]["id"]}
 
@@ -261,6 +261,8 @@ REAL_IDS = {
     "operatorSetPlan": lambda: CONSOLE["account"],
     "operatorSetQuotas": lambda: newcomer()["account"],
     "operatorCreatePasswordLink": lambda: newcomer()["user"],
+    "operatorChangeRole": new_member,
+    "operatorRemovePerson": new_member,
     "operatorResetTwoFactor": lambda: new_two_factor()["user"],
     "consoleChangeRole": new_member,
     "consoleRemovePerson": new_member,

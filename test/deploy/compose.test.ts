@@ -117,12 +117,12 @@ const listening = async (server: Server) => {
 };
 
 describe('the Caddyfile', () => {
-  it('passes events through at once, with the host and the address of the client', async () => {
+  it('passes events through at once, with the host and the IP of the client', async () => {
     const program = (await run('bash', ['scripts/setup-caddy'], { cwd: root, timeout: hangMs })).stdout.trim();
-    const asked: { host: string | undefined; forwarded: unknown }[] = [];
+    const requests: { host: string | undefined; forwarded: unknown }[] = [];
     let finish = () => {};
     const upstream = createServer((request, response) => {
-      asked.push({ host: request.headers.host, forwarded: request.headers['x-forwarded-for'] });
+      requests.push({ host: request.headers.host, forwarded: request.headers['x-forwarded-for'] });
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: first\n\n');
       finish = () => response.end('data: last\n\n');
     });
@@ -142,7 +142,7 @@ describe('the Caddyfile', () => {
       expect((await reader.read()).value).toContain('data: first');
       finish();
       expect((await reader.read()).value).toContain('data: last');
-      expect(asked).toEqual([{ host, forwarded: '127.0.0.1' }]);
+      expect(requests).toEqual([{ host, forwarded: '127.0.0.1' }]);
     } finally {
       caddy.kill('SIGKILL');
       await exited;

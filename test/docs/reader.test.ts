@@ -26,7 +26,7 @@ describe('a reader', () => {
   it.each([
     ['keeps variables, functions’ results and the folder', "'''bash run\nA=1; mkdir in; cd in\n'''\n'''bash run\necho $A ${PWD##*/}\n'''\n'''text output\n1 in\n'''\n"],
     ['reads its own words for the document’s', "'''bash run\necho http://example.com/\n'''\n'''text output\nhttp://localhost/\n'''\n"],
-    ['expects a failure where one is announced', "'''bash run status=3\nexit 3\n'''\n"],
+    ['expects a failure where the block names one', "'''bash run status=3\nexit 3\n'''\n"],
     ['shows the error where nothing else was printed', "'''bash run status=1\necho no >&2; false\n'''\n'''text output\nno\n'''\n"],
     ['sees other terminals', "'''bash background=b until=\"up\"\necho up; sleep 0.2; echo later; sleep 60\n'''\n'''text log=b\nlater\n'''\n"],
   ])('%s', async (_, text) => {
@@ -38,7 +38,7 @@ describe('a reader', () => {
     ['a command that fails in the middle', "'''bash run\nfalse\necho fine\n'''\n", 'ended with status 1'],
     ['a command that fails in a pipe', "'''bash run\nfalse | cat\n'''\n", 'ended with status 1'],
     ['a variable that was never set', "'''bash run\necho $NEVER_SET\n'''\n", 'ended with status'],
-    ['a command that works where a failure is announced', "'''bash run status=1\ntrue\n'''\n", 'ended with status 0'],
+    ['a command that works where the block names a failure', "'''bash run status=1\ntrue\n'''\n", 'ended with status 0'],
     ['other output', "'''bash run\necho yes\n'''\n'''text output\nno\n'''\n", 'The document shows'],
     ['output that goes on', "'''bash run\necho yes; echo more\n'''\n'''text output\nyes\n'''\n", 'The document shows'],
     ['a terminal that does not come up', "'''bash background=b until=\"up\"\necho down\n'''\n", 'did not come up'],
@@ -47,10 +47,10 @@ describe('a reader', () => {
   });
 
   it('notices a command that does not end', async () => {
-    const impatient = await createReader({ cwd: dir, words: {}, timeoutMs: 1000 });
+    const shortTimeout = await createReader({ cwd: dir, words: {}, timeoutMs: 1000 });
     const [block] = parseMarkdown('x.md', '```bash run\nsleep 600\n```\n').blocks;
-    await expect(impatient.follow(block!)).rejects.toThrow('took too long');
-    await impatient.leave();
+    await expect(shortTimeout.follow(block!)).rejects.toThrow('took too long');
+    await shortTimeout.leave();
   });
 
   it('writes files, with its own words', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { candidateStarts, chooseStretches, previewCredits, secondsPerSetting, type StretchSample, stretchesOf } from '../../src/domain/previews.ts';
+import { priceInCredits } from '../../src/domain/pricing.ts';
 
 describe('the stretches of a video', () => {
   it.each([
@@ -32,6 +33,16 @@ describe('the stretches of a video', () => {
     expect(previewCredits({ durationS: 41.4, settings, tier: 'standard' })).toBe(6 * (3 + 6 + 3));
     expect(previewCredits({ durationS: 41.4, settings, tier: 'secure' })).toBe(6 * (6 + 12 + 6));
     expect(previewCredits({ durationS: 0.2, settings: [{ resolution: '1080p' }], tier: 'standard' })).toBe(3);
+  });
+
+  it('cost at most six seconds for each setting, however long the video is', () => {
+    for (const durationS of [6, 60, 600, 21_600]) {
+      expect(secondsPerSetting(durationS)).toBe(6);
+      // The prices that docs/quick-start.md names.
+      expect(previewCredits({ durationS, settings: [{ resolution: '1080p' }], tier: 'standard' })).toBe(18);
+      expect(previewCredits({ durationS, settings: [{ resolution: '4k' }], tier: 'standard' })).toBe(36);
+    }
+    expect(priceInCredits({ durationSeconds: 600, resolution: '1080p', tier: 'standard' })).toBe(1800);
   });
 });
 

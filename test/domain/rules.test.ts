@@ -136,7 +136,7 @@ describe('states', () => {
   });
 });
 
-describe('sandbox scenarios', () => {
+describe('scenarios of test mode', () => {
   const scenarioOf = (videoUrl: string) => testModeScenario({ videoUrl, fileName: null });
   for (const scenario of testModeScenarios) {
     it(`${scenario}.mp4 asks for ${scenario}`, () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { nextAttemptInS, parseRetryAfter, webhookScheduleS } from '../../src/domain/webhooks.ts';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 
-describe('the schedule of tries', () => {
-  it('has ten tries within a day, at the announced times', () => {
+describe('the schedule of attempts', () => {
+  it('makes ten attempts within a day, at the documented times', () => {
     const gaps: number[] = [];
     for (let failed = 1; ; failed++) {
       const gap = nextAttemptInS({ failed, retryAfterS: null, random: 0.5 });
@@ -45,26 +45,26 @@ describe('Retry-After', () => {
 
 describe('the cipher', () => {
   const cipher = createSecretCipher('pepper pepper pepper');
-  const sealed = cipher.encrypt('webhook-secret', 'acct_1', 'secret');
+  const encrypted = cipher.encrypt('webhook-secret', 'acct_1', 'secret');
 
-  it('opens what it sealed, and seals nothing twice alike', () => {
-    expect(cipher.decrypt('webhook-secret', 'acct_1', sealed)).toBe('secret');
-    expect(cipher.encrypt('webhook-secret', 'acct_1', 'secret')).not.toEqual(sealed);
-    expect(sealed.toString('latin1')).not.toContain('secret');
+  it('decrypts what it encrypted, and never encrypts a value to the same bytes twice', () => {
+    expect(cipher.decrypt('webhook-secret', 'acct_1', encrypted)).toBe('secret');
+    expect(cipher.encrypt('webhook-secret', 'acct_1', 'secret')).not.toEqual(encrypted);
+    expect(encrypted.toString('latin1')).not.toContain('secret');
   });
 
   it('opens nothing under another pepper, purpose or owner, nor what was changed or cut', () => {
     const attempts = [
-      () => createSecretCipher('another pepper').decrypt('webhook-secret', 'acct_1', sealed),
-      () => cipher.decrypt('signing-key', 'acct_1', sealed),
-      () => cipher.decrypt('webhook-secret', 'acct_2', sealed),
-      ...Array.from({ length: sealed.length }, (_, at) => () => {
-        const changed = Buffer.from(sealed);
+      () => createSecretCipher('another pepper').decrypt('webhook-secret', 'acct_1', encrypted),
+      () => cipher.decrypt('signing-key', 'acct_1', encrypted),
+      () => cipher.decrypt('webhook-secret', 'acct_2', encrypted),
+      ...Array.from({ length: encrypted.length }, (_, at) => () => {
+        const changed = Buffer.from(encrypted);
         changed[at]! ^= 1;
         return cipher.decrypt('webhook-secret', 'acct_1', changed);
       }),
-      ...[0, 11, 20, sealed.length - 1].map(
-        (size) => () => cipher.decrypt('webhook-secret', 'acct_1', sealed.subarray(0, size)),
+      ...[0, 11, 20, encrypted.length - 1].map(
+        (size) => () => cipher.decrypt('webhook-secret', 'acct_1', encrypted.subarray(0, size)),
       ),
     ];
     for (const attempt of attempts) expect(attempt).toThrow('REELMEND_KEY_PEPPER');

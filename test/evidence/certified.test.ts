@@ -44,7 +44,7 @@ describe('a deletion certificate', () => {
       await eventually(async () => (await statusOf(job)) === 'done');
       expect(await state(job)).toEqual({ state: 'not_deleted' });
       if (actor === 'customer') await remove(job);
-      // The worker's own chore finds the jobs of closed accounts.
+      // A scheduled task of the worker finds the jobs of closed accounts.
       else if (actor === 'operator') await world.store.accounts.close(account.id);
       else await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${job.id}`;
       const payload = await certificate(job);
@@ -107,16 +107,16 @@ describe('a deletion certificate', () => {
   });
 
   it('is of no other tier, mode, account or job', async () => {
-    const [standard, sandbox] = [await create({ tier: 'standard' }), await create({ mode: 'test' })];
+    const [standard, testJob] = [await create({ tier: 'standard' }), await create({ mode: 'test' })];
     await remove(standard);
-    await remove(sandbox);
+    await remove(testJob);
     expect(await state(standard)).toBeNull();
-    expect(await state(sandbox)).toEqual({ state: 'pending' });
-    expect(await world.store.certificates.get(account.id, 'live', sandbox.id)).toBeNull();
-    expect(await world.store.certificates.get('acct_00000000000000000000000000', 'test', sandbox.id)).toBeNull();
+    expect(await state(testJob)).toEqual({ state: 'pending' });
+    expect(await world.store.certificates.get(account.id, 'live', testJob.id)).toBeNull();
+    expect(await world.store.certificates.get('acct_00000000000000000000000000', 'test', testJob.id)).toBeNull();
     expect(await world.store.certificates.get(account.id, 'test', 'job_00000000000000000000000000')).toBeNull();
     await shop.worker().start();
-    expect(await certificate(sandbox)).toMatchObject({ objects: [] });
+    expect(await certificate(testJob)).toMatchObject({ objects: [] });
   });
 
   it('waits while the storage is down, is pending meanwhile, and comes with it', async () => {
@@ -159,9 +159,9 @@ describe('a deletion certificate', () => {
 
   it('speaks of what failed attempts left, too, and destroys what came back', async () => {
     const job = await create();
-    let tries = 0;
+    let attempts = 0;
     shop.media.onEnhance = async () => {
-      if (tries++ === 0) throw new Error('once');
+      if (attempts++ === 0) throw new Error('once');
       throw Object.assign(new Error('again'), { name: 'Again' });
     };
     await shop.worker().start();

@@ -91,8 +91,8 @@ describe('closing an account', () => {
     const open = await store.accounts.get(id);
     const input = jobInput(open!, { mode: 'test', tier: 'secure' });
     const jobs = [await store.jobs.create(input), await store.jobs.create(input)].map(({ job }) => job.id);
-    const asked = await attempt(site.env, ['accounts', 'close', id]);
-    expect(asked).toMatchObject({ status: 1, stderr: expect.stringContaining('permanently; add --yes to confirm.') });
+    const unconfirmed = await attempt(site.env, ['accounts', 'close', id]);
+    expect(unconfirmed).toMatchObject({ status: 1, stderr: expect.stringContaining('permanently; add --yes to confirm.') });
     expect((await store.accounts.get(id))?.closedAt).toBeNull();
     expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 2 });
     expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
@@ -145,7 +145,7 @@ describe('the ledger check', () => {
 });
 
 describe('webhook secrets', () => {
-  it('17.40: are made with the account, sealed, rotated and switched', async () => {
+  it('17.40: are made with the account, encrypted, rotated and switched', async () => {
     const id = await account();
     const first = await site.reelmend<{ secret: string }>('webhooks', 'secret', id);
     expect(first).toMatchObject({

@@ -85,7 +85,7 @@ class Crowd {
   }
 }
 
-/** Refusals that are right: no credits, a stale lease, a reused key, an object announced twice by one attempt. */
+/** Refusals that are right: no credits, a stale lease, a reused key, an object registered twice by one attempt. */
 function assertExpected(reason: unknown): void {
   const error = reason as Error & { code?: string; cause?: { code?: string } };
   const known =

@@ -32,10 +32,10 @@ const random = seeded(seed);
 const pepper = 'the pepper that all machines share';
 const cipher = createSecretCipher(pepper);
 const createLimit = 150;
-const { sandboxJobs, liveJobs, kills } =
+const { testJobs, liveJobs, kills } =
   isLongRun
-    ? { sandboxJobs: 200, liveJobs: 6, kills: { atLeast: 8, atMost: 16 } }
-    : { sandboxJobs: 60, liveJobs: 2, kills: { atLeast: 3, atMost: 4 } };
+    ? { testJobs: 200, liveJobs: 6, kills: { atLeast: 8, atMost: 16 } }
+    : { testJobs: 60, liveJobs: 2, kills: { atLeast: 3, atMost: 4 } };
 const bucket = 'cluster';
 
 interface Customer {
@@ -170,7 +170,7 @@ interface Ordered extends Customer {
   webhook: boolean;
 }
 
-/** Places an order as a client with retries does; one in five is sent twice at once, as impatient ones do. */
+/** Places an order as a client with retries does; one in five is sent twice at once, as clients with a short timeout do. */
 async function order(who: Customer, n: number, body: object, webhook: boolean): Promise<Ordered> {
   const request = createClient(cluster, random);
   const call = { method: 'POST', path: '/v1/jobs', key: who.key, body, idempotencyKey: `order-${n}` };
@@ -196,7 +196,7 @@ async function pooled<T>(count: number, width: number, work: (n: number) => Prom
   return results;
 }
 
-/** Objects of jobs; the samples that sandbox jobs share are the service's own. */
+/** Objects of jobs; the samples that test jobs share are the service's own. */
 async function inBucket(): Promise<{ versions: string[]; markers: number; uploads: number }> {
   const client = new S3Client({
     endpoint: s3.endpoint,
@@ -228,9 +228,9 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
   });
   afterAll(() => sql?.end({ timeout: 5 }));
 
-  it(`end ${sandboxJobs} sandbox jobs and ${liveJobs} live ones`, async () => {
+  it(`end ${testJobs} test jobs and ${liveJobs} live ones`, async () => {
     live = await customer('live', 'standard', 1000);
-    const sandbox = [await customer('test', 'secure', 0), await customer('test', 'standard', 0)];
+    const testCustomers = [await customer('test', 'secure', 0), await customer('test', 'standard', 0)];
     const stop = new AbortController();
     const chaos = havoc(stop.signal);
     const request = createClient(cluster, random);
@@ -240,9 +240,9 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
       const webhook = n % 8 === 0;
       const secure = n % 2 === 0;
       const wanted = { video_url: 'https://videos.example.com/a.mp4', resolution: '1080p', secure };
-      return order(sandbox[n % 2]!, n, webhook ? { ...wanted, webhook_url: hookUrl() } : wanted, webhook);
+      return order(testCustomers[n % 2]!, n, webhook ? { ...wanted, webhook_url: hookUrl() } : wanted, webhook);
     };
-    orders = await pooled(sandboxJobs + liveJobs, 8, place);
+    orders = await pooled(testJobs + liveJobs, 8, place);
     // Some change their mind, whatever state the job is in.
     deleted = orders.filter((_, n) => n >= liveJobs && n % 10 === 4);
     await Promise.all(
@@ -261,13 +261,13 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     await expect.poll(open, { interval: 200 }).toEqual([]);
     const states =
       await sql`SELECT status, error_code, count(*)::int AS jobs FROM jobs WHERE deleted_at IS NULL GROUP BY 1, 2`;
-    expect(states).toEqual([{ status: 'done', error_code: null, jobs: sandboxJobs + liveJobs - deleted.length }]);
+    expect(states).toEqual([{ status: 'done', error_code: null, jobs: testJobs + liveJobs - deleted.length }]);
   });
 
   it('made each job once and charged it once', async () => {
     const [made] = await sql`SELECT count(*)::int AS jobs FROM jobs`;
-    expect(made).toEqual({ jobs: sandboxJobs + liveJobs });
-    expect(new Set(orders.map(({ id }) => id)).size).toBe(sandboxJobs + liveJobs);
+    expect(made).toEqual({ jobs: testJobs + liveJobs });
+    expect(new Set(orders.map(({ id }) => id)).size).toBe(testJobs + liveJobs);
     const transfers = await sql`SELECT kind, count(*)::int AS times, sum(credits)::int AS credits
       FROM ledger_transfers WHERE account_id = ${live.accountId} GROUP BY kind ORDER BY kind`;
     expect(transfers).toEqual([
@@ -292,7 +292,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     const workers = cluster.machines.filter(({ role }) => role === 'work');
     for (const { dataDir } of workers) {
       const scratch = join(dataDir, 'scratch');
-      // A living worker sweeps folders of dead ones meanwhile: what it removed between two looks holds nothing.
+      // A living worker sweeps folders of dead ones meanwhile: what it removed between two polls holds nothing.
       const within = (folder: string) =>
         readdir(folder).catch((error: NodeJS.ErrnoException) => {
           if (error.code === 'ENOENT') return [];
@@ -309,7 +309,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
   it('certified every deletion of the Secure tier, in a log that is whole', async () => {
     const evidence = createEvidence({ keys: store.signingKeys, cipher });
     const keys = await evidence.jwks();
-    expect(deleted.length).toBeGreaterThan(sandboxJobs / 20);
+    expect(deleted.length).toBeGreaterThan(testJobs / 20);
     for (const { id, accountId } of deleted) {
       await eventually(async () => (await store.certificates.get(accountId, 'test', id))?.state === 'issued');
       const issued = await store.certificates.get(accountId, 'test', id);

@@ -21,17 +21,17 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Whoever gives a row of the queue away waits while another holds the advisory lock `gate`. */
-const gate = 1;
-const installGate = () => world.sql.unsafe(`
-  CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${gate}); RETURN NEW; END $$;
-  CREATE TRIGGER gate BEFORE UPDATE ON graphile_worker._private_jobs FOR EACH ROW
-    WHEN (OLD.locked_at IS NULL AND NEW.locked_at IS NOT NULL AND NEW.key LIKE 'step:%') EXECUTE FUNCTION wait_at_gate()`);
-const waiting = () => world.sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${gate} AND NOT granted`;
+/** Whoever gives a row of the queue away waits while another holds the advisory lock `barrier`. */
+const barrier = 1;
+const installBarrier = () => world.sql.unsafe(`
+  CREATE FUNCTION wait_at_barrier() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${barrier}); RETURN NEW; END $$;
+  CREATE TRIGGER barrier BEFORE UPDATE ON graphile_worker._private_jobs FOR EACH ROW
+    WHEN (OLD.locked_at IS NULL AND NEW.locked_at IS NOT NULL AND NEW.key LIKE 'step:%') EXECUTE FUNCTION wait_at_barrier()`);
+const waiting = () => world.sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${barrier} AND NOT granted`;
 
 it('is run soon after the connection broke, by the same worker, and not as a second attempt', async () => {
   const account = await fundedAccount(world.store, 60);
-  await installGate();
+  await installBarrier();
   // Only the queue's connection goes through the wire: leases and heartbeats go on.
   await shop.worker({ deps: { databaseUrl: url } }).start();
   let id = '';
@@ -43,7 +43,7 @@ it('is run soon after the connection broke, by the same worker, and not as a sec
   const row = async () => (await world.sql<{ locked: boolean; attempts: number }[]>`SELECT locked_at IS NOT NULL AS locked, attempts
     FROM graphile_worker.jobs WHERE key = ${`step:${id}`}`)[0];
   await world.sql.begin(async (tx) => {
-    await tx`SELECT pg_advisory_xact_lock(${gate})`;
+    await tx`SELECT pg_advisory_xact_lock(${barrier})`;
     id = (await world.store.jobs.create(jobInput(account))).job.id;
     await eventually(async () => (await waiting()).length > 0, 'the worker fetches the row');
     wire.cut();

@@ -114,7 +114,7 @@ class Create extends Step {
   }
 }
 
-class Claims extends Step {
+class AcquireLease extends Step {
   async act(model: Model, real: Real, index: number) {
     const job = model.jobs[index]!;
     const lease = await world.store.leases.acquire(real.ids[index]!, 'ingest', `worker-${this.pick % 3}`, 60);
@@ -262,7 +262,7 @@ const order = fc.record({
   key: fc.constantFrom(null, null, 'a', 'b'),
 });
 const picks = fc.nat(1000);
-const steps = [Claims, Claims, Progress, Progress, Finish, Fail, GiveBack, Crash, Delete, RetentionEnds, Grant];
+const steps = [AcquireLease, AcquireLease, Progress, Progress, Finish, Fail, GiveBack, Crash, Delete, RetentionEnds, Grant];
 const plans = fc.commands(
   [
     order.map((o) => new Create(o)),

@@ -210,10 +210,10 @@ describe.skipIf(program === null)('a worker on another machine', () => {
     await expectDone(id);
     await expectDone(await create());
     expect(await sql`SELECT 1 FROM segments WHERE failures > 0 OR crashes > 0`).toEqual([]);
-    const said = (msg: string) => far.log.slice(since).filter((line) => line.includes(msg)).length;
-    expect(said('this worker takes no more work')).toBe(1);
+    const logged = (msg: string) => far.log.slice(since).filter((line) => line.includes(msg)).length;
+    expect(logged('this worker takes no more work')).toBe(1);
     await storage.mend();
-    await eventually(() => said('the storage answers again') === 1, 'the far worker takes work again');
+    await eventually(() => logged('the storage answers again') === 1, 'the far worker takes work again');
     await expectDone(await jobInFarHands());
   });
 });

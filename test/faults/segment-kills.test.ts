@@ -39,13 +39,13 @@ afterAll(async () => {
 const start = () => spawnWorker({ url: world.url, dataDir, leaseSeconds: leaseBeyondHanging, enhanceMs: 150, segments });
 
 async function fillSlots(): Promise<void> {
-  for (const [place, worker] of slots.entries()) slots[place] = worker ?? start();
+  for (const [index, worker] of slots.entries()) slots[index] = worker ?? start();
   await Promise.all(slots.map((worker) => worker!.waitForOutput('started')));
 }
 
-async function kill(place: number): Promise<void> {
-  const worker = slots[place]!;
-  slots[place] = undefined;
+async function kill(index: number): Promise<void> {
+  const worker = slots[index]!;
+  slots[index] = undefined;
   await worker.end('SIGKILL');
   killed.push(worker);
 }
@@ -84,9 +84,9 @@ async function killAtRandom(id: string, jobMs: number): Promise<Loss> {
   for (let blow = 0; blow < blows; blow++) {
     await sleep(random() * jobMs);
     if (blow === 0) loss.done = await doneNow();
-    const places = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
-    await Promise.all(places.map(kill));
-    loss.kills += places.length;
+    const indices = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
+    await Promise.all(indices.map(kill));
+    loss.kills += indices.length;
     await expireLeasesOfTheDead();
     await fillSlots();
   }

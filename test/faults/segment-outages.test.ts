@@ -94,7 +94,7 @@ afterAll(async () => {
 });
 
 async function fillPlaces(enhanceMs?: number): Promise<void> {
-  for (const [place, worker] of workers.entries()) workers[place] = worker ?? start(enhanceMs);
+  for (const [index, worker] of workers.entries()) workers[index] = worker ?? start(enhanceMs);
   await Promise.all(workers.map((worker) => worker!.waitForOutput('started')));
 }
 
@@ -109,16 +109,16 @@ interface Toll {
 const nobody: Toll = { workers: 0, children: 0 };
 
 async function killWorkers(): Promise<Toll> {
-  const places = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
-  for (const place of places) {
-    const worker = workers[place]!;
-    workers[place] = undefined;
+  const indices = random() < 0.3 ? [0, 1] : [random() < 0.5 ? 0 : 1];
+  for (const index of indices) {
+    const worker = workers[index]!;
+    workers[index] = undefined;
     await worker.end('SIGKILL');
     killed.push(worker);
   }
   await expireLeasesOfTheDead();
   await fillPlaces();
-  return { workers: places.length, children: 0 };
+  return { workers: indices.length, children: 0 };
 }
 
 /** The media children that all workers have begun. */
@@ -223,11 +223,11 @@ const begun = (id: string, of = [...workers, ...killed]) =>
 async function endEverything(): Promise<void> {
   const ofDatabase = processTree(await databasePid());
   killTree(ofDatabase[0]!);
-  for (const [place, worker] of workers.entries()) {
+  for (const [index, worker] of workers.entries()) {
     killTree(worker!.child.pid!);
     await worker!.end('SIGKILL');
     killed.push(worker!);
-    workers[place] = undefined;
+    workers[index] = undefined;
   }
   await api!.kill('SIGKILL');
   await s3.kill();

@@ -6,7 +6,7 @@ import { signHead } from '../../src/evidence/audit-log.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { HttpDeps, HttpOptions } from '../../src/http/deps.ts';
-import { createRequestLog } from '../../src/http/request-log.ts';
+import { createRequestLog } from '../../src/http/request-log-writer.ts';
 import { createUrlPolicy } from '../../src/net/policy.ts';
 import type { FilesystemStorage } from '../../src/storage/filesystem.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from '../../src/storage/links.ts';

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6, type AddressInfo } from 'node:net';
 
-/** IP addresses that the name has (none: the name exists and has no address), a failure, or no reply at all. */
+/** IP addresses that the name has (none: the name exists and has no address), a failure, or no response at all. */
 export type DnsBehaviour = string[] | 'silent' | 'nxdomain' | 'servfail';
 
 export interface NameServer {
@@ -17,7 +17,7 @@ export interface NameServer {
 const responseCodes = { nxdomain: 3, servfail: 2 };
 const types = { 1: 'A', 28: 'AAAA' } as const;
 
-/** `behave` is called for each question; a reply waits for its promise. */
+/** `behave` is called for each question; a response waits for its promise. */
 export async function startNameServer(behave: (name: string, type: 'A' | 'AAAA' | 'other') => DnsBehaviour | Promise<DnsBehaviour>, { host = '127.0.0.1', port = 0 } = {}): Promise<NameServer> {
   const socket = createSocket('udp4');
   const questions: NameServer['questions'] = [];
@@ -25,7 +25,7 @@ export async function startNameServer(behave: (name: string, type: 'A' | 'AAAA' 
     const question = readQuestion(message);
     questions.push({ name: question.name, type: question.type });
     void Promise.resolve(behave(question.name, question.type)).then((behaviour) => {
-      if (behaviour !== 'silent') socket.send(reply(message, question, behaviour), client, address);
+      if (behaviour !== 'silent') socket.send(response(message, question, behaviour), client, address);
     });
   });
   socket.bind(port, host);
@@ -56,7 +56,7 @@ function readQuestion(message: Buffer): Question {
   return { name: labels.join('.').toLowerCase(), type, end: at + 5 };
 }
 
-function reply(query: Buffer, { type, end }: Question, behaviour: Exclude<DnsBehaviour, 'silent'>): Buffer {
+function response(query: Buffer, { type, end }: Question, behaviour: Exclude<DnsBehaviour, 'silent'>): Buffer {
   const addresses = Array.isArray(behaviour) && type !== 'other' ? behaviour.filter((address) => isIPv6(address) === (type === 'AAAA')) : [];
   const header = Buffer.alloc(12);
   query.copy(header, 0, 0, 2);

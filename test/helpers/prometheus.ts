@@ -56,12 +56,12 @@ scrape_configs: [{ job_name: reelmend, static_configs: [{ targets: ['${target}']
   const prometheus: Prometheus = {
     async query(expression) {
       const response = await fetch(`${base}/api/v1/query?query=${encodeURIComponent(expression)}`);
-      const reply = (await response.json()) as {
+      const parsed = (await response.json()) as {
         error?: string;
         data?: { result: { metric: Record<string, string>; value: [number, string] }[] };
       };
-      if (reply.data === undefined) throw new Error(reply.error);
-      return reply.data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+      if (parsed.data === undefined) throw new Error(parsed.error);
+      return parsed.data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
     },
     async close() {
       child.kill('SIGTERM');

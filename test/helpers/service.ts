@@ -145,7 +145,7 @@ export async function createCustomer(
   }
 }
 
-export interface Reply<T> {
+export interface CallResponse<T> {
   status: number;
   headers: Headers;
   body: T;
@@ -159,7 +159,7 @@ export async function call<T>(
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Reply<T>> {
+): Promise<CallResponse<T>> {
   const response = await checkedFetch(`${url}${path}`, {
     method,
     headers: {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JobRecord, OutputSettings, SourceFacts } from '../../src/domain/job.ts';
+import type { JobRecord, OutputSettings, PreviewSetting, SourceFacts } from '../../src/domain/job.ts';
 import { expectedResultBytes } from '../../src/domain/output-size.ts';
+import { bytesOf, isCut } from '../../src/jobs/disk-needs.ts';
 import { type DiskContext, type DiskNeed, DiskReservations, headroomBytes, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
 import { type DiskUsageReader, readDiskUsage } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
@@ -48,6 +49,23 @@ describe('disk space', () => {
     }
   });
 
+  it('that a preview takes is that of its clips and samples, however long the video is, and whatever length is cut', () => {
+    const settings: PreviewSetting[] = [{ resolution: '1080p' }, { resolution: '4k', output: { quality: 22 } }];
+    const needs = (duration: number) => {
+      const source = { ...sampleSource, width: 960, height: 540, frame_rate: 25, duration };
+      const job = { id: '', resolution: '4k', durationSeconds: 12, source, outputSettings: {}, preview: { settings } } as const;
+      expect(isCut({ segmentsFromSeconds: 10 }, job)).toBe(false);
+      return { ...bytesOf(job, 16, false), job: bytesOf({ ...job, preview: null }, 16, false).results };
+    };
+    const [short, long] = [needs(16), needs(21_600)] as const;
+    expect(long.results).toBe(short.results);
+    expect(long.results).toBeLessThan(long.job / 100);
+    // Six seconds of full HD, six of four times as many pixels at half the bits, and fourteen of a quarter at CRF 12.
+    const second = (25 * 1920 * 1080 * 0.4) / 8;
+    expect(long.results / second).toBeCloseTo(6 + (6 * 4) / 2 + (14 / 4) * 2 ** (4 / 6), 3);
+    expect(long.source).toBe(sampleSource.size_bytes);
+  });
+
   const parts = { config: { dataDir: '/data', encoder: { crf: 16 } }, store: { leases: { pendingEnhancements: async () => [] } } };
   const worker = (kind: 'filesystem' | 's3', disk: DiskUsageReader): DiskContext =>
     ({ ...parts, storage: { kind }, readDiskUsage: disk, reservations: new DiskReservations() });
@@ -83,7 +101,7 @@ describe('disk space', () => {
 
 describe('a download', () => {
   const source = { frame_rate: 25, duration: 10 } as SourceFacts;
-  const job = (id: string) => ({ id, resolution: '1080p', durationSeconds: 10, source, outputSettings: {} }) as const;
+  const job = (id: string) => ({ id, resolution: '1080p', durationSeconds: 10, source, outputSettings: {}, preview: null }) as const;
   const resultBytes = expectedResultBytes(job(''), 16);
   const enhancement = { jobId: 'running', needs: [{ folder: 'scratch', bytes: resultBytes }, { folder: 'storage', bytes: resultBytes }] } as const;
 
@@ -142,10 +160,10 @@ describe('a job whose worker has too little disk space', () => {
 
   it.each(['ingest', 'enhance'] as const)('waits before its step %s, and is done when there is space', async (step) => {
     let free = step === 'ingest' ? 0 : undefined;
-    let looks = 0;
+    let polls = 0;
     const disk: DiskUsageReader = async () => {
       if (shop.storage.objects.size > 0 && step === 'enhance') free ??= 110e6;
-      looks += 1;
+      polls += 1;
       return diskWith(free ?? 1e12);
     };
     const job = await create();
@@ -162,7 +180,7 @@ describe('a job whose worker has too little disk space', () => {
     }
     free = 1e12;
     await ended(job, 'done');
-    expect(looks).toBeGreaterThan(6);
+    expect(polls).toBeGreaterThan(6);
     expect((await world.store.accounts.get(account.id))!.credits).toBe(0);
   });
 
@@ -236,7 +254,7 @@ describe('a job whose worker has too little disk space', () => {
       return stored.reduce((sum, bytes) => sum + bytes, 0) + (scratch.downloads + shop.media.running) * sourceBytes;
     };
     let least = sizeBytes;
-    const look: DiskUsageReader = async () => {
+    const reader: DiskUsageReader = async () => {
       least = Math.min(least, sizeBytes - used());
       return { device: 1, freeBytes: sizeBytes - used(), sizeBytes };
     };
@@ -246,7 +264,7 @@ describe('a job whose worker has too little disk space', () => {
       least = Math.min(least, sizeBytes - used());
       scratch.downloads -= 1;
     };
-    return { look, least: () => least };
+    return { reader, least: () => least };
   }
 
   it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
@@ -263,7 +281,7 @@ describe('a job whose worker has too little disk space', () => {
       return enhance(request);
     };
     // Less patience than the line is long.
-    await start(disk.look, { patienceS: 1 });
+    await start(disk.reader, { patienceS: 1 });
     const ends: Record<string, number> = { done: 0, error: 0 };
     const open = new Set(jobs);
     await eventually(async () => {

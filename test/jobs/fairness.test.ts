@@ -110,7 +110,7 @@ describe('17.15: beside an account that does its worst', () => {
     expect(hanging).toBe(3);
   });
 
-  it(`a sandbox job and a deletion of another are done in time: ${crowd.slowJobs} sandbox jobs are slow`, async () => {
+  it(`a test job and a deletion of another are done in time: ${crowd.slowJobs} test jobs are slow`, async () => {
     await start();
     const secure = new Map<Service, JobRecord[]>();
     for (const service of [shared, idle]) secure.set(service, await doneJobs(service, { tier: 'secure' }));
@@ -128,7 +128,7 @@ describe('17.15: beside an account that does its worst', () => {
     await expectGoal(async (service) => done(await create(service), service.world), slowDown);
   });
 
-  it(`a deletion and a sandbox job of another are done in time: ${crowd.deletions} deletions hang`, async () => {
+  it(`a deletion and a test job of another are done in time: ${crowd.deletions} deletions hang`, async () => {
     greedy = await fundedAccount(world.store, crowd.deletions * 30);
     const live = { mode: 'live', credits: 30 } as const;
     await start();

@@ -93,7 +93,7 @@ describe('the request log', () => {
 });
 
 describe('17.32: webhooks', () => {
-  it('that were settled more than 30 days ago are dropped with their tries; others stay', async () => {
+  it('that were settled more than 30 days ago are dropped with their attempts; others stay', async () => {
     const add = async (state: string, settledDaysAgo: number | null) => {
       const job = await create();
       const id = newId('evt');

@@ -84,6 +84,6 @@ it.each([
   { missing: null, status: 200, body: { status: 'ok' } },
   { missing: 'The storage does not answer.', status: 503, body: { status: 'unavailable', reason: 'The storage does not answer.' } },
 ])('/readyz of the metrics port responds with $status', async ({ missing, status, body }) => {
-  const response = await buildMetricsApp({ registry: new Registry(), whatIsMissing: async () => missing }).request('/readyz');
+  const response = await buildMetricsApp({ registry: new Registry(), notReadyReason: async () => missing }).request('/readyz');
   expect([response.status, await response.json()]).toEqual([status, body]);
 });

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { defaultVideoLimits } from '../../src/domain/limits.ts';
+import { headroomBytes } from '../../src/jobs/disk-reservation.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import type { EnhancePlan } from '../../src/media/types.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
@@ -83,6 +85,35 @@ it('has the stretches that stand out, each untouched and with each setting, and 
   await world.store.jobs.delete(account.id, 'live', job.id);
   await eventually(() => shop.storage.objects.size === 0);
   expect(await credits()).toBe(46);
+});
+
+it.each([60, 600, 21_600])('of %d s enhances the seconds that it bills, and samples a few more without a network', async (durationS) => {
+  const planned: string[] = [];
+  shop.media.onProbe = async () => ({ ...probeResult, durationS });
+  shop.media.onPlan = async ({ inputPath }) => {
+    planned.push(inputPath);
+    return plan(0.1);
+  };
+  shop.media.onEnhance = async () => enhanceResult;
+  const job = await create({ source: { ...sampleSource, duration: durationS } });
+  // Of the longest video, a whole result would not fit on the disk.
+  const readDiskUsage = async () => ({ device: 1, freeBytes: headroomBytes + 1e9, sizeBytes: 1e12 });
+  await shop.worker({ config: { limits: { ...defaultVideoLimits, durationS } }, deps: { readDiskUsage } }).start();
+  await ended(job, 'done');
+  const work = shop.media.enhancements.map(({ options: { segment, target, model }, outputName }) => ({
+    ...{ target, model, isSample: outputName.startsWith('sample-'), seconds: segment!.endS - segment!.startS },
+  }));
+  const secondsOf = (found: typeof work) => found.reduce((sum, { seconds }) => sum + seconds, 0);
+  const enhanced = work.filter(({ target }) => target !== 'source');
+  // Two settings, of which a job would enhance the whole video each.
+  expect(secondsOf(enhanced)).toBeCloseTo(job.durationSeconds, 6);
+  expect(secondsOf(enhanced)).toBeLessThanOrEqual((2 * durationS) / 10);
+  // The rest is encoded as it is: the untouched stretches, and eight samples, each of which is planned once.
+  const untouched = work.filter(({ target }) => target === 'source');
+  expect(untouched.every(({ model }) => model === 'none')).toBe(true);
+  expect(secondsOf(untouched.filter(({ isSample }) => isSample))).toBeCloseTo(8, 6);
+  expect(secondsOf(untouched)).toBeCloseTo(8 + 6, 6);
+  expect(planned).toHaveLength(8);
 });
 
 it('passes over places where the video has no frame, and is refunded where too few have one', async () => {

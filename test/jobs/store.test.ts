@@ -18,7 +18,7 @@ const eventKinds = async (accountId: string) =>
   (await auditEntries(world.store, { accountId, limit: 100 })).map((event) => event.kind).reverse();
 
 describe('accounts and keys', () => {
-  it('start pending without live credits and keep their sandbox credits', async () => {
+  it('start pending without live credits and keep their test credits', async () => {
     const account = await world.store.accounts.create({ name: 'New' });
     expect(account).toMatchObject({ approvalStatus: 'pending', credits: 0, retentionDays: 30 });
     expect(await world.store.accounts.get(account.id)).toEqual(account);

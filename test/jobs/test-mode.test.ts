@@ -17,7 +17,7 @@ setUpWorkers({
 
 const { create, now, ended, credits } = jobsOf(() => ({ world, shop, account }));
 
-describe('a sandbox job', () => {
+describe('a test job', () => {
   for (const [file, status] of [
     ['film.mp4', 'done'],
     ['processing_failed.mp4', 'error'],

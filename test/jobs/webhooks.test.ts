@@ -104,7 +104,7 @@ describe('a webhook', () => {
     expect(headers['x-service-signature']).toBe(opensslHmac(body, await secret()));
   });
 
-  it('is not sent for a job without an address, nor twice', async () => {
+  it('is not sent for a job without a webhook URL, nor twice', async () => {
     await create({ webhookUrl: null });
     const job = await create();
     await startWorker();
@@ -223,7 +223,7 @@ describe('a delivery that fails', () => {
     expect(received[1]!.at - received[0]!.at).toBeGreaterThan(1950);
   });
 
-  it('for want of an answer, of a server, or of an allowed address says why', async () => {
+  it('for want of an answer, of a server, or of an allowed URL says why', async () => {
     const cases = [
       ['the server did not answer in time.', () => {}, url],
       ['the server broke the connection off.', (response: ServerResponse) => response.destroy(), url],
@@ -265,7 +265,7 @@ describe('an operator', () => {
 });
 
 describe('the deletion of a job', () => {
-  it('stops its pending delivery and keeps nothing of the address or the answer', async () => {
+  it('stops its pending delivery and keeps nothing of the URL or the response', async () => {
     answer = (response) => response.writeHead(500).end('t0ken');
     const job = await create();
     await startWorker([0, 600]);
@@ -296,7 +296,7 @@ describe('a webhook endpoint', () => {
     return all();
   };
 
-  it('gets the events of every job of its mode, each signed with its own secret, beside the address of the job', async () => {
+  it('gets the events of every job of its mode, each signed with its own secret, beside the URL of the job', async () => {
     const made = [await add(), await add()];
     await add({ mode: 'test' });
     const job = await create();

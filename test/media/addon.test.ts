@@ -20,7 +20,7 @@ const output = join(folder.path, 'out.mp4');
 beforeAll(() => makeClip(clip, { seconds: 2, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] }));
 afterAll(() => folder.remove());
 
-/** A file as a byte source; counts what is asked. */
+/** A file as a byte source; counts what is requested. */
 function fileSource(path: string): ByteSource & { reads: number; bytes: number; close(): void } {
   const descriptor = openSync(path, 'r');
   const source = {
@@ -164,10 +164,10 @@ describe('probe', () => {
 
   it('stops waiting for a read when it is aborted', async () => {
     const abort = new AbortController();
-    const asked = Promise.withResolvers<void>();
-    const read = () => new Promise<Uint8Array>(() => asked.resolve());
+    const requested = Promise.withResolvers<void>();
+    const read = () => new Promise<Uint8Array>(() => requested.resolve());
     const probing = addon.probe({ size: 1000, read }, { signal: abort.signal });
-    await asked.promise;
+    await requested.promise;
     abort.abort(new Error('enough'));
     expect(await rejection(probing)).toMatchObject({ code: 'cancelled', cause: { message: 'enough' } });
   });

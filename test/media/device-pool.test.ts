@@ -108,10 +108,10 @@ describe('several GPUs', () => {
 
   it('are not lost by a video that crashes the decoder, which is tried on two of them at most', async () => {
     const { pool, notes } = machine('cuda:all');
-    let tries = 0;
-    const crash = () => ((tries += 1), Promise.reject(crashed({ code: null, signal: 'SIGSEGV' }, '')));
+    let attempts = 0;
+    const crash = () => ((attempts += 1), Promise.reject(crashed({ code: null, signal: 'SIGSEGV' }, '')));
     await expect(pool.run(crash)).rejects.toMatchObject({ code: 'processing_failed' });
-    expect(tries).toBe(2);
+    expect(attempts).toBe(2);
     expect(notes).toEqual([]);
     expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:0');
   });
@@ -121,9 +121,9 @@ describe('several GPUs', () => {
     ['a fault after it was cancelled', fault(), AbortSignal.abort()],
   ])('are not tried again after %s', async (_, error, signal) => {
     const { pool, seen } = machine('cuda:all');
-    let tries = 0;
-    await expect(pool.run(() => ((tries += 1), Promise.reject(error)), signal)).rejects.toBe(error);
-    expect([tries, seen.polls]).toEqual([1, 1]);
+    let attempts = 0;
+    await expect(pool.run(() => ((attempts += 1), Promise.reject(error)), signal)).rejects.toBe(error);
+    expect([attempts, seen.polls]).toEqual([1, 1]);
   });
 
   it('come back when they answer again', async () => {

@@ -27,8 +27,8 @@ import { temporaryFolder } from './folder.ts';
 import { isAlive, isZombie, processTree } from './processes.ts';
 
 const folder = temporaryFolder();
-const place = (name: string) => join(folder.path, name);
-const outputDir = place('out');
+const pathOf = (name: string) => join(folder.path, name);
+const outputDir = pathOf('out');
 const x264 = ['-c:v', 'libx264', '-preset', 'ultrafast'];
 const pids: number[] = [];
 const media = await createMedia({ onChild: (pid) => pids.push(pid) });
@@ -36,17 +36,17 @@ const timeoutMs = hangMs;
 
 beforeAll(async () => {
   mkdirSync(outputDir);
-  await makeClip(place('clip.mp4'), { seconds: 2, args: x264 });
-  await makeClip(place('long.mp4'), { seconds: 8, video: 'testsrc2=size=640x360:rate=30', args: x264 });
+  await makeClip(pathOf('clip.mp4'), { seconds: 2, args: x264 });
+  await makeClip(pathOf('long.mp4'), { seconds: 8, video: 'testsrc2=size=640x360:rate=30', args: x264 });
   // 12 MB of picture with the index behind it.
   const noise = ['-f', 'lavfi', '-i', 'nullsrc=s=640x360:r=30,geq=random(1)*255:128:128'];
-  await ffmpeg([...noise, '-t', '4', ...x264, '-b:v', '24M', '-minrate', '24M', place('tail.mp4')]);
-  await ffmpeg(['-f', 'lavfi', '-i', 'sine=duration=1', place('sound.mp4')]);
-  writeFileSync(place('text.mp4'), 'This is no video.\n'.repeat(1000));
-  writeFileSync(place('playlist.mp4'), '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n/etc/passwd\n#EXT-X-ENDLIST\n');
-  writeFileSync(place('empty.mp4'), '');
-  copyFileSync(place('clip.mp4'), place('cut.mp4'));
-  truncateSync(place('cut.mp4'), Math.floor(readFileSync(place('clip.mp4')).length / 2));
+  await ffmpeg([...noise, '-t', '4', ...x264, '-b:v', '24M', '-minrate', '24M', pathOf('tail.mp4')]);
+  await ffmpeg(['-f', 'lavfi', '-i', 'sine=duration=1', pathOf('sound.mp4')]);
+  writeFileSync(pathOf('text.mp4'), 'This is no video.\n'.repeat(1000));
+  writeFileSync(pathOf('playlist.mp4'), '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n/etc/passwd\n#EXT-X-ENDLIST\n');
+  writeFileSync(pathOf('empty.mp4'), '');
+  copyFileSync(pathOf('clip.mp4'), pathOf('cut.mp4'));
+  truncateSync(pathOf('cut.mp4'), Math.floor(readFileSync(pathOf('clip.mp4')).length / 2));
 });
 
 afterAll(() => folder.remove());
@@ -83,10 +83,10 @@ describe('a file that only its owner may read', () => {
   it.each(
     calls.flatMap(([name, call]) => [0o700, 0o755].map((folderMode) => ({ name, call, folderMode }))),
   )('is read by $name and keeps its mode, in a folder of mode $folderMode', async ({ call, folderMode }) => {
-    const own = place('own');
+    const own = pathOf('own');
     mkdirSync(own, { mode: folderMode });
     const path = join(own, 'own.mp4');
-    copyFileSync(place('clip.mp4'), path);
+    copyFileSync(pathOf('clip.mp4'), path);
     chmodSync(path, 0o600);
     try {
       await call(path);
@@ -99,7 +99,7 @@ describe('a file that only its owner may read', () => {
 
 describe('probe', () => {
   it('measures a file', async () => {
-    const result = await media.probe({ source: { path: place('clip.mp4') }, walkPackets: true, timeoutMs });
+    const result = await media.probe({ source: { path: pathOf('clip.mp4') }, walkPackets: true, timeoutMs });
     expect(result).toMatchObject({ videoCodec: 'h264', width: 320, height: 180, frameRate: 25, durationIsExact: true });
     expect(result.durationS).toBeCloseTo(2, 2);
     expect(result.audio).toMatchObject([{ codec: 'aac' }]);
@@ -124,7 +124,7 @@ describe('probe', () => {
     ['an empty file', 'empty.mp4'],
   ])('refuses %s, as a file and from afar', async (_, name) => {
     const refusal = { code: 'unreadable_video', message: expect.stringMatching(/^[A-Z][^/]*\.$/) };
-    await expect(media.probe({ source: { path: place(name) }, timeoutMs })).rejects.toMatchObject(refusal);
+    await expect(media.probe({ source: { path: pathOf(name) }, timeoutMs })).rejects.toMatchObject(refusal);
     const source = remote(name);
     await expect(media.probe({ source, timeoutMs })).rejects.toMatchObject(refusal);
     source.close();
@@ -134,13 +134,13 @@ describe('probe', () => {
     ['a file that is not there', 'nowhere.mp4'],
     ['a folder', '.'],
   ])('refuses %s without naming its path', async (_, name) => {
-    const error = await media.probe({ source: { path: place(name) }, timeoutMs }).catch((thrown: Error) => thrown);
+    const error = await media.probe({ source: { path: pathOf(name) }, timeoutMs }).catch((thrown: Error) => thrown);
     expect(error).toMatchObject({ code: 'unreadable_video' });
     expect((error as Error).message).not.toContain(folder.path);
   });
 
   it('reports a video that is too long', async () => {
-    const request = { source: { path: place('clip.mp4') }, limits: { maxDurationS: 1.5 }, timeoutMs };
+    const request = { source: { path: pathOf('clip.mp4') }, limits: { maxDurationS: 1.5 }, timeoutMs };
     await expect(media.probe(request)).rejects.toMatchObject({ code: 'video_too_long' });
     const few = { ...request, limits: { maxPixels: 1000 } };
     await expect(media.probe(few)).rejects.toMatchObject({ code: 'unreadable_video' });
@@ -188,25 +188,25 @@ describe('probe', () => {
     enough.abort();
     expect(await first).toBe('aborted');
     expect(pids).toHaveLength(1);
-    await expect(one.probe({ source: { path: place('clip.mp4') }, timeoutMs })).resolves.toMatchObject({ width: 320 });
+    await expect(one.probe({ source: { path: pathOf('clip.mp4') }, timeoutMs })).resolves.toMatchObject({ width: 320 });
   });
 
   it('runs several at once', async () => {
     const names = ['clip.mp4', 'long.mp4', 'tail.mp4', 'clip.mp4'];
-    const results = await Promise.all(names.map((name) => media.probe({ source: { path: place(name) }, timeoutMs })));
+    const results = await Promise.all(names.map((name) => media.probe({ source: { path: pathOf(name) }, timeoutMs })));
     expect(results.map((result) => Math.round(result.durationS))).toEqual([2, 8, 4, 2]);
   });
 });
 
 function request(changes: Partial<EnhanceRequest> = {}): EnhanceRequest {
   const options = { target: '1080p' as const, encoder: { preset: 'ultrafast' } };
-  return { input: place('clip.mp4'), outputDir, outputName: 'done.mp4', options, timeoutMs, ...changes };
+  return { input: pathOf('clip.mp4'), outputDir, outputName: 'done.mp4', options, timeoutMs, ...changes };
 }
 
 /** Work that takes many seconds: its interruption is what is tested. */
 const longWork = { input: '', options: { target: '4k' as const, encoder: { preset: 'medium' } } };
 const long = (changes: Partial<EnhanceRequest> = {}) =>
-  request({ ...longWork, input: place('long.mp4'), outputName: 'never.mp4', ...changes });
+  request({ ...longWork, input: pathOf('long.mp4'), outputName: 'never.mp4', ...changes });
 
 describe('enhance', () => {
   it('writes the file that it reports', async () => {
@@ -229,7 +229,7 @@ describe('enhance', () => {
   });
 
   it.each(['text.mp4', 'sound.mp4', 'cut.mp4'])('refuses %s and leaves nothing', async (name) => {
-    const refused = media.enhance(request({ input: place(name), outputName: 'never.mp4' }));
+    const refused = media.enhance(request({ input: pathOf(name), outputName: 'never.mp4' }));
     await expect(refused).rejects.toMatchObject({ code: 'unreadable_video' });
     expect(readdirSync(outputDir)).not.toContain('never.mp4');
   });
@@ -288,7 +288,7 @@ describe('enhance', () => {
 
   it('ends with an error when the output grows past its limit', async () => {
     const small = await createMedia({ outputLimitMb: 1, onChild: (pid) => pids.push(pid) });
-    const work = small.enhance(request({ input: place('tail.mp4'), outputName: 'never.mp4' }));
+    const work = small.enhance(request({ input: pathOf('tail.mp4'), outputName: 'never.mp4' }));
     await expect(work).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('larger') as string });
     expect(readdirSync(outputDir)).not.toContain('never.mp4');
   });
@@ -336,7 +336,7 @@ describe('a media without isolation', () => {
     process.env.PATH = folder.path;
     const plain = await createMedia({ onChild: (pid) => pids.push(pid) }).finally(() => (process.env.PATH = path));
     expect(plain.isolation.kind).toBe('none');
-    const probed = await plain.probe({ source: { path: place('clip.mp4') }, timeoutMs });
+    const probed = await plain.probe({ source: { path: pathOf('clip.mp4') }, timeoutMs });
     expect(probed.width).toBe(320);
     const result = await plain.enhance(request({ outputName: 'plain.mp4' }));
     expect(readFileSync(join(outputDir, 'plain.mp4'))).toHaveLength(result.sizeBytes);

@@ -8,7 +8,7 @@ const eaten: Buffer[] = [];
 function obey(how: string | undefined): void {
   if (how === 'die') process.exit(3);
   else if (how === 'babble') channel.write('this is no frame at all');
-  else if (how === 'answer') channel.write(encodeMessage({ type: 'result', value: 'nobody asked' }));
+  else if (how === 'answer') channel.write(encodeMessage({ type: 'result', value: 'unrequested' }));
   else if (how === 'eat') setInterval(() => eaten.push(Buffer.alloc(32 * 1024 * 1024, 1)), 20);
   else channel.write(encodeMessage({ type: 'ready' }));
 }

@@ -10,7 +10,7 @@ import { hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 
 const folder = temporaryFolder();
-const place = (name: string) => join(folder.path, name);
+const pathOf = (name: string) => join(folder.path, name);
 const media = await createMedia({});
 const timeoutMs = hangMs;
 const x264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-g', '50'];
@@ -21,17 +21,17 @@ beforeAll(async () => {
   // Two seconds of black, of which nobody wants a poster, then six of red, then two of a picture with detail.
   const size = 'size=1920x1080:rate=25';
   const inputs = [`color=black:${size}:d=2`, `color=red:${size}:d=6`, `testsrc2=${size}:d=2`].flatMap((source) => ['-f', 'lavfi', '-i', source]);
-  await ffmpeg([...inputs, '-filter_complex', '[0][1][2]concat=n=3,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p', ...bt709.slice(2), ...x264, place('film.mp4')]);
-  await ffmpeg(['-f', 'lavfi', '-i', 'testsrc2=size=1080x1920:rate=25:d=0.2', ...bt709, ...x264, place('short.mp4')]);
-  await ffmpeg(['-f', 'lavfi', '-i', 'testsrc2=size=160x90:rate=25:d=1', ...bt709, ...x264, place('small.mp4')]);
-  writeFileSync(place('text.mp4'), 'This is no video.\n'.repeat(100));
+  await ffmpeg([...inputs, '-filter_complex', '[0][1][2]concat=n=3,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p', ...bt709.slice(2), ...x264, pathOf('film.mp4')]);
+  await ffmpeg(['-f', 'lavfi', '-i', 'testsrc2=size=1080x1920:rate=25:d=0.2', ...bt709, ...x264, pathOf('short.mp4')]);
+  await ffmpeg(['-f', 'lavfi', '-i', 'testsrc2=size=160x90:rate=25:d=1', ...bt709, ...x264, pathOf('small.mp4')]);
+  writeFileSync(pathOf('text.mp4'), 'This is no video.\n'.repeat(100));
 });
 afterAll(() => folder.remove());
 
 async function take(name: string, wanted: { poster?: boolean; thumbnails?: number }) {
-  const outputDir = place(`${name}-${wanted.poster ?? false}-${wanted.thumbnails ?? 0}`);
+  const outputDir = pathOf(`${name}-${wanted.poster ?? false}-${wanted.thumbnails ?? 0}`);
   mkdirSync(outputDir);
-  const pictures = await media.takePictures({ videoPath: place(name), outputDir, poster: false, thumbnails: 0, timeoutMs, ...wanted });
+  const pictures = await media.takePictures({ videoPath: pathOf(name), outputDir, poster: false, thumbnails: 0, timeoutMs, ...wanted });
   expect(readdirSync(outputDir).toSorted()).toEqual(pictures.map(({ file }) => file).toSorted());
   for (const { file, width, height, sizeBytes } of pictures) {
     const { streams } = await ffprobe(join(outputDir, file));
@@ -74,9 +74,9 @@ describe('pictures of a video', () => {
   });
 
   it('are refused of what is no video, and leave nothing behind', async () => {
-    mkdirSync(place('none'));
-    const request = { videoPath: place('text.mp4'), outputDir: place('none'), poster: true, thumbnails: 1, timeoutMs };
+    mkdirSync(pathOf('none'));
+    const request = { videoPath: pathOf('text.mp4'), outputDir: pathOf('none'), poster: true, thumbnails: 1, timeoutMs };
     await expect(media.takePictures(request)).rejects.toMatchObject({ code: 'unreadable_video' });
-    expect(readdirSync(place('none'))).toEqual([]);
+    expect(readdirSync(pathOf('none'))).toEqual([]);
   });
 });

@@ -11,8 +11,8 @@ import { hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 
 const folder = temporaryFolder();
-const place = (name: string) => join(folder.path, name);
-const outputDir = place('out');
+const pathOf = (name: string) => join(folder.path, name);
+const outputDir = pathOf('out');
 const media = await createMedia();
 const timeoutMs = hangMs;
 const options = { target: 'source', device: 'cpu', model: 'none', threads: 1 } as const;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   // Few pixels, many bytes: the encoder fills up to a constant bitrate.
   const filled = 'nal-hrd=cbr:bitrate=5000:vbv-maxrate=5000:vbv-bufsize=5000:filler=1';
   const picture = ['-f', 'lavfi', '-i', `testsrc2=size=160x90:rate=10:duration=${seconds}`, '-f', 'lavfi', '-i', `sine=duration=${seconds}`];
-  await ffmpeg([...picture, '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '20', '-x264-params', filled, '-c:a', 'aac', place('end.mp4')]);
+  await ffmpeg([...picture, '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '20', '-x264-params', filled, '-c:a', 'aac', pathOf('end.mp4')]);
 });
 afterAll(() => folder.remove());
 
@@ -58,8 +58,8 @@ const formats = [
 ];
 
 it.each(formats)('is its own part of a long $name', async ({ file, copy }) => {
-  const path = place(file);
-  if (copy !== undefined) await ffmpeg(['-i', place('end.mp4'), '-map', '0', '-c', 'copy', ...copy, path]);
+  const path = pathOf(file);
+  if (copy !== undefined) await ffmpeg(['-i', pathOf('end.mp4'), '-map', '0', '-c', 'copy', ...copy, path]);
   const { size } = await stat(path);
   const plan = await media.planSegments({ inputPath: path, options, timeoutMs });
   expect(plan.segments.length).toBeGreaterThanOrEqual(5);
@@ -77,8 +77,8 @@ it.each(formats)('is its own part of a long $name', async ({ file, copy }) => {
 });
 
 it('fails with what the source rejected with, and stops while a read is under way', async () => {
-  const plan = await media.planSegments({ inputPath: place('end.mp4'), options, timeoutMs });
-  const source = await counted(place('end.mp4'));
+  const plan = await media.planSegments({ inputPath: pathOf('end.mp4'), options, timeoutMs });
+  const source = await counted(pathOf('end.mp4'));
   const late = 1024 * 1024;
   const gone = new ReelmendError('processing_failed', 'The stored original is gone.');
   const lost: ByteSource = { size: source.size, read: (offset, length, signal) => (offset > late ? Promise.reject(gone) : source.read(offset, length, signal)) };

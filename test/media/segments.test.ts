@@ -10,10 +10,10 @@ import { hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 
 const folder = temporaryFolder();
-const place = (name: string) => join(folder.path, name);
-const inputPath = place('clip.mp4');
-const piecesDir = place('pieces');
-const outputDir = place('out');
+const pathOf = (name: string) => join(folder.path, name);
+const inputPath = pathOf('clip.mp4');
+const piecesDir = pathOf('pieces');
+const outputDir = pathOf('out');
 const options = { target: 'source', device: 'cpu', model: 'none', denoise: 0.3 } as const;
 const lengths = { shortestS: 1.6, wantedS: 2, longestS: 4 };
 const timeoutMs = hangMs;
@@ -52,8 +52,8 @@ describe('segments', () => {
     const before = readdirSync(piecesDir);
     const result = await media.join({ ...joining, plan: planned.text, pieces: numbers.map((index) => `${index}.mp4`) });
     expect(result).toMatchObject({ frames: 175, width: 160, height: 90, durationS: 7 });
-    expect(readFileSync(place('out/joined.mp4')).length).toBe(result.sizeBytes);
-    const { streams } = await ffprobe(place('out/joined.mp4'));
+    expect(readFileSync(pathOf('out/joined.mp4')).length).toBe(result.sizeBytes);
+    const { streams } = await ffprobe(pathOf('out/joined.mp4'));
     expect(streams.map(({ codec_type }) => codec_type).sort()).toEqual(['audio', 'video']);
     expect(readdirSync(piecesDir)).toEqual(before);
     expect(readdirSync(outputDir)).toEqual(['joined.mp4']);

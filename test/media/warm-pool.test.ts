@@ -246,7 +246,7 @@ describe.runIf(isolated)('a warm child is isolated', () => {
     writable: string[];
     environment: string;
   }
-  function look(pid: number): Seen {
+  function inspect(pid: number): Seen {
     const [status, limits] = [proc(pid, 'status'), proc(pid, 'limits')];
     const names = ['NoNewPrivs', 'Seccomp', 'CapEff', 'CapBnd', 'CapPrm', 'Uid'];
     const limited = ['Max core file size', 'Max file size', 'Max open files', 'Max data size'];
@@ -267,12 +267,12 @@ describe.runIf(isolated)('a warm child is isolated', () => {
     await enhance(see((pid) => {
       // Once, while it has most of its work before it.
       if (cold !== undefined || !isAlive(pid)) return;
-      cold = look(pid);
+      cold = inspect(pid);
       coldSeconds = cpuSeconds(pid);
     }));
     const set = await startPool();
     const pid = inner(set.pids[0]!);
-    const waiting = look(pid);
+    const waiting = inspect(pid);
     expect({ ...waiting, mounts: [] }).toEqual({ ...cold!, mounts: [] });
     expect(new Set(waiting.mounts)).toEqual(new Set(cold!.mounts.map((mount) => (mount === '/in/source' ? '/in' : mount))));
     expect(waiting.writable.filter((mount) => !/^\/(proc|dev|tmp)/.test(mount))).toEqual(['/out']);

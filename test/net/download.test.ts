@@ -133,7 +133,7 @@ describe('size', () => {
     }
   });
 
-  it('is what was declared: bytes behind the end of a reply belong to no reply', async () => {
+  it('is what was declared: bytes behind the end of a response belong to no response', async () => {
     for (const pauseMs of [0, 5]) {
       const liar = await startRawServer((socket) => {
         socket.on('data', () => {
@@ -159,14 +159,14 @@ describe('a transfer that breaks off', () => {
     expect(server.requests).toHaveLength(2);
     const second = server.requests[1]!;
     expect(second.range).toMatch(/^bytes=\d+-$/);
-    // How much of the first reply survives the reset is the system's choice, not ours.
+    // How much of the first response survives the reset is the system's choice, not ours.
     const start = Number(/\d+/.exec(second.range!)![0]);
     expect(start).toBeGreaterThan(0);
     expect(second.headers['if-range']).toBe('"v1"');
     expect(second.bytes).toBe(data.length - start);
   });
 
-  it('is resumed more often than the limit of tries while it makes progress', async () => {
+  it('is resumed more often than the limit of attempts while it makes progress', async () => {
     const big = Buffer.concat([data, data, data, data]);
     const whole = createHash('sha256').update(big).digest('hex');
     expect(await download({ body: big, resetAtBytes: 1_600_000 })).toMatchObject({ bytes: big.length, sha256: whole });
@@ -261,19 +261,19 @@ describe('a transfer that breaks off', () => {
 });
 
 describe('bad servers', () => {
-  const bad: { name: string; behaviour: Behaviour; limits?: Partial<Timeouts>; message: RegExp; tries: number }[] = [
-    { name: 'status 404', behaviour: { status: 404 }, message: /status 404\.$/, tries: 1 },
-    { name: 'status 500', behaviour: { status: 500 }, message: /status 500\.$/, tries: 3 },
-    { name: 'a web page', behaviour: { contentType: 'text/html' }, message: /web page/, tries: 1 },
-    { name: 'gzip', behaviour: { contentEncoding: 'gzip' }, message: /compressed/, tries: 1 },
-    { name: 'a trickle', behaviour: { bytesPerSecond: 100 }, limits: { minBytesPerSecond: 2000, rateWindowMs: 400 }, message: /too slowly/, tries: 1 },
-    { name: 'a stall', behaviour: { stallAtBytes: 1000 }, limits: { idleMs: 300 }, message: /in time/, tries: 3 },
-    { name: 'a 206 to a plain GET', behaviour: { status: 206 }, message: /status 206\.$/, tries: 1 },
+  const bad: { name: string; behaviour: Behaviour; limits?: Partial<Timeouts>; message: RegExp; attempts: number }[] = [
+    { name: 'status 404', behaviour: { status: 404 }, message: /status 404\.$/, attempts: 1 },
+    { name: 'status 500', behaviour: { status: 500 }, message: /status 500\.$/, attempts: 3 },
+    { name: 'a web page', behaviour: { contentType: 'text/html' }, message: /web page/, attempts: 1 },
+    { name: 'gzip', behaviour: { contentEncoding: 'gzip' }, message: /compressed/, attempts: 1 },
+    { name: 'a trickle', behaviour: { bytesPerSecond: 100 }, limits: { minBytesPerSecond: 2000, rateWindowMs: 400 }, message: /too slowly/, attempts: 1 },
+    { name: 'a stall', behaviour: { stallAtBytes: 1000 }, limits: { idleMs: 300 }, message: /in time/, attempts: 3 },
+    { name: 'a 206 to a plain GET', behaviour: { status: 206 }, message: /status 206\.$/, attempts: 1 },
   ];
-  it.each(bad)('give one sentence: $name', async ({ behaviour, limits, message, tries }) => {
+  it.each(bad)('give one sentence: $name', async ({ behaviour, limits, message, attempts }) => {
     use({ timeouts: { ...timeouts, ...limits } });
     await expect(download(behaviour)).rejects.toMatchObject(unreachable(message));
-    expect(server.requests).toHaveLength(tries);
+    expect(server.requests).toHaveLength(attempts);
     await expectNothing();
   });
 
@@ -294,7 +294,7 @@ describe('bad servers', () => {
 });
 
 describe('this side', () => {
-  it('aborts with the reason of the signal and removes the file, also between two tries', async () => {
+  it('aborts with the reason of the signal and removes the file, also between two attempts', async () => {
     const cases: Behaviour[] = [{ bytesPerSecond: 50_000 }, { status: 503 }, { headersDelayMs: hangMs }];
     for (const behaviour of cases) {
       use({ timeouts: { ...timeouts, retryDelayMs: hangMs } });

@@ -1,4 +1,4 @@
-/** Every way in which a server may frame and end a reply, in many sizes, while another customer's server is read. */
+/** Every way in which a server may frame and end a response, in many sizes, while another customer's server is read. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
@@ -42,7 +42,7 @@ function casesOf(framing: Framing): Case[] {
   );
 }
 
-/** One reply in one piece, and the end of the connection right behind it where the reply says so. */
+/** One response in one piece, and the end of the connection right behind it where the response says so. */
 function answer(socket: Socket, head: string): void {
   const [, size, framing, connection, ranges] = /^GET \/(\d+)\/([\w-]+)\/([\w-]+)\/(\w+) /.exec(head) ?? [];
   const range = ranges === 'ranges' ? /\r\nrange: bytes=(\d+)-(\d*)/i.exec(head) : null;
@@ -148,7 +148,7 @@ async function inTurns(cases: Case[], work: (test: Case, turn: number) => Promis
   return failures;
 }
 
-describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: replies framed by %s', (framing) => {
+describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: responses framed by %s', (framing) => {
   it.each([
     { name: 'measured', work: (test: Case) => measured(test) },
     { name: 'downloaded', work: (test: Case, turn: number) => downloaded(test, join(folder, `file-${turn}`)) },
@@ -168,7 +168,7 @@ it.each(['readable', 'end'])('17.4: an exception in the event "%s" of one connec
   let faulty = true;
   const connectWithFault = () => use({
     logger: { debug: () => undefined, warn: log },
-    // The reply whose end is swallowed is given up soon; nothing else waits for this limit.
+    // The response whose end is swallowed is given up soon; nothing else waits for this limit.
     timeouts: { attempts: 1, ...(faulty ? { idleMs: 1000 } : {}) },
     tcp: (options) => {
       const socket = connect(options);

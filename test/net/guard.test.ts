@@ -68,28 +68,28 @@ describe('names', () => {
   });
 
   it('connect only to the addresses that were checked, although the next answer would be loopback (rebinding)', async () => {
-    let asked = 0;
+    let lookups = 0;
     const tried: string[] = [];
     const resolver = async () => {
-      asked += 1;
-      return asked === 1 ? [v4('8.8.8.8'), v4('8.8.4.4')] : [v4('127.0.0.1')];
+      lookups += 1;
+      return lookups === 1 ? [v4('8.8.8.8'), v4('8.8.4.4')] : [v4('127.0.0.1')];
     };
     use({ resolver, tcp: loopbackTcp(tried), timeouts: { ...timeouts, attempts: 1 } });
     await open('http://public.example:8080/a.mp4').catch(() => undefined);
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
     expect(tried).toEqual(['8.8.8.8', '8.8.4.4']);
   });
 
   it('are checked again at every new connection', async () => {
-    let asked = 0;
+    let lookups = 0;
     const resolver = async () => {
-      asked += 1;
-      return [v4(asked === 1 ? '127.0.0.1' : '127.0.0.2')];
+      lookups += 1;
+      return [v4(lookups === 1 ? '127.0.0.1' : '127.0.0.2')];
     };
     use({ resolver, allowHosts: [] });
     for (let i = 1; i <= 3; i += 1) {
       await expect(open('http://public.example:8080/a.mp4')).rejects.toMatchObject(notAllowed);
-      expect(asked).toBe(i);
+      expect(lookups).toBe(i);
     }
   });
 

@@ -29,7 +29,7 @@ async function download(bytesPerSecond: number, timeouts: Partial<Timeouts>) {
 }
 
 describe('17.8: a download', () => {
-  it('of 11 kB/s is given up by the service’s own floor, without a try more', async () => {
+  it('of 11 kB/s is given up by the service’s own floor, without another attempt', async () => {
     const failure = { code: 'video_unreachable', message: 'The video cannot be read: the server sends too slowly.' };
     await expect(download(11_000, { downloadWindowMs: 1000 })).rejects.toMatchObject(failure);
     expect(server.requests).toHaveLength(1);

@@ -267,48 +267,48 @@ describe('reading by ranges', () => {
     expect(server.requests.at(-1)!.headers['if-range']).toBe('"v1"');
   });
 
-  const lies: { name: string; reply: (response: ServerResponse) => void }[] = [
-    { name: 'a 206 without Content-Range', reply: (r) => r.writeHead(206).end('0123456789') },
+  const lies: { name: string; respond: (response: ServerResponse) => void }[] = [
+    { name: 'a 206 without Content-Range', respond: (r) => r.writeHead(206).end('0123456789') },
     {
       name: 'a 206 of another place',
-      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 5-9/100' }).end('56789'),
+      respond: (r) => r.writeHead(206, { 'content-range': 'bytes 5-9/100' }).end('56789'),
     },
     {
       name: 'a 206 of unknown total',
-      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/*' }).end('0123456789'),
+      respond: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/*' }).end('0123456789'),
     },
     {
       name: 'a 206 that ends beyond its total',
-      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/5' }).end('0123456789'),
+      respond: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/5' }).end('0123456789'),
     },
     {
       name: 'a 206 shorter than its range',
-      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/100' }).end('0123'),
+      respond: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/100' }).end('0123'),
     },
     {
       name: 'a 206 longer than its range',
-      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-1/100' }).end('0123'),
+      respond: (r) => r.writeHead(206, { 'content-range': 'bytes 0-1/100' }).end('0123'),
     },
     {
       name: 'a 206 of more than was asked for',
-      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-999999/1000000' }).end(),
+      respond: (r) => r.writeHead(206, { 'content-range': 'bytes 0-999999/1000000' }).end(),
     },
     {
       name: 'a total too large for a number',
-      reply: (r) => r.writeHead(206, { 'content-range': `bytes 0-9/${'9'.repeat(30)}` }).end(),
+      respond: (r) => r.writeHead(206, { 'content-range': `bytes 0-9/${'9'.repeat(30)}` }).end(),
     },
     {
       name: 'a multipart 206',
-      reply: (r) => r.writeHead(206, { 'content-type': 'multipart/byteranges; boundary=x' }).end('--x'),
+      respond: (r) => r.writeHead(206, { 'content-type': 'multipart/byteranges; boundary=x' }).end('--x'),
     },
     {
       name: 'a 416 that is not of an empty file',
-      reply: (r) => r.writeHead(416, { 'content-range': 'bytes */100' }).end(),
+      respond: (r) => r.writeHead(416, { 'content-range': 'bytes */100' }).end(),
     },
-    { name: 'a 204', reply: (r) => r.writeHead(204).end() },
+    { name: 'a 204', respond: (r) => r.writeHead(204).end() },
   ];
-  it.each(lies)('refuses $name', async ({ reply }) => {
-    const liar = await startFileServer({ routes: { '/a.mp4': (_request, response) => reply(response) } });
+  it.each(lies)('refuses $name', async ({ respond }) => {
+    const liar = await startFileServer({ routes: { '/a.mp4': (_request, response) => respond(response) } });
     use({ allowHosts: [liar.hostPort] });
     const opening = client.openVideo(`${liar.url}/a.mp4`, { maxBytes: 1e9 });
     await expect(opening).rejects.toMatchObject({ code: 'video_unreachable' });
@@ -447,7 +447,7 @@ describe('bad servers', () => {
       message: /did not answer in time/,
     },
     {
-      name: 'interim replies for ever',
+      name: 'interim responses for ever',
       send: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000),
       every: 28,
       message: /did not answer in time/,

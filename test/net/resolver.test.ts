@@ -18,7 +18,7 @@ let dns: NameServer;
 let files: FileServer;
 /** by `name type`, then by name */
 const zone = new Map<string, DnsBehaviour | Promise<DnsBehaviour>>();
-const resolverWith = (replyMs: number) => createResolver({ servers: [dns.hostPort], hostsFile, replyMs });
+const resolverWith = (responseMs: number) => createResolver({ servers: [dns.hostPort], hostsFile, responseMs });
 const resolve = (name: string, signal?: AbortSignal) => resolverWith(hangMs)(name, signal);
 
 beforeAll(async () => {

@@ -44,7 +44,7 @@ async function settle<T>(promise: Promise<T>) {
 }
 
 describe('a call', () => {
-  it('carries the key and the address below the base, however that is written', async () => {
+  it('carries the key and the path below the base, however that is written', async () => {
     for (const baseUrl of ['https://api.example.com/reelmend', 'https://api.example.com/reelmend//']) {
       const { reelmend, requests } = fakeService([json(jobView())], { baseUrl });
       expect(await reelmend.jobs.get(jobId)).toEqual(jobView());
@@ -57,9 +57,9 @@ describe('a call', () => {
   it('gives the Request no field that a runtime reads otherwise', async () => {
     const fields: string[] = [];
     class Spy extends Request {
-      constructor(address: string, init: RequestInit) {
+      constructor(url: string, init: RequestInit) {
         fields.push(...Object.keys(init));
-        super(address, init);
+        super(url, init);
       }
     }
     vi.stubGlobal('Request', Spy);
@@ -161,7 +161,7 @@ function cutStream(): ReadableStream<Uint8Array> {
 describe('an abort', () => {
   const reason = new Error('enough');
 
-  it('before, while in flight and between tries rejects with its own reason', async () => {
+  it('before, while in flight and between attempts rejects with its own reason', async () => {
     for (const [answer, afterMs] of [
       [never, -1],
       [never, 10],
@@ -265,7 +265,7 @@ describe('an error', () => {
     }
   });
 
-  it('says so when the address only redirects', async () => {
+  it('says so when the URL only redirects', async () => {
     const moved = new Response(null, { status: 308, headers: { Location: 'https://elsewhere.example.com/' } });
     const { error } = await settle(fakeService([moved]).reelmend.account.get());
     expect(error).toMatchObject({ name: 'ReelmendApiError', status: 308, attempts: 1 });

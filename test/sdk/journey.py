@@ -24,7 +24,7 @@ job = until_ended(get_job, create_job.sync(client=client, body=JobInput.from_dic
 with open(result, "wb") as opened:
     opened.write(httpx.get(get_job_result.sync(job.id, client=client).download_url).content)
 
-# The test says when `reelmend listen`, which looks once a second, has seen the job.
+# The test says when `reelmend listen`, which polls once a second, has seen the job.
 input()
 delete_job.sync(job.id, client=client)
 answer = get_deletion_certificate.sync_detailed(job.id, client=client)

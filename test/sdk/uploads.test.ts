@@ -123,14 +123,14 @@ describe('uploads.create', () => {
   });
 
   it('ends at once with a refusal that no retry can change', async () => {
-    let asked = 0;
+    let requests = 0;
     const { reelmend } = service(async (request, next) => {
       if (!isPart(request)) return next(request);
-      asked += 1;
+      requests += 1;
       return Response.json({ error: { code: 'payload_too_large', message: 'Too large.', type: 'validation_error' } }, { status: 413 });
     });
     await expect(reelmend.uploads.create(file(), { parallelParts: 1 })).rejects.toMatchObject({ status: 413 });
-    expect(asked).toBe(1);
+    expect(requests).toBe(1);
   });
 
   it('notices that the service received something else', async () => {

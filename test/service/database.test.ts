@@ -38,7 +38,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await clients()).toEqual([]);
   });
 
-  it('comes back at the address where others wait for it', async () => {
+  it('comes back at the host and port where others wait for it', async () => {
     const before = await open();
     await before.stop();
     const after = await open();

@@ -103,7 +103,7 @@ describe('a job', () => {
     const [first, second] = await Promise.all([submit(body, key), submit(body, key)]);
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(first.body.id).toBe(second.body.id);
-    expect([first, second].filter((reply) => reply.headers.get('idempotent-replayed') === 'true')).toHaveLength(1);
+    expect([first, second].filter((response) => response.headers.get('idempotent-replayed') === 'true')).toHaveLength(1);
     expect(await credits()).toBe(before - 6);
     expect((await submit({ ...body, resolution: '4k' }, key)).body.error?.code).toBe('idempotency_key_reused');
     await waitForEnd(api.url, customer.key, first.body.id);
@@ -180,14 +180,14 @@ describe('a refused creation charges nothing', () => {
   it('an account without credits: insufficient_credits', async () => {
     const poor = await createCustomer(site, { credits: 5 });
     const body = { video_url: `${files.url}/silent.mp4`, resolution: '1080p' };
-    const reply = await call<{ error: { code: string } }>(api.url, poor.key, 'POST', '/v1/jobs', body);
-    expect({ status: reply.status, code: reply.body.error.code }).toEqual({ status: 402, code: 'insufficient_credits' });
+    const response = await call<{ error: { code: string } }>(api.url, poor.key, 'POST', '/v1/jobs', body);
+    expect({ status: response.status, code: response.body.error.code }).toEqual({ status: 402, code: 'insufficient_credits' });
   });
 
   it('an account that is not approved: account_pending_approval', async () => {
     const pending = await createCustomer(site, { approve: false });
-    const reply = await call<{ error: { code: string } }>(api.url, pending.key, 'GET', '/v1/jobs');
-    expect({ status: reply.status, code: reply.body.error.code }).toEqual({ status: 403, code: 'account_pending_approval' });
+    const response = await call<{ error: { code: string } }>(api.url, pending.key, 'GET', '/v1/jobs');
+    expect({ status: response.status, code: response.body.error.code }).toEqual({ status: 403, code: 'account_pending_approval' });
   });
 });
 

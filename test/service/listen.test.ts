@@ -47,7 +47,7 @@ const idOf = (number: number) => `job_${String(number).padStart(26, '0')}`;
 const done = (number: number): Listed => ({ id: idOf(number), status: 'done', finished_at: new Date(number * 1000).toISOString() });
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-/** Starts to listen; resolves once it has looked for the first time. */
+/** Starts to listen; resolves after its first poll. */
 async function listen(events: number) {
   let printed = '';
   const env = { PATH: process.env['PATH']!, HOME: '/nonexistent', REELMEND_URL: url, REELMEND_API_KEY: 'svc_test_x' };
@@ -56,14 +56,14 @@ async function listen(events: number) {
   return { ended, shown: () => [...printed.matchAll(/job_\d+/g)].map(([id]) => id) };
 }
 
-it('shows every job that ended since the last look, however many, oldest first', async () => {
+it('shows every job that ended since the last poll, however many, oldest first', async () => {
   jobs = numbers(1, 300).map(done);
   jobs[0]!.status = 'running';
   const { ended, shown } = await listen(251);
   jobs = [...jobs, ...numbers(301, 550).map(done)];
   jobs[0] = done(1);
   expect((await ended).status).toBe(0);
-  // A look that had begun may show the old job before the others.
+  // A poll that had begun may show the old job before the others.
   expect(shown()).toContain(idOf(1));
   expect(shown().filter((id) => id !== idOf(1))).toEqual(numbers(301, 550).map(idOf));
 });
@@ -78,7 +78,7 @@ it('shows nothing old when newer jobs are deleted', async () => {
   expect(shown()).toEqual([idOf(301)]);
 });
 
-it('loses no event to a service that goes away in the middle of a look', async () => {
+it('loses no event to a service that goes away in the middle of a poll', async () => {
   jobs = [done(1)];
   const { ended, shown } = await listen(150);
   away = true;

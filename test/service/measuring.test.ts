@@ -25,7 +25,7 @@ afterAll(async () => {
 const noStorage = { open: () => Promise.reject(new Error('nothing is stored here')) };
 
 it('17.17: twelve origins that hang take the slots of their own account and nobody else\'s', async () => {
-  // The reply begins like a video's and then nothing more comes, so that a media child waits for it.
+  // The response begins like a video's and then nothing more comes, so that a media child waits for it.
   files.behave('/slow.mp4', { body: Buffer.alloc(1_000_000), ranges: false, stallAtBytes: 1000 });
   const net = createNetClient({ allowHosts: [files.hostPort] });
   const measure = createMeasure({ net, storage: noStorage, media: await createMedia({ maxProbes: measureSlots.total }) });

@@ -24,7 +24,7 @@ let collector: Collector;
 let site: Site;
 let api: Running;
 let live: Customer;
-let sandbox: Customer;
+let testCustomer: Customer;
 let prometheus: Prometheus;
 let metricsUrl: string;
 let jobId: string;
@@ -59,7 +59,7 @@ beforeAll(async () => {
     OTEL_BSP_SCHEDULE_DELAY: '200',
   });
   live = await createCustomer(site);
-  sandbox = await createCustomer(site, { mode: 'test' });
+  testCustomer = await createCustomer(site, { mode: 'test' });
   api = await site.start('start');
   metricsUrl = (JSON.parse(api.log.find((line) => line.includes('"msg":"metrics"'))!) as { url: string }).url;
   prometheus = await startPrometheus({ target: new URL(metricsUrl).host, rules });
@@ -69,12 +69,12 @@ beforeAll(async () => {
   const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
   jobId = await submit(live, { video_url, ...rest }, traced);
   const failing = { video_url: 'https://example.com/processing_failed.mp4', resolution: '1080p' };
-  await submit(sandbox, failing);
+  await submit(testCustomer, failing);
   await call(api.url, live.key, 'GET', `/v1/jobs/${canary}`);
   await scraped(1, 1);
-  // A rate needs a counter that grew between two looks.
+  // A rate needs a counter that grew between two scrapes.
   await submit(live, { video_url, ...rest });
-  await submit(sandbox, failing);
+  await submit(testCustomer, failing);
   await scraped(2, 2);
 });
 
@@ -123,7 +123,7 @@ describe('the dashboard', () => {
       }
       return found;
     };
-    // A rate needs two looks, and the next one is at most a second away.
+    // A rate needs two scrapes, and the next one is at most a second away.
     await expect.poll(empty, { interval: 500 }).toEqual([]);
   });
 });
@@ -160,7 +160,7 @@ describe('a trace', () => {
     expect(attributes['reelmend.stage.encode.cpu_seconds']).toBeGreaterThan(0);
   });
 
-  it('holds no address and no key', () => {
+  it('holds no URL and no key', () => {
     const text = JSON.stringify(collector.spans);
     expect(text.length).toBeGreaterThan(1000);
     for (const secret of [canary, live.key, files.hostPort]) expect(text).not.toContain(secret);
@@ -176,7 +176,7 @@ describe('the log', () => {
     expect(step).toMatchObject({ attempt: expect.any(Number) as number });
   });
 
-  it('holds no key, no query of an address and nothing of customers', async () => {
+  it('holds no key, no query of a URL and nothing of customers', async () => {
     const text = [...api.log, await scrape()].join('\n');
     expect(text).toContain(jobId);
     for (const secret of [canary, live.key, live.key.slice(0, -6)]) expect(text).not.toContain(secret);

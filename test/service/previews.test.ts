@@ -37,7 +37,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-previews-'));
   await makeVideo(join(dir, 'parts.mp4'));
   files = await startFileServer({ dir });
-  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort });
+  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_METRICS_PORT: '0' });
   customer = await createCustomer(site);
   api = await site.start('start');
 });
@@ -47,6 +47,13 @@ afterAll(async () => {
   await files?.close();
   await rm(dir, { recursive: true, force: true });
 });
+
+/** Frames that the service has enhanced so far. */
+async function enhancedFrames(): Promise<number> {
+  const { url } = JSON.parse(api.log.find((line) => line.includes('"msg":"metrics"'))!) as { url: string };
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return [...text.matchAll(/^reelmend_enhanced_frames_total\{.*\} (\d+)$/gm)].reduce((sum, [, frames]) => sum + Number(frames), 0);
+}
 
 async function measure(clip: PreviewClip) {
   const path = join(dir, 'clip.mp4');
@@ -84,6 +91,9 @@ it('shows the face, what is hard to encode and what is damaged, untouched and wi
     // The second setting has a much lower quality.
     expect(results[1]!.size_bytes).toBeLessThan(results[0]!.size_bytes / 2);
   }
+
+  // Three stretches of two seconds at 10 frames per second: untouched and with both settings. A job enhances 160 for one.
+  expect(await enhancedFrames()).toBe(3 * 20 * (1 + settings.length));
 
   const deleted = await call<{ refunded_credits: number }>(api.url, customer.key, 'DELETE', `/v1/previews/${created.body.id}`);
   expect(deleted).toMatchObject({ status: 200, body: { refunded_credits: 0, certificate: null } });

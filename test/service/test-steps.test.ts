@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { installed, shortSteps } from '../../scripts/test-steps.ts';
+import { installed, longSteps, shortSteps } from '../../scripts/test-steps.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = (...pathspecs: string[]) =>
@@ -26,7 +26,7 @@ const packages = ['package-lock.json', 'patches/postgres+3.4.9.patch'];
 const service = [...imported('src/cli/main.ts'), ...files('migrations/*.sql', 'src/console/', 'engine/src/', 'engine/models/', 'native/')];
 const needed: Record<string, string[]> = {
   'types, lint, directions': [
-    ...files('scripts/lint', 'scripts/lint-engine', 'scripts/lint-contract', 'scripts/setup-lint-tools', 'scripts/lint-tools/', 'openapi.yaml', '*.ts', '*.tsx', '*tsconfig*.json', 'engine/src/'),
+    ...files('scripts/lint', 'scripts/lint-engine', 'scripts/lint-contract', 'scripts/setup-lint-tools', 'scripts/lint-tools/', 'openapi.yaml', '*.ts', '*.tsx', '*tsconfig*.json', 'engine/src/', 'engine/include/', 'native/src/'),
     ...['.oxlintrc.json', '.dependency-cruiser.cjs', ...packages],
   ],
   'generated code is current': [
@@ -48,6 +48,13 @@ describe('the inputs of the step', () => {
     expect(wanted.length).toBeGreaterThan(20);
     expect(wanted.filter((file) => !inputs.has(file))).toEqual([]);
   });
+});
+
+it('engine/README.md explains every step, and no other', () => {
+  const text = readFileSync(join(root, 'engine/README.md'), 'utf8');
+  const section = text.slice(text.indexOf('\n## Which step proves what'), text.indexOf('\nMeasured times of `npm test`'));
+  const explained = [...section.matchAll(/^\| ([^|`]+) \|/gm)].map(([, name]) => name);
+  expect(explained).toEqual([...shortSteps, ...longSteps].map(({ name }) => name));
 });
 
 it('everything that the set-up scripts mark as installed counts', () => {

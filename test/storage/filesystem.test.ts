@@ -110,7 +110,7 @@ describe('filesystem storage', () => {
   });
 
   describe('links', () => {
-    it('carry key, time, name and signature under the public address', async () => {
+    it('carry key, time, name and signature under the public URL', async () => {
       const { url, expiresInS } = await storage.link('jobs/a/out.mp4', {
         fileName: 'Zürich & co.mp4',
         contentType,

@@ -11,31 +11,31 @@ const { signal } = new AbortController();
 
 /** Answers with at most `most` bytes, after which the connection breaks. */
 function source(most: number, more: { retryDelaysMs?: number[]; failures?: Error[] } = {}) {
-  const asked: ByteRange[] = [];
+  const requested: ByteRange[] = [];
   async function* body({ start, end }: ByteRange) {
     if (most > 0) yield object.slice(start, Math.min(end + 1, start + most));
     if (end + 1 - start > most) throw broken;
   }
   const open = async (_: string, range?: ByteRange) => {
-    asked.push(range!);
+    requested.push(range!);
     const failure = more.failures?.shift();
     if (failure !== undefined) throw failure;
     return Readable.from(body(range!));
   };
-  return { asked, ranges: rangesOf({ open }, { key: 'k', sizeBytes: object.length, gone: () => new Error('gone'), ...more }) };
+  return { requested, ranges: rangesOf({ open }, { key: 'k', sizeBytes: object.length, gone: () => new Error('gone'), ...more }) };
 }
 
 it('what arrived before a connection broke is not fetched again', async () => {
-  const { asked, ranges } = source(70);
+  const { requested, ranges } = source(70);
   const reader = new BlockReader(ranges, { blockBytes: 200 });
   expect(await reader.read(200, 200, signal)).toEqual(object.slice(200, 400));
-  expect(asked).toEqual([{ start: 200, end: 399 }, { start: 270, end: 399 }, { start: 340, end: 399 }]);
+  expect(requested).toEqual([{ start: 200, end: 399 }, { start: 270, end: 399 }, { start: 340, end: 399 }]);
 });
 
 it('a read that fails is made again, after each of the pauses', async () => {
-  const { asked, ranges } = source(70, { retryDelaysMs: [1, 5], failures: [broken, broken] });
+  const { requested, ranges } = source(70, { retryDelaysMs: [1, 5], failures: [broken, broken] });
   expect(await ranges.read(0, 70, signal)).toEqual(object.slice(0, 70));
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
   const shorter = new RangeError('not within the object');
   await expect(source(70, { retryDelaysMs: [1, 5], failures: [broken, broken, broken] }).ranges.read(0, 70, signal)).rejects.toBe(broken);
   await expect(source(70, { retryDelaysMs: [1], failures: [shorter] }).ranges.read(0, 70, signal)).rejects.toBe(shorter);

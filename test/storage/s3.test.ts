@@ -128,7 +128,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
       expect((await fetch(change(url))).status).toBe(403);
     });
 
-    it('name the address that customers know, and are signed for it', async () => {
+    it('name the URL that customers know, and are signed for it', async () => {
       await put('public', 'for customers');
       const { endpoint, region, clientConfig } = server;
       const publicEndpoint = endpoint.replace('127.0.0.1', 'localhost');
@@ -158,8 +158,8 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     await writeFile(path, data);
     const put = storage.putFile('killed', path, { contentType });
     const failed = expect(put).rejects.toThrow();
-    for (let tries = 0; !(await uploads()).includes('killed'); tries += 1) {
-      if (tries === 500) throw new Error('the upload never began');
+    for (let attempts = 0; !(await uploads()).includes('killed'); attempts += 1) {
+      if (attempts === 500) throw new Error('the upload never began');
       await sleep(5);
     }
     await server.kill();

@@ -89,7 +89,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
   PrepareNetwork(in);
   PrepareFaces({width, height});
-  LetPreparedGo();
+  ReleasePrepared();
 }
 
 /// Note [Working size]. Returns the shape of the picture that is enlarged.
@@ -104,8 +104,8 @@ PixelChain::Shape PixelChain::PrepareReduction(const Shape& source) {
   return working;
 }
 
-/// Releases the networks that were not taken. Their threads are counted, too: OpenVINO may reuse them for later networks.
-void PixelChain::LetPreparedGo() {
+/// Releases the prepared networks that no stage took. Counts their threads as well: OpenVINO may reuse them for later networks.
+void PixelChain::ReleasePrepared() {
   if (!prepared_) return;
   network_threads_.Add(prepared_->network_threads());
   face_threads_.Add(prepared_->face_threads());
@@ -172,20 +172,20 @@ pixel::Image& PixelChain::Import(const AVFrame& frame) {
 }
 
 pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
-  pixel::Image* steady = &image;
+  pixel::Image* input = &image;
   if (temporal_) {
     Timed(device::Stage::kDenoise, [&] {
       if (is_cut) temporal_->Reset();
       temporal_->Run(image, temporally_denoised_, plan_.temporal.strength, plan_.temporal.noise_sigma, pool_);
     });
-    steady = &temporally_denoised_;
+    input = &temporally_denoised_;
   }
   // Note [Restoration by a network]: the network replaces the spatial filter, of luma or of all planes.
-  if (!denoiser_ || restores_all()) return *steady;
+  if (!denoiser_ || restores_all()) return *input;
   Timed(device::Stage::kDenoise, [&] {
     const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
-    if (restores_luma()) CopyPlane(steady->plane(0), denoised_.plane(0));
-    denoiser_->Run(*steady, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_, planes);
+    if (restores_luma()) CopyPlane(input->plane(0), denoised_.plane(0));
+    denoiser_->Run(*input, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_, planes);
   });
   return denoised_;
 }
@@ -219,8 +219,8 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   Slot& slot = slots_.back();
   slot.is_cut = is_cut;
   slot.number = FrameNumber(frame);
-  // Both have the same shape; the previous stage overwrites the one that it gets back. That must not be the previous
-  // picture, which the network compares with this one now.
+  // Swapping avoids a copy: both pictures have the same shape, and the previous stage overwrites the one that it gets back. That must
+  // not be the previous picture, because the network still compares it with this one.
   std::swap(slot.picture, *image);
   if (!network_) return true;
   Timed(device::Stage::kConvert, [&] { network_->Submit(slot.picture, pool_); });

@@ -68,7 +68,7 @@ class PixelChain : public device::StageChain {
   };
 
   void Prepare(const AVFrame& frame);
-  void LetPreparedGo();
+  void ReleasePrepared();
   Shape PrepareReduction(const Shape& source);
   void PrepareNetwork(Shape in);
   pixel::Image& Import(const AVFrame& frame);

@@ -16,7 +16,7 @@ namespace reelmend::cuda {
 using media::UniqueBuffer;
 
 /// Note [Pools cannot starve]
-/// A picture is leased from Take until the last reference to its AVFrame is gone. The pool is sized for every place that
+/// A picture is leased from Take until the last reference to its AVFrame is gone. The pool is sized for everything that
 /// holds a picture meanwhile: the stages, the queue to the encoder, the encoder's thread, and as many as the encoder
 /// declares to hold, plus one spare. So a picture is always free, and Take waits only if an encoder holds more than it
 /// declared. That is a bug, reported after kPatienceSeconds instead of waiting forever.

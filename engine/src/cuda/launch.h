@@ -65,7 +65,7 @@ void HostLaunch(const K& kernel, Extent extent) {
 /// A type-erased kernel with its data, as the device interface takes it.
 struct KernelCall {
   static constexpr std::size_t kMaxBytes = 2048;  ///< kernels are passed by value; a GPU takes 4 KiB
-  int id = 0;                                    ///< place in KernelList
+  int id = 0;                                    ///< index in KernelList
   Extent extent;
   alignas(16) unsigned char kernel[kMaxBytes];
   void (*run_on_host)(const void* kernel, Extent extent) = nullptr;

@@ -116,15 +116,15 @@ void ResizeStage::RunBand(const Picture& from, const Picture& to, int plane, int
   const auto source_plane = [&](int i) { return from.planes[plane + i]; };
   const auto target_plane = [&](int i) { return to.planes[plane + i]; };
   if (plan.reduces_height) {
-    VerticalFirstPass gather;
-    fill(gather, source_plane, in_between, plan.y, first, rows);
-    HorizontalSecondPass narrow;
-    fill(narrow, in_between, target_plane, plan.x, first, rows);
+    VerticalFirstPass vertical;
+    fill(vertical, source_plane, in_between, plan.y, first, rows);
+    HorizontalSecondPass horizontal;
+    fill(horizontal, in_between, target_plane, plan.x, first, rows);
   } else {
-    HorizontalFirstPass widen;
-    fill(widen, source_plane, in_between, plan.x, top, held);
-    VerticalSecondPass stack;
-    fill(stack, in_between, target_plane, plan.y, first, rows);
+    HorizontalFirstPass horizontal;
+    fill(horizontal, source_plane, in_between, plan.x, top, held);
+    VerticalSecondPass vertical;
+    fill(vertical, in_between, target_plane, plan.y, first, rows);
   }
 }
 

@@ -37,11 +37,15 @@ struct MeanKernel {
 struct MotionKernel {
   static constexpr int kThreads = 256;
   static constexpr int kSide = 2 * pixel::kMotionReach + 1;
-  static constexpr int kPlaces = 2 + kSide * kSide;  ///< of the first level: none, the centre, all around it
+  static constexpr int kCandidates = 2 + kSide * kSide;  ///< of the first level: no displacement, the centre, all around it
   static constexpr int kScanners = 32;
   static constexpr unsigned kOutside = ~0U;
 
-  struct Place {
+  struct Point {
+    int x;
+    int y;
+  };
+  struct Displacement {
     int x;
     int y;
   };
@@ -49,9 +53,9 @@ struct MotionKernel {
     std::int16_t samples[pixel::kFitArea];
     std::int16_t across[pixel::kFitArea];
     std::int16_t down[pixel::kFitArea];
-    unsigned sads[kPlaces];
+    unsigned sads[kCandidates];
     int smallest[kScanners];
-    Place best;
+    Displacement best;
     unsigned best_sad;
     pixel::FitSums sums;
     pixel::FitSums gradients;  ///< xx, xy and yy
@@ -71,7 +75,7 @@ struct MotionKernel {
 
   REELMEND_HD void operator()(auto& block, Shared& s, int tile_x, int tile_y, int) const {
     const int pictures = state->pictures_before;
-    const Place at{Min(tile_x * pixel::kMotionBlock, now.width - pixel::kMotionBlock),
+    const Point at{Min(tile_x * pixel::kMotionBlock, now.width - pixel::kMotionBlock),
                    Min(tile_y * pixel::kMotionBlock, now.height - pixel::kMotionBlock)};
     LoadWindow(block, s, at);
     block.Each([&](int thread) {
@@ -95,7 +99,7 @@ struct MotionKernel {
       }
       SearchMeans(block, s, at, history.means[pictures % MotionHistory::kPictures], history.means[older], step);
       SearchSamples(block, s, at, history.luma[older]);
-      Fit(block, s, at, history.luma[older]);
+      SubpixelFit(block, s, at, history.luma[older]);
       block.Each([&](int thread) {
         if (thread == 0) *found = s.vector;
       });
@@ -103,13 +107,13 @@ struct MotionKernel {
   }
 
  private:
-  REELMEND_HD Place WindowOf(Place at) const {
+  REELMEND_HD Point FitWindowAt(Point at) const {
     return {Clamp(at.x - pixel::kFitMargin, 1, now.width - pixel::kFitSide - 1),
             Clamp(at.y - pixel::kFitMargin, 1, now.height - pixel::kFitSide - 1)};
   }
 
-  REELMEND_HD void LoadWindow(auto& block, Shared& s, Place at) const {
-    const Place window = WindowOf(at);
+  REELMEND_HD void LoadWindow(auto& block, Shared& s, Point at) const {
+    const Point window = FitWindowAt(at);
     block.Each([&](int thread) {
       if (thread == 0) s.gradients = {};
     });
@@ -133,32 +137,32 @@ struct MotionKernel {
     });
   }
 
-  /// The i-th place of the first level, in means.
-  REELMEND_HD static Place PlaceAt(int i, Place centre, int reach) {
+  /// The i-th candidate of the first level, in means.
+  REELMEND_HD static Displacement Candidate(int i, Displacement centre, int reach) {
     if (i == 0) return {0, 0};
     if (i == 1) return centre;
     const int side = 2 * reach + 1;
     return {centre.x + (i - 2) % side - reach, centre.y + (i - 2) / side - reach};
   }
 
-  REELMEND_HD static Place CentreOf(const pixel::MotionVector& before) {
+  REELMEND_HD static Displacement SearchCentre(const pixel::MotionVector& before) {
     return {pixel::TwiceInMeans(before.x), pixel::TwiceInMeans(before.y)};
   }
 
-  /// First level. Leaves the best place in s.best, in samples.
-  REELMEND_HD void SearchMeans(auto& block, Shared& s, Place at, const Plane& means, const Plane& older, int step) const {
+  /// First level. Leaves the best displacement in s.best, in samples.
+  REELMEND_HD void SearchMeans(auto& block, Shared& s, Point at, const Plane& means, const Plane& older, int step) const {
     constexpr int kWindow = pixel::kMotionWindow;
     constexpr int kMargin = (kWindow * pixel::kMotionCell - pixel::kMotionBlock) / 2;
-    const Place window{Clamp((at.x - kMargin) / pixel::kMotionCell, 0, means.width - kWindow),
+    const Point window{Clamp((at.x - kMargin) / pixel::kMotionCell, 0, means.width - kWindow),
                        Clamp((at.y - kMargin) / pixel::kMotionCell, 0, means.height - kWindow)};
-    const int reach = step == 0 ? pixel::kMotionReach : pixel::kMotionReachOn;
-    const int places = 2 + (2 * reach + 1) * (2 * reach + 1);
+    const int reach = step == 0 ? pixel::kMotionReach : pixel::kMotionReachLongLag;
+    const int candidates = 2 + (2 * reach + 1) * (2 * reach + 1);
     block.Each([&](int thread) {
-      const Place centre = CentreOf(s.vector);
-      for (int i = thread; i < places; i += kThreads) {
-        const Place place = PlaceAt(i, centre, reach);
-        const int x0 = window.x + place.x;
-        const int y0 = window.y + place.y;
+      const Displacement centre = SearchCentre(s.vector);
+      for (int i = thread; i < candidates; i += kThreads) {
+        const Displacement candidate = Candidate(i, centre, reach);
+        const int x0 = window.x + candidate.x;
+        const int y0 = window.y + candidate.y;
         unsigned sad = kOutside;
         if (IsInside({x0, y0}, kWindow, older)) {
           sad = 0;
@@ -173,8 +177,8 @@ struct MotionKernel {
     });
     block.Each([&](int thread) {
       if (thread >= kScanners) return;
-      int smallest = thread;  // there are always more places than scanners
-      for (int i = thread; i < places; i += kScanners) smallest = s.sads[i] < s.sads[smallest] ? i : smallest;
+      int smallest = thread;  // there are always more candidates than scanners
+      for (int i = thread; i < candidates; i += kScanners) smallest = s.sads[i] < s.sads[smallest] ? i : smallest;
       s.smallest[thread] = smallest;
     });
     block.Each([&](int thread) {
@@ -183,56 +187,56 @@ struct MotionKernel {
       for (const int i : s.smallest) {
         if (s.sads[i] < s.sads[smallest] || (s.sads[i] == s.sads[smallest] && i < smallest)) smallest = i;
       }
-      const Place place = PlaceAt(smallest, CentreOf(s.vector), reach);
-      s.best = {place.x * pixel::kMotionCell, place.y * pixel::kMotionCell};
+      const Displacement best = Candidate(smallest, SearchCentre(s.vector), reach);
+      s.best = {best.x * pixel::kMotionCell, best.y * pixel::kMotionCell};
     });
   }
 
-  REELMEND_HD static bool IsInside(Place first, int side, const Plane& plane) {
+  REELMEND_HD static bool IsInside(Point first, int side, const Plane& plane) {
     return first.x >= 0 && first.y >= 0 && first.x + side <= plane.width && first.y + side <= plane.height;
   }
 
-  /// Sets s.sads to the SADs of `count` places of a block.
-  template <typename PlaceAt>
-  REELMEND_HD void SumSads(auto& block, Shared& s, Place at, const Plane& older, int count, const PlaceAt& place_at) const {
+  /// Sets s.sads to the SADs of `count` displacements of a block.
+  template <typename CandidateAt>
+  REELMEND_HD void SumSads(auto& block, Shared& s, Point at, const Plane& older, int count, const CandidateAt& candidate_at) const {
     constexpr int kSize = pixel::kMotionBlock;
     block.Each([&](int thread) {
       if (thread >= count) return;
-      const Place place = place_at(thread);
-      s.sads[thread] = IsInside({at.x + place.x, at.y + place.y}, kSize, older) ? 0 : kOutside;
+      const Displacement candidate = candidate_at(thread);
+      s.sads[thread] = IsInside({at.x + candidate.x, at.y + candidate.y}, kSize, older) ? 0 : kOutside;
     });
     block.Each([&](int thread) {
       const int x = at.x + thread % kSize;
       const int y = at.y + thread / kSize;
       for (int i = 0; i < count; ++i) {
-        const Place place = place_at(i);
-        if (!IsInside({at.x + place.x, at.y + place.y}, kSize, older)) continue;
-        block.Add(s.sads[i], AbsoluteDifference(now.At(x, y), older.At(x + place.x, y + place.y)) >> pixel::kBlockSadShift);
+        const Displacement candidate = candidate_at(i);
+        if (!IsInside({at.x + candidate.x, at.y + candidate.y}, kSize, older)) continue;
+        block.Add(s.sads[i], AbsoluteDifference(now.At(x, y), older.At(x + candidate.x, y + candidate.y)) >> pixel::kBlockSadShift);
       }
     });
   }
 
-  REELMEND_HD void FindStill(auto& block, Shared& s, Place at, const Plane& older) const {
-    SumSads(block, s, at, older, 1, [](int) { return Place{0, 0}; });
+  REELMEND_HD void FindStill(auto& block, Shared& s, Point at, const Plane& older) const {
+    SumSads(block, s, at, older, 1, [](int) { return Displacement{0, 0}; });
     block.Each([&](int thread) {
       if (thread == 0) s.is_still = s.sads[0] <= pixel::kStillSad ? 1 : 0;
     });
   }
 
   /// Second level.
-  REELMEND_HD void SearchSamples(auto& block, Shared& s, Place at, const Plane& older) const {
-    SumSads(block, s, at, older, 2, [&](int i) { return i == 0 ? Place{0, 0} : s.best; });
+  REELMEND_HD void SearchSamples(auto& block, Shared& s, Point at, const Plane& older) const {
+    SumSads(block, s, at, older, 2, [&](int i) { return i == 0 ? Displacement{0, 0} : s.best; });
     block.Each([&](int thread) {
       if (thread != 0) return;
       s.best_sad = Min(s.sads[0], s.sads[1]);
       if (s.sads[1] >= s.sads[0]) s.best = {0, 0};
     });
     for (int distance = 2; distance >= 1; --distance) {
-      const auto around = [&](int i) { return Place{s.best.x + (i % 3 - 1) * distance, s.best.y + (i / 3 - 1) * distance}; };
+      const auto around = [&](int i) { return Displacement{s.best.x + (i % 3 - 1) * distance, s.best.y + (i / 3 - 1) * distance}; };
       SumSads(block, s, at, older, 9, around);
       block.Each([&](int thread) {
         if (thread != 0) return;
-        const Place centre = s.best;
+        const Displacement centre = s.best;
         for (int i = 0; i < 9; ++i) {
           if (s.sads[i] >= s.best_sad) continue;
           s.best_sad = s.sads[i];
@@ -260,8 +264,8 @@ struct MotionKernel {
   }
 
   /// Sets s.sums for a vector of s.
-  REELMEND_HD void SumFit(auto& block, Shared& s, Place at, const Plane& older, const pixel::MotionVector& vector) const {
-    const Place window = WindowOf(at);
+  REELMEND_HD void SumFit(auto& block, Shared& s, Point at, const Plane& older, const pixel::MotionVector& vector) const {
+    const Point window = FitWindowAt(at);
     block.Each([&](int thread) {
       if (thread == 0 && s.is_done == 0) s.sums = s.gradients;
     });
@@ -282,7 +286,7 @@ struct MotionKernel {
   }
 
   /// Third level. Leaves the result in s.vector.
-  REELMEND_HD void Fit(auto& block, Shared& s, Place at, const Plane& older) const {
+  REELMEND_HD void SubpixelFit(auto& block, Shared& s, Point at, const Plane& older) const {
     block.Each([&](int thread) {
       if (thread != 0) return;
       s.is_done = 0;

@@ -25,7 +25,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
     std::swap(width, height);
     std::swap(subsampling.log2_x, subsampling.log2_y);
   }
-  steadies_ = options.temporal_strength > 0 && options.temporal_sigma > 0;
+  denoises_temporally_ = options.temporal_strength > 0 && options.temporal_sigma > 0;
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
   working_color_ = options.color;
   working_color_.site = plan::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
@@ -38,7 +38,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
     pixel::FillToneTables(*options.tone, *tables);
     tone_tables_ = arena_.SendOne(*tables);
   }
-  if (options.tone || steadies_ || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
+  if (options.tone || denoises_temporally_ || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
   MakeDebanding();
   MakeContrast();
@@ -53,7 +53,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
 StagePlan::~StagePlan() = default;
 
 void StagePlan::MakeTimeStages() {
-  if (!steadies_ && options_.contrast_strength <= 0) return;
+  if (!denoises_temporally_ && options_.contrast_strength <= 0) return;
   const TemporalState fresh{};
   state_ = const_cast<TemporalState*>(arena_.SendOne(fresh));
   const Plane& luma = first_.planes[0];
@@ -65,7 +65,7 @@ void StagePlan::MakeTimeStages() {
   const std::vector<float> empty(static_cast<std::size_t>(3) * shrink_.columns * shrink_.rows);
   thumbnails_ = const_cast<float*>(arena_.Send(empty));
   shrink_.thumbnails = thumbnails_;
-  if (steadies_) MakeTemporalHistory();
+  if (denoises_temporally_) MakeTemporalHistory();
 }
 
 void StagePlan::MakeTemporalHistory() {
@@ -76,8 +76,8 @@ void StagePlan::MakeTemporalHistory() {
       TemporalHistory& history = history_[p];
       const int once = i - TemporalHistory::kInputs;
       const int twice = once - TemporalHistory::kOnce;
-      Plane& place = once < 0 ? history.inputs[i] : twice < 0 ? history.once[once] : history.twice[twice];
-      place = picture.planes[p];
+      Plane& slot = once < 0 ? history.inputs[i] : twice < 0 ? history.once[once] : history.twice[twice];
+      slot = picture.planes[p];
     }
   }
   field_.columns = Blocks(luma.width, pixel::kMotionBlock);
@@ -220,7 +220,7 @@ void StagePlan::FindMotion(const Picture& picture, StreamHandle stream) {
 }
 
 /// The picture denoised over time, in the other one of first_ and second_.
-Picture StagePlan::Steady(const Picture& picture, StreamHandle stream) {
+Picture StagePlan::DenoiseTemporally(const Picture& picture, StreamHandle stream) {
   FindMotion(picture, stream);
   TemporalKernel temporal;
   temporal.state = state_;
@@ -341,7 +341,7 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
     picture = &second_;
   }
   if (state_ != nullptr) FindCuts(*picture, stream);
-  Picture working = steadies_ ? Steady(*picture, stream) : *picture;
+  Picture working = denoises_temporally_ ? DenoiseTemporally(*picture, stream) : *picture;
   if (denoises_) working = Denoise(working, stream);
   working.color = working_color_;
   if (!needs_picture) return;

@@ -98,7 +98,7 @@ class StagePlan {
   /// first_ or second_: the one whose luma is not that of a picture.
   const Picture& OtherThan(const Picture& picture) const { return picture.planes[0].data == first_.planes[0].data ? second_ : first_; }
   void FindMotion(const Picture& picture, StreamHandle stream);
-  Picture Steady(const Picture& picture, StreamHandle stream);
+  Picture DenoiseTemporally(const Picture& picture, StreamHandle stream);
   Picture Denoise(const Picture& picture, StreamHandle stream);
   void Deband(const Picture& picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
@@ -120,8 +120,8 @@ class StagePlan {
   TemporalHistory history_[3];
   MotionHistory motion_;
   MotionField field_;
-  bool steadies_ = false;  ///< denoises over time
-  bool denoises_ = false;  ///< in space
+  bool denoises_temporally_ = false;
+  bool denoises_ = false;  ///< spatially
   CellPlanes cells_[3];   ///< of the planes of first_; only if the plan debands
   CellPlanes pooled_[3];
   TemporalState* state_ = nullptr;

@@ -233,7 +233,7 @@ struct TemporalKernel {
   };
   struct Shared {
     std::uint16_t now[3][kThreads];    ///< of luma and, where it is as large, of both chroma planes
-    std::uint16_t still[3][kThreads];  ///< the older samples at the same place …
+    std::uint16_t still[3][kThreads];  ///< the older samples at the same position …
     std::uint16_t older[3][kThreads];  ///< … and along the motion
     unsigned still_sums[kBlocks];
     unsigned sums[kBlocks];
@@ -344,16 +344,16 @@ struct TemporalKernel {
     const int log2_y = p == 0 ? 0 : in.log2_y;
     const pixel::MotionVector vector = field.At((x << log2_x) / pixel::kMotionBlock, (y << log2_y) / pixel::kMotionBlock)[step];
     if (vector == pixel::MotionVector{}) return older.At(x, y);
-    const pixel::MotionPlace place = pixel::PlaceOf(vector, log2_x, log2_y);
-    const int x0 = x + place.x - 1;
-    const int y0 = y + place.y - 1;
+    const pixel::InterpolationOffset offset = pixel::InterpolationOffsetOf(vector, log2_x, log2_y);
+    const int x0 = x + offset.x - 1;
+    const int y0 = y + offset.y - 1;
     float sum = 0;
     for (int j = 0; j < pixel::kMotionTaps; ++j) {
       float row = 0;
       for (int i = 0; i < pixel::kMotionTaps; ++i) {
-        row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(place.phase_x, i), row);
+        row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(offset.phase_x, i), row);
       }
-      sum = Fma(row, pixel::MotionWeight(place.phase_y, j), sum);
+      sum = Fma(row, pixel::MotionWeight(offset.phase_y, j), sum);
     }
     return ToSample(sum);
   }

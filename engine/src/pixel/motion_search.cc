@@ -15,8 +15,8 @@
 #define REELMEND_PIXEL_MOTION_TYPES
 namespace reelmend::pixel {
 
-/// Two places to compare, and the height; the width is that of the function.
-struct SadPlaces {
+/// The first samples of two areas to compare. The function sets their size.
+struct SadAreas {
   const std::uint16_t* a;
   const std::uint16_t* b;
   std::ptrdiff_t a_stride;
@@ -30,7 +30,8 @@ struct FitWindow {
   HWY_ALIGN std::int16_t down[kFitArea];
 };
 
-struct FitPlace {
+/// The displaced older picture that the window is compared with.
+struct FitReference {
   const std::uint16_t* older;  ///< of the window's first sample, without the fraction
   std::ptrdiff_t stride;
   int fraction_x;
@@ -57,7 +58,7 @@ namespace HWY_NAMESPACE {
 
 /// Σ (|a − b| >> kShift) of kWidth × kRows samples.
 template <int kWidth, int kRows, int kShift>
-std::uint32_t Sad(const SadPlaces& p) {
+std::uint32_t Sad(const SadAreas& p) {
   const hn::Rebind<std::uint16_t, hn::CappedTag<float, kWidth>> d;
   const hn::Rebind<std::uint32_t, decltype(d)> wide;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -76,10 +77,10 @@ std::uint32_t Sad(const SadPlaces& p) {
   return hn::GetLane(hn::SumOfLanes(wide, total));
 }
 
-std::uint32_t BlockSad(const SadPlaces& p) { return Sad<kMotionBlock, kMotionBlock, kBlockSadShift>(p); }
-std::uint32_t WindowSad(const SadPlaces& p) { return Sad<kMotionWindow, kMotionWindow, kWindowSadShift>(p); }
+std::uint32_t BlockSad(const SadAreas& p) { return Sad<kMotionBlock, kMotionBlock, kBlockSadShift>(p); }
+std::uint32_t WindowSad(const SadAreas& p) { return Sad<kMotionWindow, kMotionWindow, kWindowSadShift>(p); }
 
-/// Fills the window whose first sample is at `now`, and sets the sums that do not depend on the place.
+/// Fills the window whose first sample is at `now`, and sets the sums of its gradients (xx, xy, yy).
 void FillFitWindow(const std::uint16_t* now, std::ptrdiff_t stride, FitWindow& window, FitSums& sums) {
   const hn::CappedTag<std::int32_t, 8> d;
   const hn::Rebind<std::uint16_t, decltype(d)> narrow;
@@ -107,8 +108,8 @@ void FillFitWindow(const std::uint16_t* now, std::ptrdiff_t stride, FitWindow& w
   sums.yy = hn::GetLane(hn::SumOfLanes(d, yy));
 }
 
-/// Sums of the fit that depend on the place.
-void SumFit(const FitPlace& p, const FitWindow& window, FitSums& sums) {
+/// Sets the sums that depend on the displacement (xr, yr, error).
+void SumFit(const FitReference& p, const FitWindow& window, FitSums& sums) {
   const hn::CappedTag<std::int32_t, 8> d;
   const hn::Rebind<std::uint16_t, decltype(d)> narrow;
   const hn::Rebind<std::int16_t, decltype(d)> signed_narrow;
@@ -187,16 +188,16 @@ HWY_EXPORT(FillFitWindow);
 HWY_EXPORT(SumFit);
 HWY_EXPORT(Interpolate);
 
-using SadFunction = std::uint32_t (*)(const SadPlaces&);
+using SadFunction = std::uint32_t (*)(const SadAreas&);
 
-/// A place of the older picture and its SAD.
+/// A displacement and its SAD.
 struct Match {
   int x = 0;
   int y = 0;
   std::uint32_t sad = 0;
 };
 
-/// Compares a window of `now` with places of `older` of the same size.
+/// Compares a window of `now` with displaced windows of `older`.
 class Matcher {
  public:
   Matcher(SadFunction sad, ConstPlane now, ConstPlane older, int x, int y, int side)
@@ -210,7 +211,7 @@ class Matcher {
   std::uint32_t SadAt(int dx, int dy) const {
     return sad_({now_.Row(y_) + x_, older_.Row(y_ + dy) + x_ + dx, now_.stride, older_.stride});
   }
-  /// Replaces `best` by a better place; of equal ones the first stays.
+  /// Replaces `best` if this displacement has a smaller SAD.
   void Try(int dx, int dy, Match& best) const {
     if (!Contains(dx, dy)) return;
     const std::uint32_t sad = SadAt(dx, dy);
@@ -263,10 +264,10 @@ struct Patch {
 };
 
 /// Third level of one block.
-class Fit {
+class SubpixelFit {
  public:
-  /// The block's first sample is (x, y). The window is moved into the picture where necessary.
-  Fit(ConstPlane now, int x, int y)
+  /// (x, y) is the block's first sample. A window that would cross the picture's edge is moved inside.
+  SubpixelFit(ConstPlane now, int x, int y)
       : x_(std::clamp(x - kFitMargin, 1, now.width - kFitSide - 1)), y_(std::clamp(y - kFitMargin, 1, now.height - kFitSide - 1)) {
     HWY_DYNAMIC_DISPATCH(FillFitWindow)(now.Row(y_) + x_, now.stride, window_, sums_);
   }
@@ -292,17 +293,17 @@ class Fit {
   std::uint32_t ErrorAt(ConstPlane older, MotionVector vector) {
     const int x = x_ + (vector.x >> kMotionUnitBits);
     const int y = y_ + (vector.y >> kMotionUnitBits);
-    FitPlace place{nullptr, older.stride, vector.x & (kMotionUnits - 1), vector.y & (kMotionUnits - 1)};
+    FitReference reference{nullptr, older.stride, vector.x & (kMotionUnits - 1), vector.y & (kMotionUnits - 1)};
     constexpr int kRead = kFitSide + kMotionTaps - 1;
     if (x >= 1 && y >= 1 && x + kRead - 1 <= older.width && y + kRead - 1 <= older.height) {
-      place.older = older.Row(y) + x;
-      HWY_DYNAMIC_DISPATCH(SumFit)(place, window_, sums_);
+      reference.older = older.Row(y) + x;
+      HWY_DYNAMIC_DISPATCH(SumFit)(reference, window_, sums_);
     } else {
       using Around = Patch<kRead>;
       const Around patch(older, x - 1, y - 1, kRead, kRead);
-      place.older = patch.samples + Around::kStride + 1;
-      place.stride = Around::kStride;
-      HWY_DYNAMIC_DISPATCH(SumFit)(place, window_, sums_);
+      reference.older = patch.samples + Around::kStride + 1;
+      reference.stride = Around::kStride;
+      HWY_DYNAMIC_DISPATCH(SumFit)(reference, window_, sums_);
     }
     return sums_.error;
   }
@@ -333,13 +334,13 @@ void WriteMotionMeans(ConstPlane luma, Plane means, int first_row, int last_row)
 MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y) {
   MotionVectors vectors{};
   if (count == 0 || now.luma.width < kMotionMinSide || now.luma.height < kMotionMinSide) return vectors;
-  // Whole blocks at the edges, too.
+  // A block at the right or lower edge is moved inside, so that every block is whole.
   x = std::min(x, now.luma.width - kMotionBlock);
   y = std::min(y, now.luma.height - kMotionBlock);
   constexpr int kMargin = (kMotionWindow * kMotionCell - kMotionBlock) / 2;
   const int means_x = std::clamp((x - kMargin) / kMotionCell, 0, now.means.width - kMotionWindow);
   const int means_y = std::clamp((y - kMargin) / kMotionCell, 0, now.means.height - kMotionWindow);
-  std::optional<Fit> fit;
+  std::optional<SubpixelFit> fit;
   MotionVector before{};
   for (int step = 0; step < count; ++step) {
     const Matcher block(HWY_DYNAMIC_DISPATCH(BlockSad), now.luma, older[step].luma, x, y, kMotionBlock);
@@ -348,7 +349,7 @@ MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPict
     before = {};
     if (best.sad <= kStillSad) continue;
     const Matcher means(HWY_DYNAMIC_DISPATCH(WindowSad), now.means, older[step].means, means_x, means_y, kMotionWindow);
-    const Match coarse = SearchMeans(means, TwiceInMeans(last.x), TwiceInMeans(last.y), step == 0 ? kMotionReach : kMotionReachOn);
+    const Match coarse = SearchMeans(means, TwiceInMeans(last.x), TwiceInMeans(last.y), step == 0 ? kMotionReach : kMotionReachLongLag);
     block.Try(coarse.x * kMotionCell, coarse.y * kMotionCell, best);
     best = SearchSamples(block, best);
     if (!fit) fit.emplace(now.luma, x, y);
@@ -359,12 +360,12 @@ MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPict
 
 void CompensateBlock(ConstPlane older, const BlockArea& area, MotionVector vector, Subsampling subsampling, std::uint16_t* out,
                      std::ptrdiff_t out_stride) {
-  const MotionPlace place = PlaceOf(vector, subsampling.log2_x, subsampling.log2_y);
-  const int x = area.x + place.x;
-  const int y = area.y + place.y;
-  InterpolationRows rows{nullptr, older.stride, out, out_stride, area.width, area.height, place.phase_x, place.phase_y};
+  const InterpolationOffset offset = InterpolationOffsetOf(vector, subsampling.log2_x, subsampling.log2_y);
+  const int x = area.x + offset.x;
+  const int y = area.y + offset.y;
+  InterpolationRows rows{nullptr, older.stride, out, out_stride, area.width, area.height, offset.phase_x, offset.phase_y};
   constexpr int kMost = kMotionBlock + kMotionTaps - 1;
-  // Whole vectors are read: up to a block's width and the taps beyond.
+  // Whole SIMD vectors are read: up to a block's width, and the taps beyond it.
   const bool is_inside = x >= 1 && y >= 1 && x + kMotionBlock + 2 <= older.width && y + area.height + 2 <= older.height;
   if (is_inside) {
     rows.in = older.Row(y) + x;

@@ -12,17 +12,17 @@ namespace reelmend::pixel {
 
 /// Note [Motion search]
 /// For each block of 16 × 16 luma samples and each lag of the temporal denoising, a vector says where the block's content was that many
-/// pictures ago. A block that differs by a quarter of a
-/// level or less at the same place stands still. For any other one, the search has three levels:
-/// 1. Means of 4 × 4 samples, in a window of 32 × 32 samples around the block: the place with the smallest sum of absolute differences
-///    (SAD) among all up to 32 samples away for the lag of one picture. For each longer lag, up to 12 samples around twice the vector
-///    of the lag before.
-/// 2. Luma of the block: places 2, then 1 sample around the best.
-/// 3. Fractions: up to three steps of Gauss and Newton on the squared difference in a window of 24 × 24 samples (Lucas and Kanade
-///    1981), which find a sixteenth of a sample. A step that does not lower the error is taken back. If the displaced picture does not
-///    fit clearly better than the one at the same place, the vector is 0.
-/// Blocks do not use their neighbours' vectors, so a GPU can search all of them at once. Vectors come from integers alone, so all
-/// processors find the same.
+/// pictures ago. A block whose mean difference at zero displacement is at most a quarter of an 8-bit level stands still: its vector is 0.
+/// For any other block, the search has three levels. Each minimises a difference between the block and the older picture:
+/// 1. Coarse: means of 4 × 4 samples, in a window of 32 × 32 samples around the block. For a lag of one picture, it tests displacements
+///    of up to 32 samples, in steps of 4. For a longer lag, it tests those up to 12 samples from twice the vector of the lag before. The
+///    best has the smallest sum of absolute differences (SAD).
+/// 2. Whole samples: SAD of the block, at displacements 2 and then 1 sample around the best.
+/// 3. Subpixel: up to three Gauss-Newton steps on the squared difference in a window of 24 × 24 samples (Lucas and Kanade 1981). The
+///    result has a precision of 1/16 sample. A step that does not lower the error is undone. If the displaced picture does not fit
+///    clearly better than the undisplaced one, the vector is 0.
+/// Blocks do not use their neighbours' vectors, so a GPU can search all of them at once. Only integer arithmetic is used, so all
+/// processors find the same vectors.
 using MotionVectors = std::array<MotionVector, kTemporalSteps>;
 
 /// Means of 4 × 4 samples, for the first level. Samples of an incomplete cell at the right and the lower edge are left out.
@@ -33,8 +33,8 @@ struct MotionPicture {
   ConstPlane means;
 };
 
-/// Vectors of the block whose first sample is (x, y), a multiple of kMotionBlock each. `older`: the pictures of the lags, of which
-/// only the first `count` exist; vectors of the others are 0, as are all of pictures below kMotionMinSide.
+/// Returns the vectors of the block whose first sample is (x, y), both multiples of kMotionBlock. `older` holds one picture for each lag;
+/// only the first `count` exist, and the vectors of the others are 0. So are all vectors of pictures smaller than kMotionMinSide.
 MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y);
 
 /// Where a block of a plane lies: its first sample, and its size.

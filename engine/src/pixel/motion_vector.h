@@ -12,11 +12,12 @@ inline constexpr int kMotionBlock = 16;   ///< side of a block of luma
 inline constexpr int kMotionCell = 4;     ///< side of a mean of the first level
 inline constexpr int kMotionWindow = 8;   ///< side of the first level's window, in means
 inline constexpr int kMotionReach = 8;    ///< of the search for the lag of one picture, in means
-inline constexpr int kMotionReachOn = 3;  ///< of the search for a longer lag, around twice the vector before
+inline constexpr int kMotionReachLongLag = 3;  ///< of the search for a longer lag, around twice the vector of the lag before
 inline constexpr int kMotionMinSide = kMotionCell * kMotionWindow;  ///< smaller pictures are not searched
 inline constexpr int kBlockSadShift = 4;  ///< of each absolute difference, so that the sum of a column fits into 16 bits
 inline constexpr int kWindowSadShift = 3;
-/// Up to here, a mean difference of a quarter of a level, the block stands still: a displaced one has nothing to gain.
+/// A block whose SAD at zero displacement is at most this stands still: a mean difference of a quarter of an 8-bit level. A
+/// displacement could hardly lower it.
 inline constexpr unsigned kStillSad = kMotionBlock * kMotionBlock * (64U >> kBlockSadShift);
 
 inline constexpr int kFitSide = 24;                                  ///< side of the window of the fit, samples
@@ -65,36 +66,36 @@ struct FitSums {
   std::uint32_t error;  ///< Σ r²
 };
 
-/// A place in the older picture relative to the block, in 1 / kMotionUnits of a luma sample: to the right and down.
+/// Displacement from the block to its content in the older picture, in 1 / kMotionUnits of a luma sample: to the right and down.
 struct MotionVector {
   std::int16_t x;
   std::int16_t y;
   REELMEND_HD constexpr bool operator==(const MotionVector& other) const { return x == other.x && y == other.y; }
 };
 
-/// Where the interpolation of a sample of a plane begins: whole samples from its own place, and the phase between them.
-struct MotionPlace {
+/// A displacement in samples of a plane, split for interpolation: whole samples, and the phase between them.
+struct InterpolationOffset {
   int x;
   int y;
   int phase_x;
   int phase_y;
 };
 
-/// For a plane with this subsampling.
-REELMEND_HD constexpr MotionPlace PlaceOf(MotionVector vector, int log2_x, int log2_y) {
+/// Converts a vector for a plane with this subsampling.
+REELMEND_HD constexpr InterpolationOffset InterpolationOffsetOf(MotionVector vector, int log2_x, int log2_y) {
   const int x = vector.x * (kMotionPhases / kMotionUnits) >> log2_x;
   const int y = vector.y * (kMotionPhases / kMotionUnits) >> log2_y;
   return {x >> kMotionPhaseBits, y >> kMotionPhaseBits, x & (kMotionPhases - 1), y & (kMotionPhases - 1)};
 }
 
-/// Twice a component of a vector, in means, rounded to nearest: where the search for the next longer lag begins.
+/// Doubles a component of a vector and converts it to means, rounded to nearest. The search for the next longer lag begins there.
 REELMEND_HD constexpr int TwiceInMeans(int units) {
   constexpr int kMean = kMotionUnits * kMotionCell;
   return (2 * units + (units < 0 ? -kMean : kMean) / 2) / kMean;
 }
 
-/// One step of Gauss and Newton, at most a sample along each axis. A little is added to the gradients' squares, so that noise does not
-/// move a block without structure.
+/// One Gauss-Newton step, at most a sample along each axis. `kAdded` damps the step (as Levenberg and Marquardt do), so that noise does
+/// not move a block without structure.
 REELMEND_HD constexpr MotionVector FitStep(const FitSums& s) {
   constexpr std::int64_t kAdded = kFitArea / 2;
   const std::int64_t xx = s.xx + kAdded;

@@ -138,8 +138,8 @@ class JoinedVideo {
   }
 
   void Retime(AVPacket& packet) {
-    const auto place = std::ranges::lower_bound(times_.shown, packet.pts) - times_.shown.begin();
-    const auto next = static_cast<std::size_t>(place) + 1;
+    const auto index = std::ranges::lower_bound(times_.shown, packet.pts) - times_.shown.begin();
+    const auto next = static_cast<std::size_t>(index) + 1;
     packet.duration = (next < times_.shown.size() ? times_.shown[next] : times_.end) - packet.pts;
     packet.pts += shift_;
     packet.dts = clock_->Of(static_cast<std::size_t>(frames_++), shown_);

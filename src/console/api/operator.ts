@@ -2,6 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type {
   OperatorAccount,
+  OperatorChangeRoleData,
+  OperatorChangeRoleResponse,
   OperatorCloseAccountData,
   OperatorCloseAccountResponse,
   OperatorCreatePasswordLinkData,
@@ -23,6 +25,8 @@ import type {
   OperatorListWorkersData,
   OperatorListWorkersResponse,
   OperatorPasswordLink,
+  OperatorRemovePersonData,
+  OperatorRemovePersonResponse,
   OperatorResetTwoFactorData,
   OperatorResetTwoFactorResponse,
   OperatorSetPlanData,
@@ -32,6 +36,7 @@ import type {
   OperatorWithdrawData,
   OperatorWithdrawResponse,
   OperatorWorker,
+  Role,
 } from '../../contract/types.gen.ts';
 import { call } from './client.ts';
 import { useList } from './lists.ts';
@@ -99,6 +104,16 @@ export function setQuotas(id: string, body: OperatorSetQuotasData['body']): Prom
 export function closeAccount(id: string, name: string): Promise<OperatorCloseAccountResponse> {
   const url = '/console/api/operator/accounts/{id}/closure';
   return call<OperatorCloseAccountData, OperatorCloseAccountResponse>('POST', url, { path: { id }, body: { name } });
+}
+
+export function changeRole(userId: string, role: Role): Promise<OperatorChangeRoleResponse> {
+  const url = '/console/api/operator/people/{id}';
+  return call<OperatorChangeRoleData, OperatorChangeRoleResponse>('PATCH', url, { path: { id: userId }, body: { role } });
+}
+
+export function removePerson(userId: string): Promise<OperatorRemovePersonResponse> {
+  const url = '/console/api/operator/people/{id}';
+  return call<OperatorRemovePersonData, OperatorRemovePersonResponse>('DELETE', url, { path: { id: userId } });
 }
 
 export function createPasswordLink(userId: string): Promise<OperatorPasswordLink> {

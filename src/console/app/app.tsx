@@ -2,7 +2,7 @@
 import { Component, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { SessionContext, useSessionQuery } from '../api/session.ts';
-import { GatePage } from '../pages/gate.tsx';
+import { SignInPage } from '../pages/sign-in.tsx';
 import { InvitationPage } from '../pages/invitation.tsx';
 import { NewPasswordPage } from '../pages/new-password.tsx';
 import { Button } from '../ui/button.tsx';
@@ -32,7 +32,7 @@ function Console() {
   return (
     <>
       {session === null ? (
-        <GatePage />
+        <SignInPage />
       ) : (
         <SessionContext value={session}>
           <Shell>

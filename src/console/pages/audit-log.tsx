@@ -12,7 +12,7 @@ import { CodeBlock } from '../ui/code.tsx';
 import { Empty, Load, Notice } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { Moment } from '../ui/time.tsx';
+import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 type Proof = { step: 'none' } | { step: 'working'; checked: number } | { step: 'done'; result: LogVerification } | { step: 'failed'; error: unknown };
@@ -110,7 +110,7 @@ function EntryLine({ entry }: { entry: AuditEntry }) {
           {entry.job_id !== null && <code className="faint truncate">{entry.job_id}</code>}
         </span>
         <span className="small muted">
-          <Moment at={entry.at} />
+          <DateTime at={entry.at} />
         </span>
       </summary>
       <div className="entry-body">

@@ -11,7 +11,7 @@ import { More } from '../ui/more.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
 import { num, Table } from '../ui/table.tsx';
-import { Moment } from '../ui/time.tsx';
+import { DateTime } from '../ui/time.tsx';
 import { UsagePlot } from './usage-plot.tsx';
 
 export function CreditsPage() {
@@ -90,7 +90,7 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
             {formatCount(entry.balance)}
           </td>
           <td data-label="Date" className="num small muted">
-            <Moment at={entry.at} />
+            <DateTime at={entry.at} />
           </td>
         </tr>
       ))}

@@ -11,8 +11,8 @@ import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
-import { Moment } from '../ui/time.tsx';
-import { GateFrame } from './gate.tsx';
+import { DateTime } from '../ui/time.tsx';
+import { SignedOutFrame } from './sign-in.tsx';
 import { useLinkToken } from './new-password.tsx';
 import { roleNames } from './people.tsx';
 
@@ -22,12 +22,12 @@ export function InvitationPage() {
     document.title = 'Invitation · Reelmend';
   }, []);
   return (
-    <GateFrame>
+    <SignedOutFrame>
       <div className="stack">
         <h1>Invitation</h1>
         {token === '' ? <p>Open the whole link that you were given.</p> : <Invitation token={token} />}
       </div>
-    </GateFrame>
+    </SignedOutFrame>
   );
 }
 
@@ -65,7 +65,7 @@ function Join({ token, invitation }: { token: string; invitation: ConsoleInvitat
   return (
     <Form onSubmit={submit}>
       <p>
-        You are invited to <strong className="wrap-anywhere">{account_name}</strong> as {roleNames[role].toLowerCase()}, until <Moment at={expires_at} />.
+        You are invited to <strong className="wrap-anywhere">{account_name}</strong> as {roleNames[role].toLowerCase()}, until <DateTime at={expires_at} />.
       </p>
       <TextField label="Email" type="email" autoComplete="username" readOnly value={email} />
       <NewPasswordField label="Password" value={password} onChange={setPassword} problem={weak} autoFocus />

@@ -5,7 +5,7 @@ import type { AppliedEnhancements, ConsoleJobDetail, Output, PlannedStage, Sourc
 import { formatBytes, formatDuration } from '../app/format.ts';
 import { CopyButton } from '../ui/button.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
-import { Ago, Moment } from '../ui/time.tsx';
+import { Ago, DateTime } from '../ui/time.tsx';
 
 type Fact = readonly [string, ReactNode];
 
@@ -117,7 +117,7 @@ function Because({ what, why }: { what: string; why: string | undefined }) {
 function jobFacts({ job, webhook_url: webhook, model }: ConsoleJobDetail): Fact[] {
   const facts: Fact[] = [
     ['Resolution', job.resolution],
-    ['Created', <Moment key="created" at={job.created_at} />],
+    ['Created', <DateTime key="created" at={job.created_at} />],
   ];
   if (job.finished_at !== null && job.started_at !== null) {
     const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000;

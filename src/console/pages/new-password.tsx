@@ -9,7 +9,7 @@ import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
-import { GateFrame } from './gate.tsx';
+import { SignedOutFrame } from './sign-in.tsx';
 
 /** The token. It is removed from the address bar and the history at once. */
 export function useLinkToken(): string {
@@ -25,11 +25,11 @@ export function NewPasswordPage() {
     document.title = 'New password · Reelmend';
   }, []);
   return (
-    <GateFrame>
+    <SignedOutFrame>
       {token === '' && !done && <NoToken />}
       {token !== '' && !done && <NewPassword token={token} onDone={() => setDone(true)} />}
       {done && <Done />}
-    </GateFrame>
+    </SignedOutFrame>
   );
 }
 

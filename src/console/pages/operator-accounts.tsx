@@ -72,10 +72,13 @@ export function OperatorAccountsPage() {
         </Load>
         <More list={list} />
       </Panel>
-      {open !== null && <AccountDialog open={open} onClose={() => setOpen(null)} onDone={refresh} />}
+      {open !== null && <AccountDialog open={{ ...open, account: newest(open.account, list.data) }} onClose={() => setOpen(null)} onDone={refresh} />}
     </Page>
   );
 }
+
+/** The account as the list has it now: a dialog stays open while it changes. */
+const newest = (account: OperatorAccount, accounts: readonly OperatorAccount[] = []) => accounts.find(({ id }) => id === account.id) ?? account;
 
 interface TableProps {
   accounts: readonly OperatorAccount[];

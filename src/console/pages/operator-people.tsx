@@ -1,33 +1,37 @@
-/** The people of an account: links for those who forgot their password, and a reset for those who lost their second factor. */
+/** The people of an account: links for those who forgot their password, a reset for those who lost their second factor, roles, removal. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Users } from 'lucide-react';
+import { KeyRound, MoreHorizontal, ShieldCheck, Trash2, UserRound, Users } from 'lucide-react';
 import { useState } from 'react';
-import type { OperatorAccount, OperatorPasswordLink, OperatorPerson } from '../../contract/types.gen.ts';
-import { createPasswordLink, resetTwoFactor } from '../api/operator.ts';
-import { Button } from '../ui/button.tsx';
+import type { OperatorAccount, OperatorPasswordLink, OperatorPerson, Role } from '../../contract/types.gen.ts';
+import { changeRole, createPasswordLink, removePerson, resetTwoFactor } from '../api/operator.ts';
+import { Button, IconButton } from '../ui/button.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice } from '../ui/feedback.tsx';
+import { Menu, MenuItem } from '../ui/menu.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
-import { Moment } from '../ui/time.tsx';
+import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { roleNames } from './people.tsx';
 
-type Open = { kind: 'link'; person: OperatorPerson; link: OperatorPasswordLink } | { kind: 'reset'; person: OperatorPerson };
+type Open = { kind: 'link'; person: OperatorPerson; link: OperatorPasswordLink } | { kind: 'reset' | 'remove'; person: OperatorPerson };
 
 export function PeopleDialog({ account, onClose }: { account: OperatorAccount; onClose: () => void }) {
   const [open, setOpen] = useState<Open | null>(null);
   if (open?.kind === 'link') return <NewLinkDialog {...open} onClose={onClose} />;
   if (open?.kind === 'reset') return <ResetDialog person={open.person} onClose={onClose} />;
+  if (open?.kind === 'remove') return <RemoveDialog person={open.person} account={account.name} onClose={onClose} />;
   return (
     <Dialog title={`People of ${account.name}`} onClose={onClose} wide>
       <p className="muted">
         A person who forgot the password needs a link. It works once, for an hour, and anyone who has it can take over the user, so
-        verify who gets it. The account’s audit log records it. Links for operators come from the command line only.
+        verify who gets it. The account’s audit log records it, and each change of a person. Operators are helped and changed on the
+        command line only.
       </p>
       {account.people.length === 0 ? (
         <Empty icon={Users} title="This account has no users" />
       ) : (
-        <Table columns={['Person', hidden('Actions')]}>
+        <Table columns={['Person', 'Role', hidden('Actions')]}>
           {account.people.map((person) => (
             <PersonRow key={person.id} person={person} onOpen={setOpen} />
           ))}
@@ -38,32 +42,82 @@ export function PeopleDialog({ account, onClose }: { account: OperatorAccount; o
 }
 
 function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: Open) => void }) {
-  const { run, busy, error } = useAction(async () => onOpen({ kind: 'link', person, link: await createPasswordLink(person.id) }));
+  const client = useQueryClient();
+  const link = useAction(async () => onOpen({ kind: 'link', person, link: await createPasswordLink(person.id) }));
+  const role = useAction(async () => {
+    await changeRole(person.id, otherRole(person));
+    await client.invalidateQueries({ queryKey: ['operator'] });
+  });
+  // A message at the edge of the page would lie behind the dialog.
+  const error = link.error ?? role.error;
   return (
-    <tr>
-      <td data-label="Person">
-        <span className="row">
-          <span className="wrap-anywhere">{person.email}</span>
-          {person.operator && <Badge>Operator</Badge>}
-          {person.two_factor && <Badge tone="good">Two-factor</Badge>}
-        </span>
-        {error !== null && <ErrorNotice error={error} />}
-      </td>
-      <td className="acts">
-        {!person.operator && (
-          <span className="row" style={{ justifyContent: 'flex-end' }}>
-            {person.two_factor && (
-              <Button size="small" onClick={() => onOpen({ kind: 'reset', person })} aria-label={`Reset the second factor of ${person.email}`}>
-                Reset two-factor
-              </Button>
-            )}
-            <Button size="small" busy={busy} onClick={run} aria-label={`Create a password link for ${person.email}`}>
-              Password link
-            </Button>
+    <>
+      <tr>
+        <td data-label="Person">
+          <span className="row">
+            <span className="wrap-anywhere">{person.email}</span>
+            {person.operator && <Badge>Operator</Badge>}
+            {person.two_factor && <Badge tone="good">Two-factor</Badge>}
           </span>
-        )}
-      </td>
-    </tr>
+        </td>
+        <td data-label="Role">
+          <span aria-live="polite">{roleNames[person.role]}</span>
+        </td>
+        <td className="acts">
+          {!person.operator && (
+            <span className="row" style={{ justifyContent: 'flex-end', flexWrap: 'nowrap' }}>
+              <Button size="small" busy={link.busy} onClick={link.run} aria-label={`Create a password link for ${person.email}`}>
+                Password link
+              </Button>
+              <PersonMenu person={person} onOpen={onOpen} onChangeRole={role.run} />
+            </span>
+          )}
+        </td>
+      </tr>
+      {error !== null && (
+        <tr>
+          <td colSpan={3}>
+            <ErrorNotice error={error} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+const otherRole = ({ role }: OperatorPerson): Role => (role === 'admin' ? 'member' : 'admin');
+
+interface MenuProps {
+  person: OperatorPerson;
+  onOpen: (open: Open) => void;
+  onChangeRole: () => void;
+}
+
+function PersonMenu({ person, onOpen, onChangeRole }: MenuProps) {
+  const other = otherRole(person);
+  return (
+    <Menu
+      trigger={
+        <IconButton label={`Actions for ${person.email}`} tone="quiet" size="small">
+          <MoreHorizontal size={16} aria-hidden="true" />
+        </IconButton>
+      }
+    >
+      {person.two_factor && (
+        <MenuItem onSelect={() => onOpen({ kind: 'reset', person })}>
+          <KeyRound size={15} aria-hidden="true" />
+          Reset two-factor
+        </MenuItem>
+      )}
+      <MenuItem onSelect={onChangeRole}>
+        {other === 'admin' ? <ShieldCheck size={15} aria-hidden="true" /> : <UserRound size={15} aria-hidden="true" />}
+        Make {other === 'admin' ? 'an admin' : 'a member'}
+      </MenuItem>
+      <MenuItem danger onSelect={() => onOpen({ kind: 'remove', person })}>
+        <Trash2 size={15} aria-hidden="true" />
+        Remove
+      </MenuItem>
+    </Menu>
   );
 }
 
@@ -72,9 +126,23 @@ function NewLinkDialog({ person, link, onClose }: { person: OperatorPerson; link
   return (
     <ShownOnce title="Link for a new password" label="the link" secret={link.url} note={note} onClose={onClose}>
       <p className="muted">
-        It works until <Moment at={link.expires_at} />. Setting the password ends all sessions of this person.
+        It works until <DateTime at={link.expires_at} />. Setting the password ends all sessions of this person.
       </p>
     </ShownOnce>
+  );
+}
+
+function RemoveDialog({ person, account, onClose }: { person: OperatorPerson; account: string; onClose: () => void }) {
+  const client = useQueryClient();
+  const remove = async () => {
+    await removePerson(person.id);
+    toast(`${person.email} is removed.`);
+    await client.invalidateQueries({ queryKey: ['operator'] });
+  };
+  return (
+    <ConfirmDialog title={`Remove ${person.email}?`} action="Remove" danger onClose={onClose} onConfirm={remove}>
+      <p>All sessions of this person end at once. API keys that the person knows still work until an admin of {account} rotates them.</p>
+    </ConfirmDialog>
   );
 }
 

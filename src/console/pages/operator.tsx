@@ -10,7 +10,7 @@ import { More } from '../ui/more.tsx';
 import { Facts, Figures, Page, Panel } from '../ui/panel.tsx';
 import { num, Table } from '../ui/table.tsx';
 import { HistoryPanel } from './operator-history.tsx';
-import { Ago, Moment } from '../ui/time.tsx';
+import { Ago, DateTime } from '../ui/time.tsx';
 
 export function OperatorOverviewPage() {
   const overview = useOverview();
@@ -108,7 +108,7 @@ function WorkerPanel({ worker }: { worker: OperatorWorker }) {
         <Facts
           facts={[
             ['Worker', <code key="id" className="wrap-anywhere">{worker.id}</code>],
-            ['Started', <Moment key="started" at={worker.started_at} />],
+            ['Started', <DateTime key="started" at={worker.started_at} />],
             ['Last seen', <Ago key="seen" at={worker.last_heartbeat_at} />],
             ['Concurrency', worker.concurrency === null ? 'unknown' : plural(worker.concurrency, 'job')],
           ]}

@@ -16,7 +16,7 @@ import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
-import { Ago, Moment } from '../ui/time.tsx';
+import { Ago, DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 type Open = { kind: 'invite' } | { kind: 'remove'; person: ConsolePerson } | { kind: 'revoke'; invitation: ConsoleInvitation } | { kind: 'shown'; made: ConsoleInviteResponse };
@@ -203,7 +203,7 @@ function NewInvitation({ made, onClose }: { made: ConsoleInviteResponse; onClose
   return (
     <ShownOnce title="Link of the invitation" label="the link" secret={made.url} note={note} onClose={onClose}>
       <p className="muted">
-        It works until <Moment at={expires_at} />, unless you revoke it.
+        It works until <DateTime at={expires_at} />, unless you revoke it.
       </p>
     </ShownOnce>
   );

@@ -17,7 +17,7 @@ import { Form } from '../ui/form.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { hidden, Table } from '../ui/table.tsx';
-import { Moment } from '../ui/time.tsx';
+import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { AuditLog } from './audit-log.tsx';
 import { CertificateProof } from './certificate-proof.tsx';
@@ -78,7 +78,7 @@ function CertificateTable({ certificates, onOpen }: { certificates: readonly Con
             <code>{certificate.job_id}</code>
           </td>
           <td data-label="Issued" className="muted">
-            <Moment at={certificate.issued_at} />
+            <DateTime at={certificate.issued_at} />
           </td>
           <td className="acts">
             <Button size="small" onClick={() => onOpen(certificate)} aria-label={`Verify the certificate of ${certificate.job_id}`}>

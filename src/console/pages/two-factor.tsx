@@ -14,7 +14,7 @@ import { CodeField, PasswordField } from '../ui/field.tsx';
 import { DialogForm, FormDialog } from '../ui/form-dialog.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
-import { Moment } from '../ui/time.tsx';
+import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
 type Open = { kind: 'enable' | 'codes' | 'disable' } | { kind: 'shown'; codes: readonly string[] };
@@ -47,7 +47,7 @@ export function TwoFactor() {
                 <Badge tone="good">Enabled</Badge>
                 {enabled_at !== null && (
                   <span className="small muted">
-                    since <Moment at={enabled_at} />
+                    since <DateTime at={enabled_at} />
                   </span>
                 )}
               </p>

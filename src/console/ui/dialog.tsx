@@ -34,7 +34,9 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
       }}
     >
       <div className="dialog-head">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} className="wrap-anywhere">
+          {title}
+        </h2>
         {!sticky && (
           <IconButton label="Close" tone="quiet" size="small" onClick={onClose}>
             <X size={16} aria-hidden="true" />

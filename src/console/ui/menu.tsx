@@ -1,12 +1,17 @@
 /** Drop-down menus. Not modal: a modal menu injects inline styles, which the content security policy forbids. */
 import { DropdownMenu } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 
 export function Menu({ trigger, children }: { trigger: ReactNode; children: ReactNode }) {
+  const [button, setButton] = useState<HTMLButtonElement | null>(null);
+  // Inside the landmark of the button, so that screen readers know which part of the page it belongs to.
+  const landmark = button?.closest('dialog, main, nav') ?? null;
   return (
     <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <DropdownMenu.Trigger ref={setButton} asChild>
+        {trigger}
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal container={landmark}>
         <DropdownMenu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
           {children}
         </DropdownMenu.Content>

@@ -1,4 +1,4 @@
-/** Times, relative (`Ago`, updates itself) or absolute (`Moment`). The tooltip shows the exact time. */
+/** Times, relative (`Ago`, updates itself) or absolute (`DateTime`). The tooltip shows the exact time. */
 import { useSyncExternalStore } from 'react';
 import { formatAgo, formatDateTime, formatDateTimeFull } from '../app/format.ts';
 
@@ -31,7 +31,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-export function Moment({ at }: { at: string }) {
+export function DateTime({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatDateTimeFull(at)} className="nowrap">
       {formatDateTime(at)}

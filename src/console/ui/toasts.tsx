@@ -52,17 +52,23 @@ export function Toasts() {
       <div className="visually-hidden" role="status" aria-live="polite">
         {heard}
       </div>
-      <div className="toasts">
-        {toasts.map(({ id, tone, text }) => (
-          <div key={id} className={`toast ${tone}`}>
-            {tone === 'good' ? <CircleCheck size={17} aria-hidden="true" /> : <CircleAlert size={17} aria-hidden="true" />}
-            <span className="wrap-anywhere">{text}</span>
-            <button type="button" className="linkish" aria-label="Dismiss" onClick={() => dismiss(id)}>
-              <X size={15} aria-hidden="true" />
-            </button>
-          </div>
-        ))}
-      </div>
+      {toasts.length > 0 && <Shown toasts={toasts} />}
     </>
+  );
+}
+
+function Shown({ toasts }: Pick<State, 'toasts'>) {
+  return (
+    <section className="toasts" aria-label="Messages">
+      {toasts.map(({ id, tone, text }) => (
+        <div key={id} className={`toast ${tone}`}>
+          {tone === 'good' ? <CircleCheck size={17} aria-hidden="true" /> : <CircleAlert size={17} aria-hidden="true" />}
+          <span className="wrap-anywhere">{text}</span>
+          <button type="button" className="linkish" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            <X size={15} aria-hidden="true" />
+          </button>
+        </div>
+      ))}
+    </section>
   );
 }

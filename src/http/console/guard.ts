@@ -80,7 +80,7 @@ export function requirePermission(permission: Permission) {
   });
 }
 
-/** A network address may try this many times more sign-ins than sign-ups: users may share it. */
+/** An IP address may try this many times more sign-ins than sign-ups: users may share it. */
 const signInFactor = 10;
 
 /** Runs before the body of a sign-up or sign-in is read. Throws `rate_limit_exceeded` or `cross_site_request`. */
@@ -93,28 +93,28 @@ export function anonymous(deps: WithConsole): (id: OperationId) => MiddlewareHan
   });
   return (id) => {
     const signIn = id === 'consoleSignIn';
-    const keyOf = (c: Context<AppEnv>) => `${signIn ? 'sign-in' : 'address'}:${clientAddress(c, parts.proxyHops)}`;
+    const keyOf = (c: Context<AppEnv>) => `${signIn ? 'sign-in' : 'ip'}:${clientIp(c, parts.proxyHops)}`;
     const quotas = { auth: signIn ? quota * signInFactor : quota };
     return [rateLimit({ limits: store.rateLimits, quotas, windowS: authWindowS, keyOf })('auth'), sameSite];
   };
 }
 
-/** The client's network address, from the connection or from trusted proxies. IPv6 clients count by network (/64). */
-export function clientAddress(c: Context<AppEnv>, proxyHops: number): string {
+/** The client's IP address, from the connection or from trusted proxies. IPv6 clients count by network (/64). */
+export function clientIp(c: Context<AppEnv>, proxyHops: number): string {
   const forwarded = (c.req.header('X-Forwarded-For') ?? '').split(',').map((part) => part.trim());
   // The nearest proxy wrote the last entry, and so on. Entries before those of the proxies come from the client.
-  const claimed = proxyHops > 0 ? forwarded.at(-proxyHops) : undefined;
-  const address = claimed || peerAddress(c);
-  return address.includes(':') && !address.includes('.') ? networkOf(address) : address.slice(0, 64);
+  const forwardedIp = proxyHops > 0 ? forwarded.at(-proxyHops) : undefined;
+  const ip = forwardedIp || peerIp(c);
+  return ip.includes(':') && !ip.includes('.') ? networkOf(ip) : ip.slice(0, 64);
 }
 
-function peerAddress(c: Context<AppEnv>): string {
+function peerIp(c: Context<AppEnv>): string {
   // In tests the app does not listen and has no connection.
   return 'incoming' in ((c.env as object | undefined) ?? {}) ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown';
 }
 
-function networkOf(address: string): string {
-  const host = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) ?? address.slice(0, 64);
+function networkOf(ip: string): string {
+  const host = URL.parse(`http://[${ip}]`)?.hostname.slice(1, -1) ?? ip.slice(0, 64);
   const [head = '', tail = ''] = host.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === '' ? [] : tail.split(':');
@@ -122,11 +122,11 @@ function networkOf(address: string): string {
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
-/** wrong codes of a user in an hour, from all addresses together: with six digits, a guesser needs years */
+/** wrong codes of a user in an hour, from all IP addresses together: with six digits, a guesser needs years */
 const codeQuota = { limit: 10, windowS: 3600 };
 
 /**
- * Throws ReelmendError `wrong_code` if `verify` rejects the code. Only failures count, per user and not per network address:
+ * Throws ReelmendError `wrong_code` if `verify` rejects the code. Only failures count, per user and not per IP address:
  * whoever gets here knows the password, so nobody else can use up the owner's attempts. Throws ReelmendError
  * `rate_limit_exceeded`.
  */
@@ -148,8 +148,8 @@ export async function attemptCode(limits: RateLimitStore, userId: string, verify
 
 export interface PasswordAttempt {
   email: string;
-  /** network address of the client */
-  address: string;
+  /** the client's IP address */
+  ip: string;
   /** failures in ten minutes; default 30 */
   quota?: number | undefined;
   /** checks the password; what it throws does not count as a failure */
@@ -157,15 +157,15 @@ export interface PasswordAttempt {
 }
 
 /**
- * Whether the password is right. Only failures count, for each pair of email and network address: a guesser is
+ * Whether the password is right. Only failures count, for each pair of email and IP address: a guesser is
  * stopped, and the owner can still sign in from elsewhere. Throws ReelmendError `rate_limit_exceeded`. Stores neither
- * email nor address.
+ * email nor IP address.
  */
 export async function attemptPassword(
   limits: RateLimitStore,
-  { email, address, quota = defaultQuotas.auth, verify }: PasswordAttempt,
+  { email, ip, quota = defaultQuotas.auth, verify }: PasswordAttempt,
 ): Promise<boolean> {
-  const name = createHash('sha256').update(`${address}\n${email.toLowerCase()}`).digest('base64url');
+  const name = createHash('sha256').update(`${ip}\n${email.toLowerCase()}`).digest('base64url');
   const key = `password:${name}`;
   const policy = { limit: quota, windowS: authWindowS };
   // Counted before the check: guesses that run side by side must not all pass.

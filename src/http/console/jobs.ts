@@ -187,7 +187,7 @@ function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
   const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
   if (c.req.method === 'HEAD') return c.body(null, 200, headers);
   return eventStream(c, {
-    place: deps.streams.open({ credential: sessionId, accountId: account.id }),
+    slot: deps.streams.open({ credential: sessionId, accountId: account.id }),
     async run(signal, send) {
       for await (const { id, job } of deps.console.store.consoleJobs.watch(account.id, signal)) {
         if (job === null) await send('deleted', { id, deleted: true });

@@ -46,7 +46,7 @@ export function registerConsolePage(app: App, { pageDir, mediaOrigins, signUp }:
 const notBuilt = () => new ReelmendError('not_found', 'The console is not built: run scripts/bootstrap.');
 
 /**
- * The document with a mark that tells the page to offer no sign-up (src/console/pages/gate.tsx). It is sent
+ * The document with a mark that tells the page to offer no sign-up (src/console/pages/sign-in.tsx). It is sent
  * uncompressed: the compressed files of the build lack the mark.
  */
 async function documentWithoutSignUp(c: Context<AppEnv>, { index, policy }: { index: string; policy: string }): Promise<Response> {

@@ -3,7 +3,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import { generateLinkToken, hashLinkToken, linkUrl } from '../../domain/one-time-link.ts';
 import type { WithConsole } from '../deps.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { clientAddress } from './guard.ts';
+import { clientIp } from './guard.ts';
 
 type PasswordLinkHandlers = Pick<ConsoleHandlers, 'consoleUsePasswordLink' | 'operatorCreatePasswordLink'>;
 
@@ -15,7 +15,7 @@ export function passwordLinkHandlers(deps: WithConsole): PasswordLinkHandlers {
       const tokenHash = hashLinkToken('password', token, deps.keyPepper);
       // Before the slow hash, so that guesses cost little. A token cannot be guessed, so the time reveals nothing.
       if (!(await store.passwordLinks.isOpen(tokenHash))) throw linkInvalid();
-      const password = await passwords.hash(new_password, clientAddress(c, proxyHops));
+      const password = await passwords.hash(new_password, clientIp(c, proxyHops));
       if (!(await store.passwordLinks.use(tokenHash, password))) throw linkInvalid();
       return c.json({ changed: true as const }, 200);
     },

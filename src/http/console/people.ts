@@ -1,10 +1,10 @@
-/** The people of the session's account, their roles, and invitations. */
+/** The people of the session's account, their roles, and invitations; for operators, the people of any account. */
 import { ReelmendError } from '../../domain/errors.ts';
 import { generateLinkToken, hashLinkToken, linkUrl } from '../../domain/one-time-link.ts';
 import type { InvitationRecord, PersonRecord } from '../../store/index.ts';
 import type { WithConsole } from '../deps.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { clientAddress } from './guard.ts';
+import { clientIp } from './guard.ts';
 import { pageOf } from '../paging.ts';
 import { linkInvalid } from './password-links.ts';
 
@@ -18,10 +18,12 @@ type PeopleHandlers = Pick<
   | 'consoleRevokeInvitation'
   | 'consoleGetInvitation'
   | 'consoleAcceptInvitation'
+  | 'operatorChangeRole'
+  | 'operatorRemovePerson'
 >;
 
 export function peopleHandlers(deps: WithConsole): PeopleHandlers {
-  return { ...personHandlers(deps), ...invitationHandlers(deps), ...joiningHandlers(deps) };
+  return { ...personHandlers(deps), ...invitationHandlers(deps), ...joiningHandlers(deps), ...operatorPersonHandlers(deps) };
 }
 
 function personHandlers({ console: { store } }: WithConsole) {
@@ -93,10 +95,33 @@ function joiningHandlers(deps: WithConsole) {
       const { token, password } = c.req.valid('json');
       const tokenHash = hashLinkToken('invitation', token, deps.keyPepper);
       if ((await store.people.findInvitation(tokenHash)) === null) throw linkInvalid();
-      const hash = await passwords.hash(password, clientAddress(c, proxyHops));
+      const hash = await passwords.hash(password, clientIp(c, proxyHops));
       // `taken` is not reported: like sign-up, this must not reveal which emails are known.
       if ((await store.people.accept(tokenHash, hash)) === 'invalid') throw linkInvalid();
       return c.json({ accepted: true as const }, 202);
+    },
+  } satisfies Partial<PeopleHandlers>;
+}
+
+/** For operators, on everybody but operators. */
+function operatorPersonHandlers({ console: { store } }: WithConsole) {
+  const personOf = async (userId: string) => {
+    const accountId = await store.people.accountOf(userId);
+    if (accountId === null) throw noPerson();
+    return { accountId, userId };
+  };
+  return {
+    operatorChangeRole: async (c) => {
+      const which = await personOf(c.req.valid('param').id);
+      const person = await store.people.setRole(which, c.req.valid('json').role, { operator_id: c.get('session').user.id });
+      if (person === null) throw noPerson();
+      return c.json(serializePerson(person), 200);
+    },
+
+    operatorRemovePerson: async (c) => {
+      const which = await personOf(c.req.valid('param').id);
+      if (!(await store.people.remove(which, { operator_id: c.get('session').user.id }))) throw noPerson();
+      return c.json({ removed: true as const }, 200);
     },
   } satisfies Partial<PeopleHandlers>;
 }

@@ -94,6 +94,8 @@ export const permissions: Readonly<Record<ConsoleOperationId, Permission>> = {
   operatorCloseAccount: 'operator',
   operatorListWorkers: 'operator',
   operatorListFailures: 'operator',
+  operatorChangeRole: 'operator',
+  operatorRemovePerson: 'operator',
   operatorCreatePasswordLink: 'operator',
   operatorResetTwoFactor: 'operator',
 };

@@ -7,7 +7,7 @@ import { createPreview } from '../create-preview.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
-import { deletePreview, describePreview, serializePreview } from '../previews.ts';
+import { deletePreview, describePreview, serializePreview } from '../preview-operations.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { previewNotFound } from '../validation.ts';
 import { insideRequest, principalOf } from './jobs.ts';

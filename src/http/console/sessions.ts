@@ -10,7 +10,7 @@ import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
-import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
+import { attemptPassword, clientIp, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from '../paging.ts';
 import { requireSecondFactor } from './two-factor.ts';
 import { serializeLimits } from '../serialize.ts';
@@ -41,15 +41,15 @@ type ListHandlers = Pick<SessionHandlers, 'consoleListSessions' | 'consoleEndOth
 function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHandlers> {
   const { store, passwords, secureCookies, signUp } = deps.console;
   const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
-  const addressOf = (c: Context<AppEnv>) => clientAddress(c, deps.console.proxyHops);
+  const ipOf = (c: Context<AppEnv>) => clientIp(c, deps.console.proxyHops);
   const attempt = (c: Context<AppEnv>, email: string, verify: () => Promise<boolean>) =>
-    attemptPassword(deps.store.rateLimits, { email, address: addressOf(c), quota: deps.options?.rateLimits?.auth, verify });
+    attemptPassword(deps.store.rateLimits, { email, ip: ipOf(c), quota: deps.options?.rateLimits?.auth, verify });
   return {
     consoleSignUp: async (c) => {
       if (signUp === 'closed') throw signUpClosed();
       const { email, password, name } = c.req.valid('json');
       // Always hashed: the response time must not reveal whether the email is known.
-      const hash = await passwords.hash(password, addressOf(c));
+      const hash = await passwords.hash(password, ipOf(c));
       await store.users.create({ email, password: hash, account: { name: name ?? email } });
       return c.json({ accepted: true as const }, 202);
     },
@@ -58,7 +58,7 @@ function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHand
       const { email, password, code } = c.req.valid('json');
       const user = await store.users.byEmail(email);
       const verify = async () => {
-        const isRight = await passwords.verify(password, user?.password ?? null, addressOf(c));
+        const isRight = await passwords.verify(password, user?.password ?? null, ipOf(c));
         // Only whoever knows the password learns that there is a second factor.
         if (isRight && user !== null) await requireSecondFactor(deps, user.id, code);
         return isRight;
@@ -86,10 +86,10 @@ function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHand
       const { sessionId, user } = c.get('session');
       const { current_password, new_password } = c.req.valid('json');
       const stored = await store.users.passwordOf(user.id);
-      if (!(await attempt(c, user.email, () => passwords.verify(current_password, stored, addressOf(c))))) {
+      if (!(await attempt(c, user.email, () => passwords.verify(current_password, stored, ipOf(c))))) {
         throw new ReelmendError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
       }
-      const hash = await passwords.hash(new_password, addressOf(c));
+      const hash = await passwords.hash(new_password, ipOf(c));
       return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
     },
   };

@@ -6,7 +6,7 @@ import { totpUri } from '../../domain/totp.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { attemptCode, attemptPassword, clientAddress } from './guard.ts';
+import { attemptCode, attemptPassword, clientIp } from './guard.ts';
 import { timestamp } from './serialize.ts';
 
 type TwoFactorHandlers = Pick<
@@ -93,11 +93,11 @@ export async function requireSecondFactor(deps: WithConsole, userId: string, cod
 async function requirePassword(deps: WithConsole, c: Context<AppEnv>, password: string): Promise<void> {
   const { passwords, proxyHops, store } = deps.console;
   const { id, email } = c.get('session').user;
-  const address = clientAddress(c, proxyHops);
+  const ip = clientIp(c, proxyHops);
   const stored = await store.users.passwordOf(id);
-  const verify = () => passwords.verify(password, stored, address);
+  const verify = () => passwords.verify(password, stored, ip);
   const quota = deps.options?.rateLimits?.auth;
-  if (await attemptPassword(deps.store.rateLimits, { email, address, quota, verify })) return;
+  if (await attemptPassword(deps.store.rateLimits, { email, ip, quota, verify })) return;
   throw new ReelmendError('wrong_password', 'The password is wrong.', { param: '/password' });
 }
 

@@ -7,7 +7,7 @@ import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { completeUpload, createUpload, describeUpload } from '../uploads.ts';
+import { completeUpload, createUpload, describeUpload } from '../upload-operations.ts';
 import { uploadNotFound } from '../validation.ts';
 import { principalOf } from './jobs.ts';
 

@@ -4,7 +4,7 @@ import type { Actor, WhichWebhookEndpoint } from '../../store/types.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { endpointCalls } from '../webhook-endpoints.ts';
+import { endpointCalls } from '../webhook-endpoint-operations.ts';
 
 type EndpointHandlers = Pick<
   ConsoleHandlers,

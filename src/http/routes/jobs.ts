@@ -83,7 +83,7 @@ async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): 
   // For HEAD Hono calls this handler and drops the body: a watch started for it would never end.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
   return eventStream(c, {
-    place: deps.streams.open({ credential: keyId, accountId: account.id }),
+    slot: deps.streams.open({ credential: keyId, accountId: account.id }),
     run: jobEvents({ jobId, serialize: (job) => serializeJob(deps, job), watch: (signal) => jobs.watch(account.id, mode, jobId, signal) }),
     heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,

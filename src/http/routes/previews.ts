@@ -2,7 +2,7 @@
 import { createPreview } from '../create-preview.ts';
 import type { HttpDeps } from '../deps.ts';
 import { toPage } from '../paging.ts';
-import { deletePreview, describePreview, findPreview, serializePreview } from '../previews.ts';
+import { deletePreview, describePreview, findPreview, serializePreview } from '../preview-operations.ts';
 import type { Handlers } from '../register.ts';
 
 export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' | 'listPreviews' | 'getPreview' | 'deletePreview'> {

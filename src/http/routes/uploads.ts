@@ -10,7 +10,7 @@ import type { AppEnv } from '../env.ts';
 import { notReceived } from '../middleware/json-body.ts';
 import { toPage } from '../paging.ts';
 import type { Handlers } from '../register.ts';
-import { completeUpload, createUpload, describeUpload, findUpload, serializeUpload } from '../uploads.ts';
+import { completeUpload, createUpload, describeUpload, findUpload, serializeUpload } from '../upload-operations.ts';
 import { uploadNotFound } from '../validation.ts';
 
 type UploadHandlers = Pick<
@@ -111,8 +111,8 @@ function partLimiter() {
 
 async function receivePart(c: Context<AppEnv>, storage: FilesystemStorage, part: PartClaims): Promise<PartClaims> {
   const { key, upload: id, number, size } = part;
-  const announced = c.req.header('Content-Length');
-  if (announced !== undefined && Number(announced) !== size) throw wrongSize(Number(announced), size);
+  const contentLength = c.req.header('Content-Length');
+  if (contentLength !== undefined && Number(contentLength) !== size) throw wrongSize(Number(contentLength), size);
   const { body } = c.req.raw;
   try {
     if (await storage.writePart({ key, id }, { number, size }, received(body))) return part;

@@ -5,7 +5,7 @@ import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { Handlers } from '../register.ts';
-import { endpointCalls } from '../webhook-endpoints.ts';
+import { endpointCalls } from '../webhook-endpoint-operations.ts';
 
 type EndpointHandlers = Pick<
   Handlers,

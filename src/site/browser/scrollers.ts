@@ -5,5 +5,9 @@ export function letScrollersBeFocused(): void {
     else element.removeAttribute('tabindex');
   };
   const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => update(target as HTMLElement)));
-  for (const element of document.querySelectorAll<HTMLElement>('.table, .code pre')) observer.observe(element);
+  for (const element of document.querySelectorAll<HTMLElement>('.table, .code pre')) {
+    // The observer calls only with the next frame, which may come late on a busy machine.
+    update(element);
+    observer.observe(element);
+  }
 }

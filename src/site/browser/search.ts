@@ -25,7 +25,7 @@ async function loadIndex(): Promise<Index> {
 function excerptOf({ terms, text }: SearchResult): string {
   const whole = String(text);
   const lower = whole.toLowerCase();
-  const at = Math.max(0, Math.min(...terms.map((term) => lower.indexOf(term)).filter((place) => place >= 0), whole.length) - 40);
+  const at = Math.max(0, Math.min(...terms.map((term) => lower.indexOf(term)).filter((index) => index >= 0), whole.length) - 40);
   const from = at === 0 || at >= whole.length ? 0 : whole.indexOf(' ', at) + 1;
   return `${from > 0 ? '… ' : ''}${whole.slice(from, from + 130)}${whole.length > from + 130 ? ' …' : ''}`;
 }

@@ -30,12 +30,12 @@ function exampleBlock(type: string | undefined, content: Content | undefined, ca
 
 function parametersHtml({ parameters }: Operation, render: Render): string {
   if (parameters.length === 0) return '';
-  const places = { path: 'in the path', query: 'in the query', header: 'header' } as const;
-  const shown = parameters.map(({ name, schema, description, required, in: place }) => ({
+  const locations = { path: 'in the path', query: 'in the query', header: 'header' } as const;
+  const shown = parameters.map(({ name, schema, description, required, in: location }) => ({
     name,
     schema,
     description,
-    place: places[place],
+    location: locations[location],
     ...(required === true ? { note: 'required' } : {}),
   }));
   return `<h3>Parameters</h3>${parameterList(shown, render)}`;

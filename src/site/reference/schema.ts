@@ -24,17 +24,17 @@ function typeName(schema: Schema): string {
 }
 
 function limitsOf(schema: Schema): string[] {
-  const said: string[] = [];
+  const limits: string[] = [];
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems, maxProperties } = schema;
-  if (minimum !== undefined) said.push(`at least ${minimum}`);
-  if (exclusiveMinimum !== undefined) said.push(`more than ${exclusiveMinimum}`);
-  if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) said.push(`at most ${maximum}`);
-  if ((minLength ?? 0) > 1) said.push(`at least ${minLength} characters`);
-  if (maxLength !== undefined) said.push(`at most ${maxLength} characters`);
-  if ((minItems ?? 0) > 0) said.push(`at least ${minItems} ${minItems === 1 ? 'item' : 'items'}`);
-  if (maxItems !== undefined) said.push(`at most ${maxItems} items`);
-  if (maxProperties !== undefined) said.push(`at most ${maxProperties} names`);
-  return said;
+  if (minimum !== undefined) limits.push(`at least ${minimum}`);
+  if (exclusiveMinimum !== undefined) limits.push(`more than ${exclusiveMinimum}`);
+  if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) limits.push(`at most ${maximum}`);
+  if ((minLength ?? 0) > 1) limits.push(`at least ${minLength} characters`);
+  if (maxLength !== undefined) limits.push(`at most ${maxLength} characters`);
+  if ((minItems ?? 0) > 0) limits.push(`at least ${minItems} ${minItems === 1 ? 'item' : 'items'}`);
+  if (maxItems !== undefined) limits.push(`at most ${maxItems} items`);
+  if (maxProperties !== undefined) limits.push(`at most ${maxProperties} names`);
+  return limits;
 }
 
 /** Values, limits and the default, in one line. */
@@ -65,17 +65,17 @@ interface Field {
   schema: Schema;
   note?: string;
   /** where the parameter is sent */
-  place?: string;
+  location?: string;
 }
 
-function field({ name, schema: given, note, place }: Field, render: Render, depth: number): string {
+function field({ name, schema: given, note, location }: Field, render: Render, depth: number): string {
   const schema = resolve(given);
   const inner = objectOf(schema);
   // No schema of the contract contains itself; the limit is a safeguard.
   const fields = inner === undefined || depth > 6 ? '' : `<details><summary>Fields of ${code(name)}</summary>${fieldList(inner, render, depth + 1)}</details>`;
   const mark = note === undefined ? '' : ` <span class="note">${note}</span>`;
   const text = schema.description === undefined ? '' : render(schema.description);
-  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${place === undefined ? '' : `, ${place}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
+  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${location === undefined ? '' : `, ${location}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
 }
 
 export function fieldList(schema: Schema, render: Render, depth = 0): string {

@@ -313,12 +313,12 @@ class TensorRtBackend : public GpuBackend {
   static void SetShape(nvinfer1::INetworkDefinition& network, const GpuBuildOptions& options) {
     const Shape& shape = options.input;
     if (network.getNbInputs() != 1 || network.getNbOutputs() != 1) Refuse("The model must have one input and one output to run on a GPU.");
-    const nvinfer1::Dims given = network.getInput(0)->getDimensions();
-    if (given.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
-    if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size only.");
+    const nvinfer1::Dims dimensions = network.getInput(0)->getDimensions();
+    if (dimensions.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
+    if (options.is_range() && (dimensions.d[2] >= 0 || dimensions.d[3] >= 0)) Refuse("The model is for pictures of one size only.");
     nvinfer1::Dims wanted = ToDims(options.batch, shape);
     for (int i = 0; i < 4; ++i) {
-      if (given.d[i] >= 0 && given.d[i] != wanted.d[i])
+      if (dimensions.d[i] >= 0 && dimensions.d[i] != wanted.d[i])
         Refuse("The model cannot take a picture of " + std::to_string(shape.width) + "×" + std::to_string(shape.height) + ".");
     }
     if (options.is_range()) wanted.d[2] = wanted.d[3] = -1;

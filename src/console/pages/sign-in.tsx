@@ -14,24 +14,24 @@ import { Form } from '../ui/form.tsx';
 /** The service marks the document when sign-up is closed (src/http/console/page.ts). */
 const takesSignUps = document.documentElement.dataset['signUp'] !== 'closed';
 
-export function GatePage() {
+export function SignInPage() {
   const [location] = useLocation();
   const signingUp = location === '/sign-up';
   useEffect(() => {
     document.title = signingUp ? 'Sign up · Reelmend' : 'Sign in · Reelmend';
   }, [signingUp]);
   return (
-    <GateFrame>
+    <SignedOutFrame>
       <EntryForm signingUp={signingUp} />
-    </GateFrame>
+    </SignedOutFrame>
   );
 }
 
 /** The frame of every page for people who are not signed in. */
-export function GateFrame({ children }: { children: ReactNode }) {
+export function SignedOutFrame({ children }: { children: ReactNode }) {
   return (
-    <div className="gate">
-      <main className="gate-form">
+    <div className="signed-out">
+      <main className="signed-out-form">
         <div className="brand">
           <Logo size={28} />
           Reelmend
@@ -50,7 +50,7 @@ function EntryForm({ signingUp }: { signingUp: boolean }) {
 
 function Welcome() {
   return (
-    <aside className="gate-side" aria-label="How it works">
+    <aside className="signed-out-side" aria-label="How it works">
       <h2>Better video with one API call</h2>
       <ol>
         <li>
