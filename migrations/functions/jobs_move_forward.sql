@@ -1,6 +1,6 @@
 -- Rejects every update that moves a job backwards. Allows the transitions of src/domain/transitions.ts; a test compares
--- the two. Progress falls only with a plan of segments that is given up: all pieces are made anew, and a cancellation then
--- refunds their seconds.
+-- the two. Progress falls only when pieces are made anew, so that a cancellation refunds their seconds: all pieces of a plan
+-- that is given up, or those that are lost before the join.
 CREATE OR REPLACE FUNCTION jobs_move_forward() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.status IN ('done', 'error') AND NEW.status <> OLD.status
@@ -8,7 +8,8 @@ BEGIN
      OR OLD.status = 'queued' AND NEW.status = 'done'
      OR OLD.deleted_at IS NOT NULL AND (NEW.deleted_at IS DISTINCT FROM OLD.deleted_at OR NEW.status <> OLD.status)
      OR NEW.attempt < OLD.attempt
-     OR NEW.progress < OLD.progress AND NOT (OLD.segment_plan IS NOT NULL AND NEW.segment_plan IS NULL AND NEW.status = 'running')
+     OR NEW.progress < OLD.progress AND NOT (NEW.status = 'running' AND OLD.segment_plan IS NOT NULL
+       AND (NEW.segment_plan IS NULL OR OLD.step = 'join' AND NEW.step = 'segments'))
      OR NEW.credits_refunded < OLD.credits_refunded
      OR NEW.credits_charged <> OLD.credits_charged
      OR NEW.account_id <> OLD.account_id THEN

@@ -421,7 +421,8 @@ async function remake(tx: Tx, fence: Fence, numbers: number[], maxFailures: numb
     await failRow(tx, job, { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
     return false;
   }
-  await tx.update(jobs).set({ step: 'segments', ...noWait, ...noLease }).where(eq(jobs.id, fence.jobId));
+  await tx.update(jobs).set({ step: 'segments', progress: 0, ...noWait, ...noLease }).where(eq(jobs.id, fence.jobId));
+  await showProgress(tx, fence.jobId);
   for (const row of again) await enqueueSegment(tx, row);
   await enqueueDestroy(tx, fence.jobId);
   return true;

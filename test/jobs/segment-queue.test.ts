@@ -163,6 +163,15 @@ describe('a job whose pieces are given up', () => {
     'it is enhanced in one piece': async (id) => world.store.segments.giveUp((await world.store.segments.acquire(id, 5, 'maker', 60))!.fence),
   };
 
+  it('counts the segments as unprocessed whose pieces are lost before the join', async () => {
+    const job = await long(await rich());
+    await planned(job, 8);
+    for (let number = 0; number < 8; number++) await endOne(job.id, number);
+    const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60))!;
+    expect(await world.store.segments.remake(fence, [1, 6], 5)).toBe(true);
+    expect((await now(job))!.progress).toBeCloseTo(0.98 * 0.75, 6);
+  });
+
   it.each(Object.keys(giveUp))('counts none of them as processed: %s', async (how) => {
     const account = await rich();
     const job = await long(account);
