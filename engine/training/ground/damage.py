@@ -19,6 +19,7 @@ from .photos import chroma, luma, mean_of_four
 from .resize import resize, to_bytes
 
 FRAMES = 6
+BLUR_OF_NYQUIST = 0.68  # standard deviation, in pixels, of a blur that leaves a tenth at the highest frequency
 # encoder → (odds as the first of two, odds as the only or last one, quality numbers from best to worst)
 ENCODERS = {
     'mjpeg': (0.12, 0.05, (3, 26)),
@@ -313,3 +314,15 @@ def _encoded(clip, codings, facts):
                                 'bits_a_pixel': bits / (len(clip) * clip[0][0].size)})
         clip = coded
     return clip
+
+
+def width_of(blur):
+    """Standard deviation of a blur in nominal pixels, measured on its kernel."""
+    kernel = kernel_of(blur, 2)
+    at = np.arange(len(kernel)) - len(kernel) // 2
+    return float(np.sqrt((kernel.sum(0) @ at**2 + kernel.sum(1) @ at**2) / 2)) / 2
+
+
+def effective(scale, blur):
+    """The resolution that is left, 1 the nominal one: of the recording, and of a blur by where it leaves a tenth."""
+    return 1 / np.sqrt(1 / scale**2 + (blur / BLUR_OF_NYQUIST) ** 2)

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from . import damage_features
-from .damage import even_size
+from .damage import effective, even_size, width_of
 from .damage_features import features_of
-from .damage_frames import FOLDER, KNOWN, make_files, width_of
+from .damage_frames import FOLDER, KNOWN, make_files
 from .photos import HERE, GroundError
 from .real import SIDE, RealSource
 
@@ -31,12 +31,6 @@ RANGES = {'compression': (0, 20), 'scale': (0.2, 1), 'blur': (0, 4), 'noise': (0
 BINS = 16
 HIDDEN = (64, 32)
 FARTHEST = 4.0  # standard deviations beyond which a feature counts no more
-BLUR_OF_NYQUIST = 0.68  # standard deviation, in pixels, of a blur that leaves a tenth at the highest frequency
-
-
-def effective(scale, blur):
-    """The resolution that is left, 1 the nominal one: of the recording, and of a blur by where it leaves a tenth."""
-    return 1 / np.sqrt(1 / scale**2 + (blur / BLUR_OF_NYQUIST) ** 2)
 
 
 def windows_of(rng, picture):

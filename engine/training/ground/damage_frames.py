@@ -56,13 +56,6 @@ def out_of_focus(rng, high):
     return high + mask * (damage.convolved(high, damage.kernel_of(blur, 2)) - high)
 
 
-def width_of(blur):
-    """Standard deviation of a blur in nominal pixels, measured on its kernel."""
-    kernel = damage.kernel_of(blur, 2)
-    at = np.arange(len(kernel)) - len(kernel) // 2
-    return float(np.sqrt((kernel.sum(0) @ at**2 + kernel.sum(1) @ at**2) / 2)) / 2
-
-
 def _recorded(rng, high, plan):
     """(without noise, with noise), pictures [N, H, W] in codes as recorded at the true size."""
     if plan['role'] == 'natural':
@@ -131,7 +124,7 @@ def made_of(rng, picture, plan):
     uncoded = _delivered(noisy, plan, []) if plan['codings'] else made
     noise, compression = _parted(made, _delivered(quiet, plan, []) if plan['noise'] else uncoded, uncoded)
     scale = damage.even_size(SIDE, plan['true_size']) / SIDE
-    blur = width_of(plan['blur']) if plan['blur'] else 0.0
+    blur = damage.width_of(plan['blur']) if plan['blur'] else 0.0
     return made, np.array([compression, scale, blur, noise, _rms(made - clean), natural], np.float32)
 
 

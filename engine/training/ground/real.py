@@ -164,6 +164,13 @@ def faithful(low, scale, file):
     return net(torch.from_numpy(np.ascontiguousarray(planes)))[0].numpy()
 
 
+def trust_in_teacher(plan):
+    """How much of its share a teacher gets, 0.3…1, by the resolution that blur and reduction left: it cleans compressed pictures
+    well, and leaves soft ones softer than the truth teaches."""
+    left = damage.effective(plan['true_size'], damage.width_of(plan['blur']) if plan['blur'] else 0.0)
+    return 0.3 + 0.7 * min(1.0, max(0.0, (left - 0.5) / 0.3))
+
+
 class RealSource(clips.ClipSource):
     """Patches of all `real` shards of a split: (low, wanted, strength).
 
@@ -177,7 +184,8 @@ class RealSource(clips.ClipSource):
     network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
     `DAMAGED` codes on, less to what has less, and not at all to what is well.
 
-    `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2), where there is one (`teacher`).
+    `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2), where there is one (`teacher`). Soft
+    sources get less of it (`trust_in_teacher`).
     """
     kind = 'real'
 
@@ -186,6 +194,7 @@ class RealSource(clips.ClipSource):
         super().__init__(scale, split, colour)
         self.taught = taught if scale == 2 else 0.0
         self.teachers = [Taught(Path(shard.filename)) for shard in self.shards]
+        self.trust = [trust_in_teacher(plan) for plan in self.plans] if self.taught else []
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
     def _pair(self, number):
@@ -240,7 +249,7 @@ class RealSource(clips.ClipSource):
         if taught is not None:
             side = wanted.shape[-1]
             picture = normalise(turned(taught[y:y + side, x:x + side], way))
-            wanted[0] += np.float32(self.taught) * (picture - wanted[0])
+            wanted[0] += np.float32(self.taught * self.trust[number]) * (picture - wanted[0])
         if self.sharpen:
             wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
         return wanted

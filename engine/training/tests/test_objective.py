@@ -123,9 +123,16 @@ def test_a_teacher_is_mixed_in_as_far_as_it_has_come(shards, tmp_path):  # noqa:
     for number in range(6):
         (coded, truth, _), (same, mixed, _) = (s._made(*drawn(number)) for s in (plain, taught))
         assert np.array_equal(coded, same)
-        expected = 0.75 * truth[0] + 0.25 * coded[0].repeat(2, 0).repeat(2, 1).clip(0, 1) if number < 5 else truth[0]
+        share = 0.25 * real.trust_in_teacher(taught.plans[number]) if number < 5 else 0
+        expected = (1 - share) * truth[0] + share * coded[0].repeat(2, 0).repeat(2, 1).clip(0, 1)
         # A colour that no RGB has is cut off on the way; nearly all are the same.
         assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
+
+
+@pytest.mark.parametrize('true_size,sigma,trust', [(1.0, None, 1.0), (0.8, None, 1.0), (0.5, None, 0.3), (1.0, 1.5, 0.3)])
+def test_a_teacher_of_soft_sources_is_trusted_less(true_size, sigma, trust):
+    blur = sigma and {'kind': 'gaussian', 'sigma': [sigma, sigma], 'angle': 0.0, 'power': 2.0}
+    assert real.trust_in_teacher({'true_size': true_size, 'blur': blur}) == pytest.approx(trust, abs=0.02)
 
 
 @pytest.mark.parametrize('network,options', [('detail', []), ('detail-restore', []), ('detail-large', ['--batch', '2']),
