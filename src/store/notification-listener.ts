@@ -57,6 +57,7 @@ export class NotificationListener {
     try {
       await client.connect();
       await client.query(channels.map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`).join('; '));
+      if (this.#isClosed) return; // meanwhile: no timer may outlive it
       this.#askOften(client);
       onListening?.();
     } catch {
