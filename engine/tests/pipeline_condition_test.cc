@@ -78,6 +78,9 @@ struct Wording {
 
 TEST(DescribeDamage, NamesTheDamage) {
   EXPECT_EQ(DescribeDamage({}, {1280, 720}), "");
+  DamageEstimate by_stream;  // the pictures were too small or too plain to be measured
+  by_stream.compression_error = 5.5F;
+  EXPECT_EQ(DescribeDamage(by_stream, {160, 90}), "compressed");
   EXPECT_EQ(DescribeDamage(Clean(), {1280, 720}), "clean");
   DamageEstimate mild = Clean();
   mild.compression_error = 1.6F;
@@ -116,7 +119,7 @@ TEST(DescribeDamage, CountsTheStreamsQuantiserToo) {
   traits.damage.compression_error = 8;
   EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "heavily compressed");
   traits.damage.known = false;
-  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "") << "without a measurement of the pictures";
+  EXPECT_EQ(DescribeDamage(DamageToDescribe(traits), {320, 240}), "compressed") << "without a measurement of the pictures";
 }
 
 }  // namespace

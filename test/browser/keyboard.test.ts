@@ -123,6 +123,7 @@ it('starts the job and waits until it is done', async () => {
   await page.waitForURL(/\/jobs\/job_/);
   await arriveAt('walk.mp4');
   await page.getByRole('region', { name: 'Before and after' }).waitFor();
+  expect(await page.locator('dt', { hasText: 'Condition' }).locator('+ dd').innerText()).toBe('compressed');
   await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 3));
 });
 

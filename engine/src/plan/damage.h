@@ -62,8 +62,8 @@ class DamageMeter {
   std::vector<float> whites_;
 };
 
-/// The estimate in words: “heavily compressed, enlarged before from about 240p”; “clean” without damage, empty if nothing is
-/// known. `size` is that of the source.
+/// The estimate in words: “heavily compressed, enlarged before from about 240p”; “clean” without damage. If the pictures could not
+/// be measured, only the compression by the stream counts, and the text is empty without it. `size` is that of the source.
 std::string DescribeDamage(const DamageEstimate& damage, Size size);
 
 }  // namespace reelmend::plan

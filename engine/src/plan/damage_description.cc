@@ -55,18 +55,21 @@ std::string Sharpness(const DamageEstimate& damage, Size size) {
   return damage.effective_scale < kSoftBelow ? "a little soft" : "";
 }
 
-}  // namespace
-
-std::string DescribeDamage(const DamageEstimate& damage, Size size) {
-  if (!damage.known) return "";
-  std::vector<std::string> parts;
-  const bool is_small = std::min(size.width, size.height) <= kSmallLines;
-  Add(CompressionWords(is_small ? kSmallCompressedFrom : kCompressedFrom), damage.compression_error, parts);
+void AddWhatPicturesShow(const DamageEstimate& damage, Size size, std::vector<std::string>& parts) {
   if (const std::string sharpness = Sharpness(damage, size); !sharpness.empty()) parts.push_back(sharpness);
   Add(kNoise, damage.noise_sigma, parts);
   const float used = std::max(0.0F, damage.white_level - damage.black_level) / kLegal;
   if (used < kFlatBelow && used >= kFlatFrom) parts.push_back("flat (" + std::to_string(std::lround(100 * used)) + " % of the range)");
-  if (parts.empty()) return "clean";
+}
+
+}  // namespace
+
+std::string DescribeDamage(const DamageEstimate& damage, Size size) {
+  std::vector<std::string> parts;
+  const bool is_small = std::min(size.width, size.height) <= kSmallLines;
+  Add(CompressionWords(is_small ? kSmallCompressedFrom : kCompressedFrom), damage.compression_error, parts);
+  if (damage.known) AddWhatPicturesShow(damage, size, parts);
+  if (parts.empty()) return damage.known ? "clean" : "";
   std::string text = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
   return text;

@@ -290,7 +290,7 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 
 DamageEstimate DamageToDescribe(const SourceTraits& traits) {
   DamageEstimate damage = traits.damage;
-  damage.compression_error = std::max(damage.compression_error, traits.compression_error);
+  damage.compression_error = damage.known ? std::max(damage.compression_error, traits.compression_error) : traits.compression_error;
   return damage;
 }
 
