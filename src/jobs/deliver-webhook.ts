@@ -8,7 +8,7 @@ import type { WorkerContext } from './worker-context.ts';
 
 /** bytes of a response that are read, and that are kept */
 const maxResponseBytes = 65_536;
-const keptReplyBytes = 2048;
+const keptResponseBytes = 2048;
 
 /** Throws only when no attempt was made. The task then runs again. */
 export const webhookTask =
@@ -67,7 +67,7 @@ const isSuccess = (status: number) => status >= 200 && status <= 299;
 
 /** The kept part of a body, as text that PostgreSQL accepts. A character cut in two becomes U+FFFD. */
 function excerpt(body: Uint8Array): string {
-  return new TextDecoder().decode(body.subarray(0, keptReplyBytes)).replaceAll('\0', '\uFFFD');
+  return new TextDecoder().decode(body.subarray(0, keptResponseBytes)).replaceAll('\0', '\uFFFD');
 }
 
 function decide(

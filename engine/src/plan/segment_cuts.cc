@@ -19,7 +19,7 @@ constexpr std::ptrdiff_t kFewestFrames = 32;
 using Times = std::vector<std::int64_t>;
 
 /// Index in `times` of the first frame at `time` or later.
-std::ptrdiff_t PlaceOf(const Times& times, std::int64_t time) {
+std::ptrdiff_t IndexOf(const Times& times, std::int64_t time) {
   return std::ranges::lower_bound(times, time) - times.begin();
 }
 
@@ -53,7 +53,7 @@ class CutChooser {
     const std::int64_t latest = std::min(last - shortest_, time(count_ - kFewestFrames));
     if (earliest > latest) return std::nullopt;
     const std::int64_t wanted = std::clamp(start + wanted_, earliest, latest);
-    return PlaceOf(index_.times, KeyNear(wanted, earliest, std::min(latest, std::max(earliest, start + longest_))).value_or(wanted));
+    return IndexOf(index_.times, KeyNear(wanted, earliest, std::min(latest, std::max(earliest, start + longest_))).value_or(wanted));
   }
 
   /// The key frame nearest to `wanted`.

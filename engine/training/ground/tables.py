@@ -18,7 +18,7 @@ the files in this folder as OpenVINO runs them. `manifest.json` says the same to
 
 Layout `luma+strength`, input `x`: float32 [1, 2, H, W], H and W even. Plane 0: luma, gamma-coded, 0 black, 1 white.
 Plane 1: the strength of restoration, 0 to 1: the root mean square of what noise and coding added to the luma, in 8-bit
-codes / 50 (0: enlarge only; 0.5: noise of sigma 25); for the blind networks (`detail`) how much of the restoration is wanted
+levels / 50 (0: enlarge only; 0.5: noise of sigma 25); for the blind networks (`detail`) how much of the restoration is wanted
 (0: the faithful result, 1: all of it). Output `y`: float32 [1, 1, scale·H, scale·W], luma, not clipped.
 
 Layout `ycbcr+strength`, input `x`: float32 [1, 4, H, W]: the same, and Cb and Cr on luma's grid, 0 neutral, −0.5 to 0.5.
@@ -173,7 +173,7 @@ def _neighbours():
             f'{result["start_step"]} trained on with the pictures before and after it as two more planes (aligned by block '
             'matching to half a pixel, weights starting at zero), beside a control trained on the same batches without '
             f'them; scores on clips of the validation photographs ({clips}). Unsteadiness: root mean square change from '
-            'picture to picture where the scene does not change, along the known motion, in 8-bit codes (the original: 0). '
+            'picture to picture where the scene does not change, along the known motion, in 8-bit levels (the original: 0). '
             f'Aligning takes {result["aligning_ms_160"]} ms a neighbour of 160×160 in NumPy and is not in the times.\n'
             + _table(head, rows))
 
