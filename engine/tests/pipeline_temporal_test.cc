@@ -93,6 +93,7 @@ TEST(TemporalStages, TheErrorOfAnEncodeIsDenoisedOverTime) {
     traits.noise_sigma = noise;
     traits.compression_error = by_stream;
     traits.damage.compression_error = by_pictures;
+    traits.damage.known = by_pictures > 0;
     EnhanceOptions options;
     options.denoise = denoise;
     return plan::ChooseTemporalDenoising(options, traits);
