@@ -120,9 +120,9 @@ describe('over a socket', () => {
     const socket = connect(port, '127.0.0.1');
     socket.write(`GET /v1/jobs/${job.id}/events HTTP/1.1\r\nHost: reelmend.test\r\n${authorization}\r\n\r\n`);
     let received = '';
-    const until = async (text: string) => {
-      while (!received.includes(text)) received += String((await once(socket, 'data'))[0]);
-    };
+    // One listener throughout: what arrives between two would be lost.
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    const until = (text: string) => vi.waitFor(() => expect(received).toContain(text), hangMs);
     await until('"status":"queued"');
     await api.store.changeJob(job.id, { status: 'running' });
     await until('"status":"running"');
