@@ -1,18 +1,19 @@
 /** The people of an account: links for those who forgot their password, a reset for those who lost their second factor, roles, removal. */
 import { useQueryClient } from '@tanstack/react-query';
-import { KeyRound, MoreHorizontal, ShieldCheck, Trash2, UserRound, Users } from 'lucide-react';
+import { KeyRound, Users } from 'lucide-react';
 import { useState } from 'react';
-import type { OperatorAccount, OperatorPasswordLink, OperatorPerson, Role } from '../../contract/types.gen.ts';
+import type { OperatorAccount, OperatorPasswordLink, OperatorPerson } from '../../contract/types.gen.ts';
 import { changeRole, createPasswordLink, removePerson, resetTwoFactor } from '../api/operator.ts';
-import { Button, IconButton } from '../ui/button.tsx';
+import { Button } from '../ui/button.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice } from '../ui/feedback.tsx';
-import { Menu, MenuItem } from '../ui/menu.tsx';
+import { MenuItem } from '../ui/menu.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { roleNames } from './people.tsx';
+import { otherRole, PersonMenu } from './person-menu.tsx';
 
 type Open = { kind: 'link'; person: OperatorPerson; link: OperatorPasswordLink } | { kind: 'reset' | 'remove'; person: OperatorPerson };
 
@@ -45,7 +46,7 @@ function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: 
   const client = useQueryClient();
   const link = useAction(async () => onOpen({ kind: 'link', person, link: await createPasswordLink(person.id) }));
   const role = useAction(async () => {
-    await changeRole(person.id, otherRole(person));
+    await changeRole(person.id, otherRole(person.role));
     await client.invalidateQueries({ queryKey: ['operator'] });
   });
   // A message at the edge of the page would lie behind the dialog.
@@ -69,7 +70,14 @@ function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: 
               <Button size="small" busy={link.busy} onClick={link.run} aria-label={`Create a password link for ${person.email}`}>
                 Password link
               </Button>
-              <PersonMenu person={person} onOpen={onOpen} onChangeRole={role.run} />
+              <PersonMenu person={person} onChangeRole={role.run} onRemove={() => onOpen({ kind: 'remove', person })}>
+                {person.two_factor && (
+                  <MenuItem onSelect={() => onOpen({ kind: 'reset', person })}>
+                    <KeyRound size={15} aria-hidden="true" />
+                    Reset two-factor
+                  </MenuItem>
+                )}
+              </PersonMenu>
             </span>
           )}
         </td>
@@ -82,42 +90,6 @@ function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: 
         </tr>
       )}
     </>
-  );
-}
-
-const otherRole = ({ role }: OperatorPerson): Role => (role === 'admin' ? 'member' : 'admin');
-
-interface MenuProps {
-  person: OperatorPerson;
-  onOpen: (open: Open) => void;
-  onChangeRole: () => void;
-}
-
-function PersonMenu({ person, onOpen, onChangeRole }: MenuProps) {
-  const other = otherRole(person);
-  return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${person.email}`} tone="quiet" size="small">
-          <MoreHorizontal size={16} aria-hidden="true" />
-        </IconButton>
-      }
-    >
-      {person.two_factor && (
-        <MenuItem onSelect={() => onOpen({ kind: 'reset', person })}>
-          <KeyRound size={15} aria-hidden="true" />
-          Reset two-factor
-        </MenuItem>
-      )}
-      <MenuItem onSelect={onChangeRole}>
-        {other === 'admin' ? <ShieldCheck size={15} aria-hidden="true" /> : <UserRound size={15} aria-hidden="true" />}
-        Make {other === 'admin' ? 'an admin' : 'a member'}
-      </MenuItem>
-      <MenuItem danger onSelect={() => onOpen({ kind: 'remove', person })}>
-        <Trash2 size={15} aria-hidden="true" />
-        Remove
-      </MenuItem>
-    </Menu>
   );
 }
 

@@ -1,23 +1,23 @@
 /** The people of the account: roles, removal, and invitations. A new invitation's link is shown once. */
 import { useQueryClient } from '@tanstack/react-query';
-import { MoreHorizontal, Plus, ShieldCheck, Trash2, UserRound, Users } from 'lucide-react';
+import { Plus, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { ConsoleInvitation, ConsoleInviteResponse, ConsolePerson, Role } from '../../contract/types.gen.ts';
 import { problemOf, sentenceOf } from '../api/client.ts';
 import { changeRole, invite, peopleKey, removePerson, revokeInvitation, useInvitations, usePeople } from '../api/people.ts';
 import { sessionKey, useIsAdmin, useSession } from '../api/session.ts';
-import { Button, IconButton } from '../ui/button.tsx';
+import { Button } from '../ui/button.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, Load } from '../ui/feedback.tsx';
 import { Choices, TextField } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago, DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { otherRole, PersonMenu, roleWithArticle } from './person-menu.tsx';
 
 type Open = { kind: 'invite' } | { kind: 'remove'; person: ConsolePerson } | { kind: 'revoke'; invitation: ConsoleInvitation } | { kind: 'shown'; made: ConsoleInviteResponse };
 
@@ -95,41 +95,24 @@ function PersonRow({ person, onOpen }: { person: ConsolePerson; onOpen: (open: O
       <td data-label="Joined" className="small muted">
         <Ago at={person.created_at} />
       </td>
-      <td className="acts">{isAdmin && <PersonMenu person={person} onOpen={onOpen} />}</td>
+      <td className="acts">{isAdmin && <OwnPersonMenu person={person} onOpen={onOpen} />}</td>
     </tr>
   );
 }
 
-function PersonMenu({ person, onOpen }: { person: ConsolePerson; onOpen: (open: Open) => void }) {
+function OwnPersonMenu({ person, onOpen }: { person: ConsolePerson; onOpen: (open: Open) => void }) {
   const refresh = useRefresh();
-  const other: Role = person.role === 'admin' ? 'member' : 'admin';
   const change = async () => {
+    const other = otherRole(person.role);
     try {
       await changeRole(person.id, other);
-      toast(`${person.email} is ${other === 'admin' ? 'an admin' : 'a member'} now.`);
+      toast(`${person.email} is ${roleWithArticle[other]} now.`);
       await refresh();
     } catch (error) {
       toast(sentenceOf(error), 'bad');
     }
   };
-  return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${person.email}`} tone="quiet" size="small">
-          <MoreHorizontal size={16} aria-hidden="true" />
-        </IconButton>
-      }
-    >
-      <MenuItem onSelect={() => void change()}>
-        {other === 'admin' ? <ShieldCheck size={15} aria-hidden="true" /> : <UserRound size={15} aria-hidden="true" />}
-        Make {other === 'admin' ? 'an admin' : 'a member'}
-      </MenuItem>
-      <MenuItem danger onSelect={() => onOpen({ kind: 'remove', person })}>
-        <Trash2 size={15} aria-hidden="true" />
-        Remove
-      </MenuItem>
-    </Menu>
-  );
+  return <PersonMenu person={person} onChangeRole={() => void change()} onRemove={() => onOpen({ kind: 'remove', person })} />;
 }
 
 function InvitationsPanel({ onOpen }: { onOpen: (open: Open) => void }) {
