@@ -18,12 +18,13 @@ const integer = (fallback: number, min: number, max: number) => {
     .default(fallback);
 };
 
-/** `25fps` or `0.5x` */
+/** `25fps`, `0.5x`, or `none` */
 const minSpeed = z
   .string()
-  .regex(/^\d{1,5}(\.\d{1,3})?(fps|x)$/, 'must be frames a second such as 25fps, or a multiple of real time such as 0.5x')
-  .refine((text) => Number.parseFloat(text) > 0, 'must be more than 0')
-  .transform((text): MinSpeed => {
+  .regex(/^(none|\d{1,5}(\.\d{1,3})?(fps|x))$/, 'must be frames a second such as 25fps, a multiple of real time such as 0.5x, or none')
+  .refine((text) => text === 'none' || Number.parseFloat(text) > 0, 'must be more than 0')
+  .transform((text): MinSpeed | undefined => {
+    if (text === 'none') return undefined;
     const value = Number.parseFloat(text);
     return text.endsWith('x') ? { timesLength: value } : { framesPerSecond: value };
   });
@@ -72,7 +73,7 @@ const environment = z.object({
     .string()
     .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
     .default('auto'),
-  REELMEND_MIN_SPEED: minSpeed.optional(),
+  REELMEND_MIN_SPEED: z.string().default('2fps').pipe(minSpeed),
   REELMEND_WARM_CHILDREN: integer(1, 0, 64),
   REELMEND_SEGMENTS_FROM_SECONDS: integer(60, 0, 21_600),
   REELMEND_SEGMENTS_AT_ONCE: integer(64, 1, 10_000),
@@ -137,7 +138,7 @@ export interface Config {
   threads: number;
   /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
   device: string;
-  /** speed that `auto` must reach on a CPU; undefined: no floor */
+  /** speed that `auto` must reach on a CPU; undefined: it takes the fast networks, and nothing is measured */
   minSpeed: MinSpeed | undefined;
   /** size of a worker's warm pool of media children */
   warmChildren: number;

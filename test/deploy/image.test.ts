@@ -146,7 +146,7 @@ describe('the packaged folder', () => {
     const port = await freePorts();
     const env = {
       ...{ PATH: '/usr/bin:/bin', HOME: data, REELMEND_DATA_DIR: data, DATABASE_URL: database.url },
-      ...{ PORT: String(port), REELMEND_DEMO: '0' },
+      ...{ PORT: String(port), REELMEND_DEMO: '0', REELMEND_MIN_SPEED: 'none' },
     };
     const reelmend = join(dir, 'scripts/reelmend');
     await expect(run(reelmend, ['health'], { env })).rejects.toThrow('No healthy process answers');

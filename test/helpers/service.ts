@@ -58,6 +58,8 @@ export async function createSite(env: Environment = {}, options: { migrated?: bo
     REELMEND_DEMO: '0',
     // Warm children load libraries and networks that most tests never use.
     REELMEND_WARM_CHILDREN: '0',
+    // The speed of the networks need not be measured for each data folder.
+    REELMEND_MIN_SPEED: 'none',
     PORT: '0',
     ...env,
   };

@@ -28,6 +28,7 @@ const environment = () => ({
   HOME: dir,
   REELMEND_DATA_DIR: join(dir, 'data'),
   REELMEND_ENCODER_PRESET: 'ultrafast',
+  REELMEND_MIN_SPEED: 'none',
 });
 const reelmend = (args: string[], env: Record<string, string> = {}) => runCommand(args, { env: { ...environment(), ...env } });
 /** as a person types it */

@@ -23,7 +23,8 @@ describe('a wrong value', () => {
   it.each([
     ['25fps', { framesPerSecond: 25 }],
     ['0.5x', { timesLength: 0.5 }],
-    ['', undefined],
+    ['none', undefined],
+    ['', { framesPerSecond: 2 }],
   ])('is not REELMEND_MIN_SPEED=%s', (text, minSpeed) => {
     expect(loadConfig({ REELMEND_MIN_SPEED: text }).minSpeed).toEqual(minSpeed);
   });

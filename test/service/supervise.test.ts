@@ -68,7 +68,7 @@ describe('reelmend serve with REELMEND_RESTART=1', () => {
   });
 
   function start(env: Record<string, string>, command = ['serve']) {
-    const own = { REELMEND_DATA_DIR: dir, REELMEND_RESTART: '1', REELMEND_DEMO: '0', DATABASE_URL: database.url };
+    const own = { REELMEND_DATA_DIR: dir, REELMEND_RESTART: '1', REELMEND_DEMO: '0', REELMEND_MIN_SPEED: 'none', DATABASE_URL: database.url };
     const child = spawn(script, command, {
       env: { PATH: process.env['PATH']!, HOME: dir, ...own, ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
