@@ -16,7 +16,7 @@ from .damage_estimate import damage_command
 from .export import to_fp32
 from .graph import GraphTrainer
 from .neighbours import compare
-from .network import grow, rescaled_strength
+from .network import at_double, doubled, grow, halved, rescaled_strength
 from .photos import HERE, GroundError
 from .plans import GPU_STEPS, PLANS
 from .real import RealSource
@@ -29,7 +29,7 @@ from .resident import ResidentBatches
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
-from .teacher import teach
+from .teacher import refine, teach
 from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
@@ -72,9 +72,10 @@ def real_evaluator(network, vmaf_every):
     calls = itertools.count()
 
     def scores(net):
+        net = at_double(net)
         table = gains(net)
         row = {'real_gain': mean(table), 'gain': table}
-        if network.scale == 2:
+        if network.scale > 1:
             row['faithful_gain'] = faithful_gain(net)
         if vmaf_every and next(calls) % vmaf_every == 0:
             found = clip_gains(net)
@@ -118,6 +119,7 @@ def begin(trainer, state, args, start):
         return 0.0
     if args.grow:
         small = load_averaged(state).to(trainer.device)
+        small = doubled(small) if small.scale < trainer.net.scale else small
         grow(trainer.net, small)
         trainer.start_average()
         if (small.features, len(small.body)) == (trainer.net.features, len(trainer.net.body)):
@@ -193,6 +195,8 @@ def trainer_for(network, chosen, args, place):
     asked for."""
     net, sources = build(network), sources_for(network, chosen)
     mix = (chosen.shares, chosen.batch, chosen.patch, network.scale, chosen.seed, network.colour, bool(chosen.steady_term))
+    if args.resident and network.scale == 4:
+        raise GroundError('no_finer: --resident has no larger truth for a ×4 network.')
     if args.resident:
         return GraphTrainer(net, ResidentBatches(sources, *mix, device=place), chosen, device=place)
     batches, on_gpu = Batches(sources, *mix), place.type == 'cuda'
@@ -229,6 +233,7 @@ def release_command(args):
     torch.set_num_threads(1)
     state = load_state(shipped or state_of(folder))
     net = load_averaged(state)
+    net = halved(net) if net.scale > network.scale else net
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
@@ -249,6 +254,11 @@ def trained_as(state, args):
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     return {'recipe': state['label'], 'command': command, 'steps': state['number'],
             'device': state.get('device') or device(), 'hours': round(state['hours'], 2)}
+
+
+def shard_name(text):
+    """The number of a shard, or what its name ends with: pages-000."""
+    return int(text) if text.isdigit() else text
 
 
 def parser():
@@ -300,9 +310,15 @@ def parser():
     d = commands.add_parser('teach', help='what a large RGB network makes of a shard of real damage, to distil from')
     d.add_argument('file', help='the network as an ONNX file (models add)')
     d.add_argument('--split', choices=('training', 'validation'), default='training')
-    d.add_argument('--shard', type=int, default=0)
+    d.add_argument('--shard', type=shard_name, default=0)
     d.add_argument('--limit', type=int, help='at most so many pictures more')
-    d.set_defaults(action=lambda a: print(f'{teach(a.file, a.split, a.shard, a.limit)} pictures'))
+    d.add_argument('--scale', type=int, choices=(2, 4), default=2, help='of the network that learns from it')
+    d.add_argument('--bf16', action='store_true', help='in bfloat16: faster where the processor multiplies it')
+    d.set_defaults(action=lambda a: print(f'{teach(a.file, a.split, a.shard, a.limit, a.scale, "bf16" if a.bf16 else "f32")} pictures'))
+    f = commands.add_parser('refine', help='the truth of a shard of real damage, enlarged by 2: a ×4 network needs it')
+    f.add_argument('--split', choices=('training', 'validation'), default='training')
+    f.add_argument('--shard', type=shard_name, default=0)
+    f.set_defaults(action=lambda a: print(f'{refine(a.split, a.shard)} pictures'))
     r = commands.add_parser('release', help='int8, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')

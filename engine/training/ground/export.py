@@ -11,7 +11,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from .network import RestorationNet
+from .network import RestorationNet, made_by_tail
 
 OPSET = 17
 
@@ -144,8 +144,9 @@ def from_fp32(data):
     held = {c.name: torch.from_numpy(numpy_helper.to_array(c).copy()) for c in onnx.load_from_string(data).graph.initializer}
     features, planes = held['conv0_w'].shape[:2]
     body = sum(name.startswith('conv') and name.endswith('_w') for name in held) - 1
-    scale, fold = 2 if 'skip_w' in held else 1, held['conv0_w'].shape[-1] // 3
-    net = RestorationNet(scale, features, body, planes, len(held['tail_b']) // (fold * scale) ** 2, fold)
+    fold = held['conv0_w'].shape[-1] // 3
+    scale, outputs = made_by_tail(len(held['tail_b']), fold)
+    net = RestorationNet(scale, features, body, planes, outputs, fold)
     for name, conv in [*((f'conv{at}', conv) for at, conv in enumerate(net.layers())), ('tail', net.tail)]:
         conv.direct.copy_(held[f'{name}_w'])
         conv.bias.copy_(held[f'{name}_b'])

@@ -5,6 +5,8 @@ In training every convolution is a sum of linear branches, collapsed to one kern
 Bhardwaj et al. 2022, does): a step costs hardly more than that of the plain network, and what is
 exported is the plain network.
 """
+import math
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -89,8 +91,14 @@ def skip_kernel(scale, planes=2, outputs=1, fold=2):
     return torch.from_numpy(kernel.reshape(-1, planes, size, size))
 
 
+def made_by_tail(channels, fold):
+    """(scale, output planes) of a network whose tail has so many channels: outputs · (fold · scale)², and outputs is 1 or 3."""
+    outputs = 3 if channels % 3 == 0 else 1
+    return math.isqrt(channels // outputs) // fold, outputs
+
+
 class RestorationNet(nn.Module):
-    """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white.
+    """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white. Scales are 1, 2 and 4.
 
     More `planes` come behind those two: Cb and Cr on luma's grid (0 neutral, ±0.5), which then come out as well
     (`outputs` 3); or pictures before and after, aligned (`neighbours`). `fold` 2: the body works at half the resolution, on
@@ -122,8 +130,9 @@ class RestorationNet(nn.Module):
         """A network of the shapes of a state (`state_dict`)."""
         features, planes = state['head.direct'].shape[:2]
         layers = sum(key.startswith('body.') and key.endswith('.direct') for key in state)
-        scale, fold = 2 if 'skip.weight' in state else 1, state['head.direct'].shape[-1] // 3
-        return cls(scale, features, layers, planes, len(state['tail.bias']) // (fold * scale) ** 2, fold)
+        fold = state['head.direct'].shape[-1] // 3
+        scale, outputs = made_by_tail(len(state['tail.bias']), fold)
+        return cls(scale, features, layers, planes, outputs, fold)
 
     def layers(self):
         """The convolutions with a ReLU behind, in order."""
@@ -186,6 +195,76 @@ def grow(large, small):
         large.skip.weight[:known] = 0
         large.skip.weight[:known, :small.skip.in_channels] = small.skip.weight
         large.skip.bias[:known] = small.skip.bias
+
+
+def _every_pixel_twice(rows, block):
+    """Rows that make blocks of `block` × `block` pixels → rows that make each of these pixels 2 × 2 times."""
+    split = rows.reshape(-1, block, 1, block, 1, *rows.shape[1:])
+    return split.expand(-1, -1, 2, -1, 2, *rows.shape[1:]).reshape(-1, *rows.shape[1:])
+
+
+def _mean_of_pixels(rows, block):
+    """Rows that make blocks of `block` × `block` pixels → rows that make the means of their 2 × 2 pixels."""
+    return rows.reshape(-1, block // 2, 2, block // 2, 2, *rows.shape[1:]).mean((2, 4)).reshape(-1, *rows.shape[1:])
+
+
+@torch.no_grad()
+def doubled(net):
+    """A network of twice the scale whose output, reduced by means of 2 × 2 pixels, is that of `net`. Luma alone."""
+    block = net.fold * net.scale
+    large = RestorationNet(2 * net.scale, net.features, len(net.body), net.planes, net.outputs, net.fold)
+    _copy_but_tail(large, net)
+    kernel, bias = net.tail.collapsed()
+    _set_tail(large, _every_pixel_twice(kernel, block), _every_pixel_twice(bias, block))
+    # Its skip is cubic interpolation to the larger size, and what is to be added for the means to be those of the smaller one.
+    missing = net.skip.weight - _mean_of_pixels(large.skip.weight, 2 * block)
+    large.skip.weight += _every_pixel_twice(missing, block)
+    large.skip.bias.copy_(_every_pixel_twice(net.skip.bias, block))
+    return large
+
+
+@torch.no_grad()
+def halved(net):
+    """The network of half the scale that makes the means of 2 × 2 pixels of what `net` makes: the same body, a smaller tail. Luma
+    alone."""
+    block = net.fold * net.scale
+    small = RestorationNet(net.scale // 2, net.features, len(net.body), net.planes, net.outputs, net.fold)
+    _copy_but_tail(small, net)
+    kernel, bias = net.tail.collapsed()
+    _set_tail(small, _mean_of_pixels(kernel, block), _mean_of_pixels(bias, block))
+    small.skip.weight.copy_(_mean_of_pixels(net.skip.weight, block))
+    small.skip.bias.copy_(_mean_of_pixels(net.skip.bias, block))
+    return small.to(net.skip.weight.device).eval()
+
+
+class _Reduced:
+    """Means of 2 × 2 pixels of what a network makes."""
+
+    def __init__(self, net):
+        self.net, self.scale, self.planes, self.outputs = net, net.scale // 2, net.planes, net.outputs
+
+    def __call__(self, x):
+        return F.avg_pool2d(self.net(x), 2)
+
+
+def at_double(net):
+    """A ×4 network as it is judged: at twice the size of the source, where the truth is known. Others are judged as they are."""
+    return _Reduced(net) if net.scale == 4 else net
+
+
+def _copy_but_tail(to, net):
+    state = net.state_dict()
+    to.load_state_dict({k: state[k] if not k.startswith(('tail', 'skip')) else v for k, v in to.state_dict().items()})
+
+
+def _set_tail(net, kernel, bias):
+    """The direct branch alone makes the kernel; the wide one begins anew behind zeros."""
+    net.tail.direct.copy_(kernel)
+    if net.tail.identity:
+        net.tail.direct[..., 1, 1] -= torch.eye(len(bias))
+    net.tail.narrow.zero_()
+    net.tail.point.zero_()
+    net.tail.bias.copy_(bias)
 
 
 @torch.no_grad()

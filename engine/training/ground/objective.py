@@ -1,5 +1,6 @@
 """What a step makes smaller: fidelity, and what else a recipe weighs in (see its `*_term`)."""
 import torch
+import torch.nn.functional as F
 
 from .adversary import Adversary
 from .perceptual import Features
@@ -66,7 +67,8 @@ class Objective:
     """The loss of a recipe. Called with the output and what was wanted [n, planes, h, w], the strengths [n] and, where the
     batch holds pictures that follow each other, their `shifts` [n, 2]. Structure, features and the discriminator see luma."""
 
-    def __init__(self, recipe, device='cpu', half=False):
+    def __init__(self, recipe, device='cpu', half=False, scale=2):
+        self.scale = scale
         self.unsteady = unsteady  # `graph` sets the one of fixed sizes
         self.features = Features().to(device) if recipe.perceptual_term else None
         self.adversary = Adversary(device=device, seed=recipe.seed, half=half) if recipe.adversarial_term else None
@@ -78,7 +80,7 @@ class Objective:
             loss = loss + recipe.chroma_term * fidelity(output[:, 1:], wanted[:, 1:], recipe)
         # What follows counts as much as restoration is wanted: at strength 0 the network stays faithful.
         if recipe.structure_term:
-            loss = loss + recipe.structure_term * (strength * missing(luma, truth)).mean()
+            loss = loss + recipe.structure_term * (strength * missing(*self._at_double(luma, truth))).mean()
         if self.features:
             loss = loss + recipe.perceptual_term * (strength * self.features.distance(luma, truth)).mean()
         if recipe.steady_term and shifts is not None:
@@ -88,6 +90,10 @@ class Objective:
             told_apart = self.adversary.loss(luma[full], truth[full], recipe.matching)
             loss = loss + recipe.adversarial_term * full.float().mean() * told_apart
         return loss
+
+    def _at_double(self, *pictures):
+        """At twice the size of the source. Of what a ×4 network makes besides, no truth is known."""
+        return [F.avg_pool2d(p, 2) for p in pictures] if self.scale == 4 else pictures
 
     def learn(self):
         """After the network's step: that of the discriminator."""

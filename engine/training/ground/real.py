@@ -21,10 +21,10 @@ import torch
 from . import clips, damage, drawn
 from .export import from_fp32
 from .objective import ALONE
-from .photos import HERE, mean_of_four, on_luma_grid, read_rgb, ycbcr
+from .photos import HERE, GroundError, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
 from .samples import normalise, turned
-from .teacher import Taught
+from .teacher import Beside
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
@@ -156,12 +156,13 @@ def faithful_network(file):
 
 @torch.no_grad()
 def faithful(low, scale, file):
-    """What a faithful enlargement makes of normalised planes [n, p, p]; at scale 1 they are it themselves."""
+    """What a faithful enlargement makes of normalised planes [n, p, p], at scale 4 in two passes; at scale 1 they are it themselves."""
     if scale == 1:
         return low
     net = faithful_network(file)
     planes = np.concatenate([low[:1], np.zeros_like(low[:1]), low[1:]])[None, :net.planes]
-    return net(torch.from_numpy(np.ascontiguousarray(planes)))[0].numpy()
+    larger = net(torch.from_numpy(np.ascontiguousarray(planes)))[0].numpy()
+    return larger if scale == net.scale else faithful(larger, scale // net.scale, file)
 
 
 def trust_in_teacher(plan):
@@ -184,21 +185,30 @@ class RealSource(clips.ClipSource):
     network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
     `DAMAGED` codes on, less to what has less, and not at all to what is well.
 
-    `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2), where there is one (`teacher`). Soft
-    sources get less of it (`trust_in_teacher`).
+    `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2 and ×4), where there is one (`teacher`).
+    Soft sources get less of it (`trust_in_teacher`). At scale 4, which is for luma alone, the truth is the enlarged one
+    (`teacher.refine`).
     """
     kind = 'real'
 
     def __init__(self, scale, split='training', colour=False, way='full', beside='fast-x2.onnx', sharpen=0.0,
                  sharpen_sigma=1.2, taught=0.0):
         super().__init__(scale, split, colour)
-        self.taught = taught if scale == 2 else 0.0
-        self.teachers = [Taught(Path(shard.filename)) for shard in self.shards]
+        self.taught = taught if scale > 1 else 0.0
+        files = [Path(shard.filename) for shard in self.shards]
+        self.teachers = [Beside(file, 'taught', scale) for file in files]
+        self.finer = [Beside(file, 'finer', scale) for file in files] if scale == 4 else None
+        short = [file.name for file, finer in zip(files, self.finer or ()) if len(finer.pictures) * clips.RECORD < file.stat().st_size]
+        if short:
+            raise GroundError(f'no_finer: the truth of {", ".join(short)} is not enlarged yet: ground.sh refine --shard …')
         self.trust = [trust_in_teacher(plan) for plan in self.plans] if self.taught else []
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
     def _pair(self, number):
         coded, clean, high, error = self.record(number)
+        if self.finer:
+            shard, at, _ = self.rows[number]
+            return coded[:1], clean, self.finer[shard].pictures[at // self.size][None], error
         if self.kept == 1:
             return coded[:1], clean, high[:1], error
         half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
@@ -207,7 +217,7 @@ class RealSource(clips.ClipSource):
     def _cut(self, number, corner, patch):
         """(coded, clean, high, error) of a square of a record; its corner in pixels of the source."""
         coded, clean, high, error = self._pair(number)
-        (y, x), s = corner, 2
+        (y, x), s = corner, max(2, self.scale)
         cut = lambda planes, k: planes[:, k * y:k * (y + patch), k * x:k * (x + patch)]
         return cut(coded, 1), cut(clean, 1), cut(high, s), error
 
@@ -243,7 +253,7 @@ class RealSource(clips.ClipSource):
 
     def _aimed_at(self, truth, number, corner, way, error):
         """What is wanted of a damaged pair: the truth, mixed with the teacher's picture, sharpened."""
-        wanted, (y, x) = truth.copy(), (2 * at for at in corner)
+        wanted, (y, x) = truth.copy(), (self.scale * at for at in corner)
         shard, at, _ = self.rows[number]
         taught = self.teachers[shard].picture(at // self.size) if self.taught else None
         if taught is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from .export import OPSET, from_fp32, to_fp32
-from .network import RestorationNet
+from .network import RestorationNet, at_double
 from .openvino_net import OpenVinoNet
 from .photos import HERE, LIST, GroundError, photo_folders
 from .quantise import QuantNet
@@ -101,7 +101,7 @@ def real_scores_of(net, clips=4):
 def scores_of(data, network, precision='f32', recipe=None):
     """Scores of ONNX bytes as OpenVINO runs them on the validation data: plain numbers, rounded. What was trained on real
     damage is scored on it."""
-    net = OpenVinoNet(data, network.scale, precision)
+    net = at_double(OpenVinoNet(data, network.scale, precision))
     if recipe == 'real':
         return _rounded(real_scores_of(net, clips=4 if precision == 'f32' else 0))
     scores = {'clips': clip_scores(net), 'noise': noise_scores(net)}

@@ -1,20 +1,26 @@
 """Distillation: what a large network of others makes of the delivered pictures, made once and kept beside the shard.
 
-`taught-SPLIT-NNN.bin` holds for record n of `real-SPLIT-NNN.bin` the teacher's luma at the truth's size. It is written picture
-after picture, so that the same command goes on where it was stopped; what is not there yet is not taught.
+`taught-SPLIT-NNN.bin` holds for record n of `real-SPLIT-NNN.bin` the teacher's luma at twice the size of the delivered picture,
+`taught-x4-SPLIT-NNN.bin` at four times. `finer-SPLIT-NNN.bin` holds the luma of the truth, enlarged by 2 with a faithful network:
+shards have the truth at twice the delivered size only, and a ×4 network needs more. Each is written picture after picture, so
+that the same command goes on where it was stopped; what is not there yet is not taught.
 """
 import numpy as np
 
 from . import clips
 from .clips import SIDE
-from .photos import GroundError
+from .openvino_net import OpenVinoNet
+from .photos import HERE, GroundError
 from .resize import resize, to_bytes
+from .validate import upscale
 
-HIGH = 4 * SIDE * SIDE  # bytes of a picture
+FAITHFUL = HERE.parent / 'models' / 'fast-x2.onnx'
 
 
-def path_of(split, seed):
-    return clips.CACHE / f'taught-{split}-{seed:03d}.bin'
+def path_of(kind, split, seed, scale=2):
+    """`kind`: taught or finer; `seed`: the number of the shard, or what stands behind the split in the name of another."""
+    name = f'{seed:03d}' if isinstance(seed, int) else seed
+    return clips.CACHE / f'{kind}{"-x4" if (kind, scale) == ("taught", 4) else ""}-{split}-{name}.bin'
 
 
 def rgb_of(planes):
@@ -32,43 +38,62 @@ def luma_of(rgb, side):
 
 
 class Teacher:
-    """An RGB network as an ONNX file, of any scale from 2 on."""
+    """An RGB network as an ONNX file, of any scale from 2 on. `scale`: of what it returns. `precision`: OpenVINO's."""
 
-    def __init__(self, file, threads=1):
+    def __init__(self, file, threads=1, scale=2, precision='f32'):
         import openvino
 
+        self.scale = scale
         self.run = openvino.Core().compile_model(str(file), 'CPU', {
-            'INFERENCE_NUM_THREADS': threads, 'INFERENCE_PRECISION_HINT': 'f32'})
+            'INFERENCE_NUM_THREADS': threads, 'INFERENCE_PRECISION_HINT': precision})
 
     def __call__(self, delivered):
-        """Luma [2·SIDE, 2·SIDE] of what is delivered [3, SIDE, SIDE]; bytes."""
-        return luma_of(self.run(rgb_of(delivered))[0][0], 2 * SIDE)
+        """Luma [scale·SIDE, scale·SIDE] of what is delivered [3, SIDE, SIDE]; bytes."""
+        return luma_of(self.run(rgb_of(delivered))[0][0], self.scale * SIDE)
 
 
-def teach(file, split, seed, limit=None):
-    """Writes what the teacher makes of a shard's records, at most `limit` more of them; → how many there are now."""
-    shard = clips.CACHE / f'real-{split}-{seed:03d}.bin'
+def _written(kind, split, seed, scale, side, limit, make):
+    """Writes what `make` gives of a shard's records, [side, side] bytes each, at most `limit` more of them; → how many there are
+    now. Throws GroundError."""
+    path = path_of(kind, split, seed, scale)
+    shard = path_of('real', split, seed)
     if not shard.exists():
         raise GroundError(f'no_shard: {shard} is not there.')
-    data, path = np.memmap(shard, np.uint8, 'r').reshape(-1, clips.RECORD), path_of(split, seed)
-    done, teacher = (path.stat().st_size // HIGH if path.exists() else 0), Teacher(file)
+    data = np.memmap(shard, np.uint8, 'r').reshape(-1, clips.RECORD)
+    done = path.stat().st_size // side**2 if path.exists() else 0
     end = len(data) if limit is None else min(len(data), done + limit)
     with open(path, 'r+b' if path.exists() else 'wb') as out:
-        out.seek(done * HIGH)
+        out.seek(done * side**2)
         for number in range(done, end):
-            out.write(teacher(data[number, :3 * SIDE * SIDE].reshape(3, SIDE, SIDE)).tobytes())
+            out.write(make(data[number]).tobytes())
             out.flush()
     return end
 
 
-class Taught:
-    """The teacher's pictures of a shard, as far as they are made."""
+def teach(file, split, seed, limit=None, scale=2, precision='f32'):
+    """Writes what the teacher makes of a shard's records, at most `limit` more of them; → how many there are now."""
+    teacher = Teacher(file, scale=scale, precision=precision)
+    return _written('taught', split, seed, scale, scale * SIDE, limit, lambda record: teacher(record[:3 * clips.AREA].reshape(3, SIDE, SIDE)))
 
-    def __init__(self, shard):
-        path = shard.with_name(shard.name.replace('real-', 'taught-'))
-        count = path.stat().st_size // HIGH if path.exists() else 0
-        self.pictures = np.memmap(path, np.uint8, 'r', shape=(count, 2 * SIDE, 2 * SIDE)) if count else ()
+
+def refine(split, seed, limit=None):
+    """Writes the truth of a shard's records, enlarged by 2; → how many there are now."""
+    net = OpenVinoNet(FAITHFUL.read_bytes(), 2, threads=1)
+
+    def finer(record):
+        return upscale(net, record[4 * clips.AREA:].reshape(3, 2 * SIDE, 2 * SIDE)[:1])[0]
+    return _written('finer', split, seed, 4, 4 * SIDE, limit, finer)
+
+
+class Beside:
+    """The pictures of a kind that lie beside a shard, as far as they are made."""
+
+    def __init__(self, shard, kind, scale):
+        split, _, seed = shard.stem.removeprefix('real-').partition('-')
+        path, side = path_of(kind, split, seed, scale), scale * SIDE
+        count = path.stat().st_size // side**2 if path.exists() else 0
+        self.pictures = np.memmap(path, np.uint8, 'r', shape=(count, side, side)) if count else ()
 
     def picture(self, number):
-        """Bytes [2·SIDE, 2·SIDE], or None."""
+        """Bytes [scale·SIDE, scale·SIDE], or None."""
         return self.pictures[number] if number < len(self.pictures) else None

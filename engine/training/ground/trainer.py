@@ -82,7 +82,7 @@ class Trainer:
         self.device = torch.device(device)
         self.half = runs_in_bfloat16(self.device, half)
         self.net, self.batches, self.recipe = net.to(self.device), batches, recipe
-        self.workers, self.objective = workers, objective or Objective(recipe, self.device, self.half)
+        self.workers, self.objective = workers, objective or Objective(recipe, self.device, self.half, net.scale)
         self.forward = self.net
         self.parameters = [p for p in net.parameters() if p.requires_grad]
         self.optimiser = optimiser_for(net, recipe.rate)

@@ -28,7 +28,8 @@ def validation_pairs(side=448):
 
 def device_of(net):
     """Where a network's weights are (files run by OpenVINO: the processor)."""
-    return next(net.parameters()).device if isinstance(net, torch.nn.Module) else torch.device('cpu')
+    whole = getattr(net, 'net', net)  # `network.at_double`
+    return next(whole.parameters()).device if isinstance(whole, torch.nn.Module) else torch.device('cpu')
 
 
 @torch.no_grad()

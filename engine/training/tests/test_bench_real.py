@@ -108,7 +108,7 @@ def test_auto_is_what_a_user_gets():
 def test_a_detail_file_becomes_a_network_of_the_product(tmp_path):
     for name, layout in {'detail': 'luma+strength', 'detail-large': 'ycbcr+strength'}.items():
         file = tmp_path / f'{name}-x2.onnx'
-        file.write_bytes(to_fp32(build(NETWORKS[name])))
+        file.write_bytes(to_fp32(build(NETWORKS['detail' if name == 'detail' else 'quality'])))
         folder = tmp_path / f'{name}-folder'
         folder.mkdir()
         methods.write_manifest(folder, [methods.parse_detail(f'{name}={file}')])

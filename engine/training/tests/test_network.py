@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from onnx import numpy_helper
 
 from ground.export import from_fp32, to_fp32
-from ground.network import CollapsibleConv, RestorationNet, grow, parameters_when_collapsed
+from ground.network import CollapsibleConv, RestorationNet, at_double, doubled, grow, halved, parameters_when_collapsed
 from ground.openvino_net import OpenVinoNet
 from ground.quantise import QuantNet, fitted, rounded_in_turn
 from ground.recipes import NETWORKS
@@ -183,6 +183,26 @@ def test_a_grown_network_with_colour_has_the_luma_of_the_one_without():
     # The new planes are alive: luma learns from them, and they from what the body sees.
     assert large.head.direct.grad[:16, 2:].abs().max() > 0
     assert large.tail.direct.grad[16:, :16].abs().max() > 0
+
+
+@pytest.mark.parametrize('fold', [1, 2])
+def test_a_network_of_twice_the_scale_has_the_smaller_one_as_its_means(fold):
+    torch.manual_seed(3)
+    small = RestorationNet(2, 16, 2, fold=fold).eval()
+    small.skip.weight.data += 0.01 * torch.randn_like(small.skip.weight)
+    x = torch.rand(1, 2, 12, 16)
+    large = doubled(small)
+    with torch.no_grad():
+        wanted = small(x)
+        assert large(x).shape[-2:] == (48, 64)
+        assert torch.allclose(at_double(large)(x), wanted, atol=1e-5)
+        assert torch.allclose(halved(large)(x), wanted, atol=1e-5)
+        assert torch.allclose(from_fp32(to_fp32(large))(x), large(x), atol=1e-5)
+        for layer in (large.tail, large.body[0]):
+            layer.widen.data.normal_(0, 0.1)
+            layer.narrow.data.normal_(0, 0.1)
+        assert torch.allclose(halved(large)(x), at_double(large)(x), atol=1e-5)
+    assert at_double(small) is small
 
 
 def test_a_grown_network_begins_as_the_smaller_one():

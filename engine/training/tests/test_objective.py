@@ -16,7 +16,7 @@ from ground.perceptual import Features
 from ground.photos import GroundError
 from ground.recipes import Recipe
 from ground.release import load_state
-from ground.samples import Batches
+from ground.samples import Batches, normalise, turned
 from ground.trainer import Trainer, build, save
 
 
@@ -114,19 +114,35 @@ def nearest(path, scale=4):
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', 17)], ir_version=8), str(path))
 
 
-def test_a_teacher_is_mixed_in_as_far_as_it_has_come(shards, tmp_path):  # noqa: F811
+@pytest.mark.parametrize('scale', [2, 4])
+def test_a_teacher_is_mixed_in_as_far_as_it_has_come(scale, shards, tmp_path):  # noqa: F811
     nearest(tmp_path / 'x4.onnx')
-    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=3) == 3
-    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=2) == 5  # and goes on
-    plain, taught = real.RealSource(2), real.RealSource(2, taught=0.25)
+    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=3, scale=scale) == 3
+    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=2, scale=scale) == 5  # and goes on
+    if scale == 4:
+        teacher.refine('training', 0)
+    plain, taught = real.RealSource(scale), real.RealSource(scale, taught=0.25)
     drawn = lambda number: (number, [10, 20], 6, False, 1.0, 32)
     for number in range(6):
         (coded, truth, _), (same, mixed, _) = (s._made(*drawn(number)) for s in (plain, taught))
         assert np.array_equal(coded, same)
         share = 0.25 * real.trust_in_teacher(taught.plans[number]) if number < 5 else 0
-        expected = (1 - share) * truth[0] + share * coded[0].repeat(2, 0).repeat(2, 1).clip(0, 1)
+        expected = (1 - share) * truth[0] + share * coded[0].repeat(scale, 0).repeat(scale, 1).clip(0, 1)
         # A colour that no RGB has is cut off on the way; nearly all are the same.
         assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
+
+
+def test_a_network_of_scale_4_wants_the_truth_enlarged(shards):  # noqa: F811
+    with pytest.raises(GroundError, match='no_finer'):
+        real.RealSource(4)
+    count = teacher.refine('training', 0)
+    source = real.RealSource(4)
+    for way, strength in (('full', 1.0), ('clean', 0.0)):
+        source.way = way
+        coded, wanted, _ = source._made(count - 1, [8, 2], 3, False, strength, 32)
+        truth = turned(normalise(source.record(count - 1)[2][:1])[:, 16:80, 4:68], 3)
+        assert coded.shape == (1, 32, 32) and wanted.shape == (1, 128, 128)
+        assert np.abs(wanted.reshape(1, 64, 2, 64, 2).mean((2, 4)) - truth).mean() < 0.01
 
 
 @pytest.mark.parametrize('true_size,sigma,trust', [(1.0, None, 1.0), (0.8, None, 1.0), (0.5, None, 0.3), (1.0, 1.5, 0.3)])
@@ -135,10 +151,12 @@ def test_a_teacher_of_soft_sources_is_trusted_less(true_size, sigma, trust):
     assert real.trust_in_teacher({'true_size': true_size, 'blur': blur}) == pytest.approx(trust, abs=0.02)
 
 
-@pytest.mark.parametrize('network,options', [('detail', []), ('detail-restore', []), ('detail-large', ['--batch', '2']),
+@pytest.mark.parametrize('network,options', [('detail', []), ('detail-restore', []), ('detail-large', ['--batch', '2', '--features', '16', '--layers', '2']),
                                              ('detail', ['--resident']), ('detail-restore', ['--resident']),
                                              ('detail', ['--perceptual-term', '0.1', '--adversarial-term', '0.01'])])
 def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options, shards, tmp_path, monkeypatch):  # noqa: F811
+    if network == 'detail-large':
+        teacher.refine('training', 0)
     monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
     words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu', *options]
     args = commands.parser().parse_args(words)

@@ -358,7 +358,7 @@ def test_a_rescaled_network_does_at_full_strength_what_it_did_at_a_small_one(fil
 def test_every_shape_of_detail_takes_up_what_it_begins_with():
     from ground.release import MODELS, load_state
     from ground.trainer import Trainer, build
-    for name in ('detail', 'detail-large', 'detail-restore'):
+    for name in ('detail', 'detail-restore'):
         network = NETWORKS[name]
         net = build(network)
         before = load_state(MODELS / network.begins)['average']
