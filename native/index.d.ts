@@ -112,6 +112,8 @@ export interface ModelFile {
   maxStrength?: number;
   /** the network recognises damage by itself; the strength sets how much it restores */
   blind?: boolean;
+  /** of a blind network: `auto` multiplies the strength that the damage calls for by it, up to 1; 0.1 to 10, 1 when absent */
+  strengthGain?: number;
   /** layout face: largest change of a sample, in 8-bit levels; 255 when absent */
   maxChange?: number;
   allowBf16?: boolean;

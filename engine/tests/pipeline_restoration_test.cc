@@ -155,14 +155,17 @@ TEST(AutomaticModel, IsDetailForDamagedSourcesWhereItIsInstalled) {
 }
 
 TEST(BlindStrength, FollowsTheOptionsAndTheMeasurement) {
-  const auto of = [](const std::string& model, Strength denoise, float measured) {
+  const auto of = [](const std::string& model, Strength denoise, float measured, float gain = 1) {
     EnhanceOptions options;
     options.model = model;
     options.denoise = denoise;
-    return plan::ChooseBlindStrength(options, {measured, DamageKind::kBlur});
+    return plan::ChooseBlindStrength(options, {measured, DamageKind::kBlur}, gain);
   };
   EXPECT_EQ(of("auto", {}, 0.6F), 0.6F);
   EXPECT_EQ(of("detail", {}, 0.6F), 0.6F);
+  EXPECT_EQ(of("auto", {}, 0.6F, 1.5F), 1.5F * 0.6F);
+  EXPECT_EQ(of("auto", {}, 0.8F, 1.5F), 1);
+  EXPECT_EQ(of("auto", {Strength::Mode::kFixed, 0.2F}, 0.6F, 1.5F), 0.2F) << "a requested strength is what it is";
   EXPECT_EQ(of("detail", {}, 0), 0.5F) << "the network is requested by name";
   EXPECT_EQ(of("detail", {Strength::Mode::kFixed, 0.2F}, 0.6F), 0.2F);
   EXPECT_EQ(of("detail", {Strength::Mode::kOff, 0}, 0.6F), 0) << "off selects the faithful result";

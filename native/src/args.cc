@@ -314,6 +314,7 @@ ModelFile ToModelFile(const Options& options) {
   file.loss_db = options.Number("lossDb", -100, 100).value_or(0);
   file.max_strength = static_cast<float>(options.Number("maxStrength", 0, 1).value_or(file.max_strength));
   file.is_blind = options.Boolean("blind").value_or(false);
+  file.strength_gain = static_cast<float>(options.Number("strengthGain", 0.1, 10).value_or(file.strength_gain));
   file.max_change = static_cast<float>(options.Number("maxChange", 0, 255).value_or(file.max_change));
   file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
   file.ms_per_megapixel = options.Number("msPerMegapixel", 0, kSlowest_ms).value_or(0);

@@ -50,6 +50,7 @@ const entry = z.object({
   halo: z.number().int().min(0).max(1024).default(32),
   max_strength: z.number().min(0).max(1).optional(),
   blind: z.boolean().optional(),
+  strength_gain: z.number().min(0.1).max(10).optional(),
   max_change: z.number().min(0).max(255).optional(),
   sha256: z
     .string()
@@ -76,7 +77,7 @@ export function readManifest(folder: string): InstalledModel[] {
     const issue = parsed.error.issues[0]!;
     throw new ModelsError(`${path}: ${issue.path.join('.') || 'the manifest'}: ${issue.message}`);
   }
-  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, max_change: maxChange, relative_cost: relativeCost, ...model }) => {
+  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, strength_gain: strengthGain, max_change: maxChange, relative_cost: relativeCost, ...model }) => {
     if ((model.task === 'face-restoration') !== (model.layout === 'face')) {
       throw new ModelsError(`${path}: ${model.name}: the task face-restoration and the layout face belong together.`);
     }
@@ -85,7 +86,7 @@ export function readManifest(folder: string): InstalledModel[] {
       throw new ModelsError(`${path}: there is no file ${file} for the model ${model.name}.`);
     }
     return {
-      ...definite({ ...model, maxStrength, maxChange, relativeCost }),
+      ...definite({ ...model, maxStrength, strengthGain, maxChange, relativeCost }),
       path: location,
       ...(scores.loss_db === undefined ? {} : { lossDb: scores.loss_db }),
       allowBf16: scores.bf16_loss_db !== undefined && scores.bf16_loss_db <= tolerableLossDb,

@@ -75,10 +75,10 @@ describe('an operator’s folder', () => {
 
   it('passes the limits of a model to the engine', () => {
     const scores = { loss_db: 0.04, bf16_loss_db: 0.3 };
-    const [model] = readManifest(operators('stated', manifestOf({ ...good, description: 'x', relative_cost: 2, precision: 'int8', max_strength: 0.5, blind: true, scores })));
+    const [model] = readManifest(operators('stated', manifestOf({ ...good, description: 'x', relative_cost: 2, precision: 'int8', max_strength: 0.5, blind: true, strength_gain: 1.5, scores })));
     expect(toModelFile(model!)).toEqual({
       ...{ name: 'mine', path: join(folder.path, 'stated', 'net.onnx'), layout: 'luma+strength', precision: 'int8', scale: 2 },
-      ...{ multiple: 2, halo: 32, sha256, maxStrength: 0.5, blind: true, lossDb: 0.04, allowBf16: false },
+      ...{ multiple: 2, halo: 32, sha256, maxStrength: 0.5, blind: true, strengthGain: 1.5, lossDb: 0.04, allowBf16: false },
     });
   });
 

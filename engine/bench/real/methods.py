@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import onnx
+from ground.export import from_fp32, to_fp32
+from ground.network import halved
 from ground.openvino_net import OpenVinoNet
 from ground.photos import GroundError
 from ground.resize import resize, to_bytes
@@ -26,7 +27,7 @@ OFF = ('--denoise', 'off', '--sharpen', 'off', '--face-restoration', 'off', '--a
 # A known truth has the levels of the source, so adaptive contrast would count as an error.
 LEVELS_KEPT = ('--adaptive-contrast', 'off')
 QUALITY = ('--crf', '1', '--preset', 'superfast')
-PASSES = 2  # passes of a ×2 network from 264 or 360 lines to 1080
+PASSES = {2: 2, 4: 1}  # by scale: passes of a network from 264 or 360 lines to 1080
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,10 @@ def chosen(installed, peers, slow_frames=0):
     return own + others
 
 
-def detail_entry(name, path):
-    """The manifest entry of a `detail` network that is not installed yet. Its input planes determine the layout."""
-    planes = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1].dim_value
-    layouts = {2: 'luma+strength', 4: 'ycbcr+strength'}
-    if planes not in layouts:
-        raise GroundError(f'no_detail: {path} has {planes} input planes; `detail` has 2 or 4.')
-    return {'name': name, 'task': 'super-resolution', 'scale': 2, 'file': path.name, 'precision': 'fp32',
-            'layout': layouts[planes], 'multiple': 2, 'halo': 48}
+def entry_of(name, net, file):
+    """The manifest entry of a `detail` network that is not installed yet."""
+    return {'name': name, 'task': 'super-resolution', 'scale': net.scale, 'file': file, 'precision': 'fp32',
+            'layout': {2: 'luma+strength', 4: 'ycbcr+strength'}[net.planes], 'multiple': 2, 'halo': net.halo(), 'blind': True}
 
 
 def parse_detail(text):
@@ -80,12 +77,14 @@ def parse_detail(text):
 
 
 def write_manifest(folder, details):
-    """Fills a model folder for the product with the networks [(name, path)]."""
+    """Fills a model folder for the product with the networks [(name, path)]. A ×4 network serves at ×2, too."""
     entries = []
     for name, path in details:
-        copy = folder / f'{name}.onnx'
-        shutil.copyfile(path, copy)
-        entries.append(detail_entry(name, copy))
+        net = from_fp32(path.read_bytes())
+        for own in [net, halved(net)] if net.scale == 4 else [net]:
+            file = f'{name}-x{own.scale}.onnx'
+            (folder / file).write_bytes(to_fp32(own))
+            entries.append(entry_of(name, own, file))
     (folder / 'manifest.json').write_text(json.dumps({'version': 1, 'models': entries}))
 
 
@@ -126,12 +125,13 @@ class Product:
         return {'model': plan['model'], 'stages': [[s['name'], round(s['strength'], 3), s['why']] for s in plan['stages']]}
 
     def milliseconds(self, network, width, height):
-        """Milliseconds of one frame through both passes of a ×2 network, timed by the engine in the product's process; 0 without
-        a network."""
+        """Milliseconds of one frame through a ×4 network, or both passes of a ×2 one, timed by the engine in the product's process;
+        0 without a network."""
         if network == 'none':
             return 0.0
         width, height = max(width, height), min(width, height)
-        return sum(self._pass_ms(network, f'{width << n}x{height << n}') for n in range(PASSES))
+        scale = max(row['scale'] for row in self.installed() if row['name'] == network)
+        return sum(self._pass_ms(network, f'{width << n}x{height << n}') for n in range(PASSES[scale]))
 
     def _pass_ms(self, network, size):
         if (network, size) not in self.times:
@@ -144,9 +144,9 @@ class Product:
 
 
 def write_timed(folder, rows):
-    """Fills a model folder with one ×2 file only, the fastest: int8 if there is one. Timing all files of a network takes
-    minutes."""
-    enlarging = [row for row in rows if row['scale'] == 2]
+    """Fills a model folder with one file only, of the largest scale, the fastest: int8 if there is one. Timing all files of a
+    network takes minutes."""
+    enlarging = [row for row in rows if row['scale'] == max(other['scale'] for other in rows)]
     row = next((r for r in enlarging if r['precision'] == 'int8'), enlarging[0])
     shutil.copyfile(row['path'], folder / Path(row['path']).name)
     kept = {key: row[key] for key in ('name', 'task', 'scale', 'precision', 'layout', 'multiple', 'halo') if key in row}

@@ -57,10 +57,29 @@ REELMEND_VECTORS void InterleaveFour(const std::uint16_t* a, const std::uint16_t
   }
 }
 
+constexpr int kStretch = 240;  ///< samples of each plane that are interleaved at once: they fit the cache
+using Parts = std::uint16_t[inference::kMaxShuffle][kStretch];
+
+/// Every plane with the fourth behind it, then these four.
+void InterleaveEight(const Parts& parts, std::uint16_t* out, int count) {
+  alignas(64) std::uint16_t pairs[4][2 * kStretch];
+  for (int i = 0; i < 4; ++i) InterleaveTwo(parts[i], parts[i + 4], pairs[i], count);
+  InterleaveFour(pairs[0], pairs[1], pairs[2], pairs[3], out, 2 * count);
+}
+
+/// Interleaves `by` planes; returns whether there is a fast way for so many.
+bool Interleave(const Parts& parts, int by, std::uint16_t* out, int count) {
+  switch (by) {
+    case 2: InterleaveTwo(parts[0], parts[1], out, count); return true;
+    case 4: InterleaveFour(parts[0], parts[1], parts[2], parts[3], out, count); return true;
+    case 8: InterleaveEight(parts, out, count); return true;
+    default: return false;
+  }
+}
+
 /// Converts row `r` of a plane of a shuffled area (OutputArea::shuffle), in stretches that fit the cache.
 void TakeShuffledRow(const OutputArea& area, int plane, int r, std::uint16_t* out, float offset, float scale) {
-  constexpr int kStretch = 240;  // of each plane
-  alignas(64) std::uint16_t parts[inference::kMaxShuffle][kStretch];
+  alignas(64) Parts parts;
   const int by = area.shuffle;
   const int first_plane = plane * by * by + r % by * by;
   const float* in = area.data + first_plane * area.plane + static_cast<std::ptrdiff_t>(r / by) * area.stride;
@@ -71,9 +90,8 @@ void TakeShuffledRow(const OutputArea& area, int plane, int r, std::uint16_t* ou
     }
     const int whole = count / by;  // complete groups; the rest of the last group is copied one by one
     std::uint16_t* to = out + first;
-    if (by == 2) InterleaveTwo(parts[0], parts[1], to, whole);
-    if (by == 4) InterleaveFour(parts[0], parts[1], parts[2], parts[3], to, whole);
-    for (int i = by == 2 || by == 4 ? by * whole : 0; i < count; ++i) to[i] = parts[i % by][i / by];
+    const bool is_done = Interleave(parts, by, to, whole);
+    for (int i = is_done ? by * whole : 0; i < count; ++i) to[i] = parts[i % by][i / by];
   }
 }
 

@@ -192,7 +192,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, device)->file;
   plan.restores_luma = inference::TakesStrength(file.layout) && file.max_strength > 0;
   plan.is_blind = file.is_blind;
-  if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration);
+  if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration, file.strength_gain);
   plan.network_strength = std::min(strength, file.max_strength);
   if (options.sharpen.mode != Strength::Mode::kAuto) return;
   plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
@@ -306,9 +306,10 @@ Damage DamageOf(const SourceTraits& traits) {
   return damage;
 }
 
-float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration) {
+float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration, float gain) {
   constexpr float kAskedFor = 0.5F;
-  return Resolve(options.denoise, options.model == "auto" ? restoration.strength : std::max(kAskedFor, restoration.strength));
+  const float strength = options.model == "auto" ? restoration.strength : std::max(kAskedFor, restoration.strength);
+  return Resolve(options.denoise, std::min(1.0F, gain * strength));
 }
 
 std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,

@@ -152,7 +152,7 @@ DamageEstimate DamageToDescribe(const SourceTraits& traits);
 Damage DamageOf(const SourceTraits& traits);
 
 /// Strength of a network for damaged sources. A network that was requested by name gets at least 0.5, whatever was measured.
-float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration);
+float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration, float gain);
 
 /// The name of the network that `auto` means:
 /// - on a CPU with a minimum speed, the choice of ChooseBySpeed

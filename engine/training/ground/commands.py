@@ -179,6 +179,8 @@ def train(args):
         raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
     trainer = trainer_for(network, chosen, args, place)
     worked = begin(trainer, state, args, start)
+    if args.plain:
+        trainer.become_plain()
     if args.compile:
         trainer.forward = torch.compile(trainer.net)
     if network.scale == 2 and 'real' not in chosen.shares:
@@ -253,7 +255,7 @@ def trained_as(state, args):
     """What the manifest says of a run."""
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     return {'recipe': state['label'], 'command': command, 'steps': state['number'],
-            'device': state.get('device') or device(), 'hours': round(state['hours'], 2)}
+            **({'teacher': args.teacher} if args.teacher else {}), 'device': state.get('device') or device(), 'hours': round(state['hours'], 2)}
 
 
 def shard_name(text):
@@ -275,6 +277,7 @@ def parser():
     t.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
     t.add_argument('--resident', action='store_true',
                    help='all pictures in the memory of the device, every step one CUDA graph: for a GPU; writes weights.onnx too')
+    t.add_argument('--plain', action='store_true', help='without the wide branches of the layers: a faster step, for the later part of a run')
     t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
     t.add_argument('--timed', action='store_true',
@@ -328,6 +331,7 @@ def parser():
     r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--command', help='how the weights were trained, for the manifest')
+    r.add_argument('--teacher', help='whose outputs were mixed into the truth, and its licence, for the manifest')
     r.set_defaults(action=release_command)
     s = commands.add_parser('papers', help='scores a run of clean pairs on the sets of the papers, for the tables')
     s.add_argument('network', choices=NETWORKS)

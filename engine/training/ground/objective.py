@@ -28,6 +28,7 @@ def unsteady(output, wanted, shifts, recipe):
     """How much what is wrong changes from a picture to the next, along the known motion; the mean over the batch. Place p of
     a picture shows what place p + shift [down, right] of the one before it in the batch showed."""
     error, total = (output - wanted)[:, 0], 0.0
+    pictures = error.unbind(0)  # the gradient of a part of all pictures would be as large as all of them
     for at, (down, right) in enumerate(shifts.tolist()):
         if at == 0 or down == ALONE:
             continue
@@ -35,8 +36,8 @@ def unsteady(output, wanted, shifts, recipe):
         if min(h, w) <= 0:
             continue
         top, left = FRAME + max(0, -down), FRAME + max(0, -right)
-        now = error[at, top:top + h, left:left + w]
-        before = error[at - 1, top + down:top + down + h, left + right:left + right + w]
+        now = pictures[at][top:top + h, left:left + w]
+        before = pictures[at - 1][top + down:top + down + h, left + right:left + right + w]
         total = total + charbonnier(now - before, recipe)
     return total / len(error)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from .network import RestorationNet
+from .network import RestorationNet, plain
 from .objective import Objective
 from .optimiser import optimiser_for
 
@@ -146,6 +146,14 @@ class Trainer:
     def start_average(self):
         """The averaged weights begin anew with what the network holds."""
         self.average = {k: v.detach().clone() for k, v in self.net.state_dict().items()}
+
+    def become_plain(self):
+        """Learns on without the wide branches (`network.plain`). The optimiser keeps what it knows of the others."""
+        averaged = self.averaged()
+        plain(averaged)
+        plain(self.net)
+        self.average = averaged.state_dict()
+        self.parameters = [p for p in self.net.parameters() if p.requires_grad]
 
     def averaged(self):
         """A copy of the network with the averaged weights."""
