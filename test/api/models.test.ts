@@ -14,7 +14,7 @@ describe('GET /v1/models', () => {
     const response = await api.request('/v1/models');
     expect(response.status).toBe(200);
     const { data } = (await response.json()) as { data: Model[] };
-    expect(data.map(({ name }) => name)).toEqual(['detail', 'fast', 'quality']);
+    expect(data.map(({ name }) => name)).toEqual(['detail', 'detail-large', 'fast', 'quality']);
     expect(data[1]).toEqual({
       name: 'fast',
       title: 'Fast ×2 for CPUs',

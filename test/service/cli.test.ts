@@ -158,7 +158,7 @@ describe('the speed of this machine', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const [cpu] = JSON.parse(stdout) as { id: string; speeds: Networks & { threads: number } }[];
     expect(cpu).toMatchObject({ id: 'cpu', speeds: { threads: 1 } });
-    expect(new Set(cpu!.speeds.networks.map(({ name }) => name))).toEqual(new Set(['detail', 'fast', 'quality']));
+    expect(new Set(cpu!.speeds.networks.map(({ name }) => name))).toEqual(new Set(['detail', 'detail-large', 'fast', 'quality']));
     const before = await readFile(kept(), 'utf8');
     const read = await runCommand(['devices'], { env: { ...environment(), ...env() }, isTerminal: true });
     expect(read.stdout).toMatch(/^cpu: .*, libx264; measured with 1 thread on \d{4}-\d\d-\d\d:\n(?: {2}\S.* ms for a megapixel of (?:in|out)put.*\n)+/);

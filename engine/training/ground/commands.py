@@ -255,7 +255,7 @@ def trained_as(state, args):
     """What the manifest says of a run."""
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     return {'recipe': state['label'], 'command': command, 'steps': state['number'],
-            **({'teacher': args.teacher} if args.teacher else {}), 'device': state.get('device') or device(), 'hours': round(state['hours'], 2)}
+            **({'teacher': args.taught_by} if args.taught_by else {}), 'device': state.get('device') or device(), 'hours': round(state['hours'], 2)}
 
 
 def shard_name(text):
@@ -331,7 +331,7 @@ def parser():
     r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--command', help='how the weights were trained, for the manifest')
-    r.add_argument('--teacher', help='whose outputs were mixed into the truth, and its licence, for the manifest')
+    r.add_argument('--taught-by', help='whose outputs were mixed into the truth, and its licence, for the manifest')
     r.set_defaults(action=release_command)
     s = commands.add_parser('papers', help='scores a run of clean pairs on the sets of the papers, for the tables')
     s.add_argument('network', choices=NETWORKS)

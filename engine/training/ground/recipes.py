@@ -80,7 +80,7 @@ NETWORKS = {
                             begins='detail-large-x4.onnx', beside='fast-x2.onnx'),
     'detail-large-x2': Network('detail-large', 'Detail ×2 for damaged sources, larger', 'super-resolution', 2, 64, 16, recipe='real',
                                begins='detail-large-x2.onnx', beside='fast-x2.onnx'),
-    'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real',
+    'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real', also=('detail-large',),
                               begins='fast-x1.onnx', told=0.06),
 }
 
