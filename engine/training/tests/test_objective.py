@@ -140,7 +140,8 @@ def test_a_teacher_of_soft_sources_is_trusted_less(true_size, sigma, trust):
                                              ('detail', ['--perceptual-term', '0.1', '--adversarial-term', '0.01'])])
 def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options, shards, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
-    words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu', *options]
+    words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu',
+             '--wait-for-scores', *options]
     args = commands.parser().parse_args(words)
     args.action(args)
     row = json.loads((tmp_path / 'log.jsonl').read_text())
