@@ -179,11 +179,7 @@ def train(args):
     place = prepared(args)
     if args.batch is None:
         chosen = for_processor(chosen, place)
-    if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
-        raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
-    if args.teacher and (args.resident or 'real' in chosen.shares or network.scale != 2):
-        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, without --resident. '
-                          '`ground.sh teach` is for the recipe real.')
+    check(network, chosen, args)
     trainer = trainer_for(network, chosen, args, place)
     worked = begin(trainer, state, args, start)
     if args.compile:
@@ -202,6 +198,19 @@ def scored_by(evaluator, *arguments, beside):
     """What scores checkpoints: a process beside the training, or the training itself between two steps (on a GPU, where
     networks are scored on it)."""
     return ScoredBeside(evaluator, *arguments) if beside else nullcontext(evaluator(*arguments))
+
+
+def check(network, chosen, args):
+    """Throws where options do not go together."""
+    if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
+        raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
+    if args.teacher and (args.resident or 'real' in chosen.shares or network.scale != 2):
+        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, without --resident. '
+                          '`ground.sh teach` is for the recipe real.')
+    if args.teacher and not chosen.taught:
+        raise GroundError('no_share: --teacher needs --taught, its share in what is wanted.')
+    if chosen.squared_error and not (chosen.decay or args.timed):
+        raise GroundError('no_fall: --squared-error needs a rate that falls (--finish, --timed or --decay).')
 
 
 def trainer_for(network, chosen, args, place):

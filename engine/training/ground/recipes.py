@@ -83,10 +83,10 @@ NETWORKS = {
 }
 
 RECIPES = {
-    'bicubic': Recipe(shares={'bicubic': 0.92, 'drawn': 0.08}, batch_bf16=32),
+    'bicubic': Recipe(shares={'bicubic': 0.92, 'drawn': 0.08}, batch_bf16=16),
     'mixed': Recipe(shares={'bicubic': 0.46, 'drawn': 0.06, 'noise': 0.13, 'clips': 0.35}, batch_bf16=16),
     # At scale 1 the clean pairs are pictures and themselves: at strength 0 nothing may change.
-    'restore': Recipe(shares={'bicubic': 0.1, 'noise': 0.45, 'clips': 0.45}, batch_bf16=32),
+    'restore': Recipe(shares={'bicubic': 0.1, 'noise': 0.45, 'clips': 0.45}, batch_bf16=16),
     # Blind restoration of real damage at strength 1, faithful at strength 0, straight between. Without end: `--finish`
     # makes weights to release.
     'real': Recipe(shares={'real': 0.74, 'real-between': 0.13, 'real-clean': 0.13}, steps=10**9, decay=0,

@@ -139,8 +139,14 @@ def test_the_command_ends_a_run_on_larger_hard_patches_squared_error_and_a_teach
     assert [json.loads(line)['step'] for line in (tmp_path / 'stopped/log.jsonl').read_text().splitlines()] == [4, 9]
 
 
-@pytest.mark.parametrize('words', [['detail', '--taught', '0.5'], ['fast-restore'], ['fast', '--resident']])
-def test_a_teacher_of_ours_has_its_limits(words, tmp_path):
-    args = commands.parser().parse_args(['train', *words, '--teacher', 'x.onnx', '--run', str(tmp_path), '--device', 'cpu'])
-    with pytest.raises(GroundError, match='no_teacher'):
+TEACHER = ['--teacher', 'x.onnx']
+
+
+@pytest.mark.parametrize('code,words', [
+    ('no_teacher', ['detail', *TEACHER, '--taught', '0.5']), ('no_teacher', ['fast-restore', *TEACHER]),
+    ('no_teacher', ['fast', '--resident', *TEACHER]), ('no_share', ['fast', *TEACHER]),
+    ('no_fall', ['fast', '--decay', '0', '--squared-error', '0.2']), ('no_fall', ['detail', '--squared-error', '0.2'])])
+def test_options_that_do_not_go_together_are_refused(code, words, tmp_path):
+    args = commands.parser().parse_args(['train', *words, '--run', str(tmp_path), '--device', 'cpu'])
+    with pytest.raises(GroundError, match=code):
         args.action(args)
