@@ -13,7 +13,7 @@ import numpy as np
 from . import degrade
 from .photos import CACHE, on_luma_grid, photos, read_rgb, ycbcr
 from .resize import to_bytes
-from .samples import cut, normalise, turned
+from .samples import Choosing, cut, normalise, turned
 
 SIDE, FRAMES, KEPT = 160, 6, 2  # low-resolution pixels a side; pictures a clip; pictures kept of it
 AREA = SIDE * SIDE
@@ -120,7 +120,7 @@ def write_shard(name, split, tasks, records, workers):
     return path
 
 
-class ClipSource:
+class ClipSource(Choosing):
     """Patches of all shards of a split: (low, wanted, strength) as `samples.PhotoSource` gives them.
 
     Strength is the root mean square of what coding and noise changed, in 8-bit codes / 50, told to the network
@@ -152,9 +152,7 @@ class ClipSource:
         return *cut(rng, coded[:self.kept], wanted[:self.kept], patch, self.scale), error
 
     def sample(self, rng, patch):
-        best, other = self._draw(rng, patch), self._draw(rng, patch)
-        if other[0][0].std() > best[0][0].std():
-            best = other
+        best = self._choose(rng, patch)
         way = rng.integers(8)
         strength = min(1.0, best[2] / 50 * rng.uniform(0.8, 1.2))
         return normalise(turned(best[0], way)), normalise(turned(best[1], way)), strength

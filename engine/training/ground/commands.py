@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from . import carry, photos, plans
 from .chroma import fit_chroma
 from .clips import ClipSource, make_shard
 from .damage_estimate import damage_command
+from .distil import TaughtBatches
 from .export import to_fp32
 from .graph import GraphTrainer
 from .neighbours import compare
@@ -27,6 +29,7 @@ from .recipes import NETWORKS, RECIPES, recipe
 from .release import MODELS, device, load_averaged, load_state, quantised, release, state_of, training_of, write_weights
 from .resident import ResidentBatches
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
+from .scoring import ScoredBeside
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
 from .teacher import refine, teach
@@ -64,6 +67,8 @@ def sources_for(network, chosen):
             made[name] = ClipSource(scale, colour=colour)
         else:
             raise GroundError(f'unknown_source: there is no kind of samples called {name}.')
+    for source in made.values():
+        source.hard = chosen.hard
     return made
 
 
@@ -159,7 +164,8 @@ def train(args):
     network = shaped(NETWORKS[args.network], args)
     name = args.recipe or network.recipe
     chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
-                    patch=args.patch, seed=args.seed, warm_up=args.warm_up, average=args.average,
+                    patch=args.patch, seed=args.seed, warm_up=args.warm_up, average=args.average, hard=args.hard,
+                    squared_error=args.squared_error,
                     **{name: getattr(args, name) for name in WEIGHTS})
     folder = Path(args.run) if args.run else RUNS / args.network
     start = first_state(network, args, folder)
@@ -175,8 +181,7 @@ def train(args):
     place = prepared(args)
     if args.batch is None:
         chosen = for_processor(chosen, place)
-    if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
-        raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
+    check(network, chosen, args)
     trainer = trainer_for(network, chosen, args, place)
     worked = begin(trainer, state, args, start)
     if args.plain:
@@ -187,21 +192,45 @@ def train(args):
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
     if finish and trainer.number >= finish['end']:
         print(f'finished at step {finish["end"]}; --fresh or another --run begins a new one', flush=True)
-    run(trainer, folder, evaluator(network, chosen.shares, args.vmaf_every), args.minutes, args.every, name, worked, args.timed,
-        clock_of(state, args), {'finish': finish} if finish else None,
-        (lambda net, facts: write_weights(folder, net, facts)) if args.resident else None)
+    with scored_by(evaluator, network, chosen.shares, args.vmaf_every, beside=place.type == 'cpu' and not args.wait_for_scores) as scores:
+        run(trainer, folder, scores, args.minutes, args.every, name, worked, args.timed,
+            clock_of(state, args), {'finish': finish} if finish else None,
+            (lambda net, facts: write_weights(folder, net, facts)) if args.resident else None)
+
+
+def scored_by(evaluator, *arguments, beside):
+    """What scores checkpoints: a process beside the training, or the training itself between two steps (on a GPU, where
+    networks are scored on it)."""
+    return ScoredBeside(evaluator, *arguments) if beside else nullcontext(evaluator(*arguments))
+
+
+def check(network, chosen, args):
+    """Throws where options do not go together."""
+    if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
+        raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
+    if args.teacher and (args.resident or 'real' in chosen.shares or network.scale != 2):
+        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, without --resident. '
+                          '`ground.sh teach` is for the recipe real.')
+    if args.teacher and not chosen.taught:
+        raise GroundError('no_share: --teacher needs --taught, its share in what is wanted.')
+    if args.resident and network.scale == 4:
+        raise GroundError('no_finer: --resident has no larger truth for a ×4 network.')
+    if chosen.squared_error and not (chosen.decay or args.timed):
+        raise GroundError('no_fall: --squared-error needs a rate that falls (--finish, --timed or --decay).')
 
 
 def trainer_for(network, chosen, args, place):
     """The trainer of a recipe with its batches: made on the device (`--resident`), by processes (on a GPU), or as they are
     asked for."""
-    net, sources = build(network), sources_for(network, chosen)
-    mix = (chosen.shares, chosen.batch, chosen.patch, network.scale, chosen.seed, network.colour, bool(chosen.steady_term))
-    if args.resident and network.scale == 4:
-        raise GroundError('no_finer: --resident has no larger truth for a ×4 network.')
+    net = build(network)
+    sources = sources_for(replace(network, colour=True) if args.teacher else network, chosen)
+    mix = (chosen.shares, chosen.batch, chosen.patch, network.scale, chosen.seed, network.colour or bool(args.teacher),
+           bool(chosen.steady_term))
     if args.resident:
         return GraphTrainer(net, ResidentBatches(sources, *mix, device=place), chosen, device=place)
     batches, on_gpu = Batches(sources, *mix), place.type == 'cuda'
+    if args.teacher:
+        batches = TaughtBatches(batches, args.teacher, chosen.taught, net.planes, net.outputs)
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
         batches = Ahead(batches, loaders, pinned=on_gpu)
@@ -279,11 +308,18 @@ def parser():
                    help='all pictures in the memory of the device, every step one CUDA graph: for a GPU; writes weights.onnx too')
     t.add_argument('--plain', action='store_true', help='without the wide branches of the layers: a faster step, for the later part of a run')
     t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
+    t.add_argument('--hard', action='store_true', default=None, help='hard samples more often, but not the hardest twentieth')
+    t.add_argument('--teacher', metavar='FILE',
+                   help='a shipped fp32 file to distil from; its share in what is wanted is --taught (not recipe real)')
+    t.add_argument('--squared-error', type=float, metavar='SHARE',
+                   help='squared error over this last share of the falling rate (--finish, --timed, --decay)')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
     t.add_argument('--timed', action='store_true',
                    help='the rate falls to 0 over --minutes, however many steps; stopped (SIGTERM), it goes on from there')
     t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
+    t.add_argument('--wait-for-scores', action='store_true',
+                   help='score every checkpoint before the next step (default on a CPU: beside the training, at lower priority)')
     t.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
                        'warm-up': int, 'minutes': float, 'average': float,

@@ -49,6 +49,12 @@ class GraphTrainer(Trainer):
         super().restore(state, optimiser)
         self.optimiser.prepare()
 
+    def _enter_phase(self):
+        before = self.objective.squared
+        super()._enter_phase()
+        if self.objective.squared != before:
+            self._forget()  # the graph holds the other loss
+
     def _take(self, batch):
         """Copies a batch to where the graph reads it."""
         if self.buffers is None or any(b.shape != t.shape for b, t in zip(self.buffers, batch)):
@@ -94,6 +100,7 @@ class GraphTrainer(Trainer):
         torch.cuda.current_stream().wait_stream(aside)
 
     def step(self):
+        self._enter_phase()
         self._take(self.batches.at(self.number))
         rate = self._rate()
         for at, value in enumerate((rate, rate * self.optimiser.count_step(), self._taken())):

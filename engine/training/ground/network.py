@@ -178,6 +178,15 @@ class RestorationNet(nn.Module):
         return reach + reach % 2
 
 
+def frozen(net):
+    """In place: the network as it is, without gradients, its kernels collapsed once and not at every call; returns it."""
+    net.eval().requires_grad_(False)
+    for conv in [*net.layers(), net.tail]:
+        whole = conv.collapsed()
+        conv.collapsed = lambda whole=whole: whole
+    return net
+
+
 def _grown_conv(large, small):
     """In place: the channels that `small` has do in `large` what they did, and the new ones do not reach them yet."""
     outputs, inputs = small.direct.shape[:2]

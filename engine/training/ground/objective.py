@@ -6,6 +6,7 @@ from .adversary import Adversary
 from .perceptual import Features
 from .structure import missing
 
+TYPICAL = 0.025  # root mean square error at 32 dB
 FRAME = 8  # pixels of the output at a patch's border, where the network sees less: left out of steadiness
 ALONE = -(1 << 15)  # in place of a shift: this picture has none before it in the batch
 
@@ -14,9 +15,13 @@ def charbonnier(error, recipe):
     return torch.sqrt(error * error + recipe.charbonnier**2).mean() - recipe.charbonnier
 
 
-def fidelity(output, wanted, recipe):
-    """Charbonnier, plus the same on the differences of neighbours (edges count twice)."""
+def fidelity(output, wanted, recipe, squared=False):
+    """Charbonnier, plus the same on the differences of neighbours (edges count twice). `squared`: squared error alone, which
+    is what PSNR measures, scaled so that a typical error pulls as hard as before; the other terms and the ceiling of the
+    gradient's norm keep their weight."""
     error = output - wanted
+    if squared:
+        return (error * error).mean() / (2 * TYPICAL)
     term = charbonnier(error, recipe)
     if recipe.gradient_term:
         across, down = error[..., 1:] - error[..., :-1], error[..., 1:, :] - error[..., :-1, :]
@@ -71,14 +76,15 @@ class Objective:
     def __init__(self, recipe, device='cpu', half=False, scale=2):
         self.scale = scale
         self.unsteady = unsteady  # `graph` sets the one of fixed sizes
+        self.squared = False      # the trainer sets it for the last phase (`Recipe.squared_error`)
         self.features = Features().to(device) if recipe.perceptual_term else None
         self.adversary = Adversary(device=device, seed=recipe.seed, half=half) if recipe.adversarial_term else None
 
     def __call__(self, output, wanted, recipe, strength=None, shifts=None):
         luma, truth = output[:, :1], wanted[:, :1]
-        loss = fidelity(luma, truth, recipe)
+        loss = fidelity(luma, truth, recipe, self.squared)
         if output.shape[1] > 1:
-            loss = loss + recipe.chroma_term * fidelity(output[:, 1:], wanted[:, 1:], recipe)
+            loss = loss + recipe.chroma_term * fidelity(output[:, 1:], wanted[:, 1:], recipe, self.squared)
         # What follows counts as much as restoration is wanted: at strength 0 the network stays faithful.
         if recipe.structure_term:
             loss = loss + recipe.structure_term * (strength * missing(*self._at_double(luma, truth))).mean()

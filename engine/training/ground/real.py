@@ -20,6 +20,7 @@ import torch
 
 from . import clips, damage, drawn
 from .export import from_fp32
+from .network import frozen
 from .objective import ALONE
 from .photos import HERE, GroundError, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
@@ -146,12 +147,8 @@ def make_pages(seed, count=3, workers=1):
 
 @lru_cache(maxsize=2)
 def faithful_network(file):
-    """The shipped network whose result at strength 0 is the faithful one; its kernels collapsed once, not every time."""
-    net = from_fp32((HERE.parent / 'models' / file).read_bytes()).eval().requires_grad_(False)
-    for conv in [*net.layers(), net.tail]:
-        whole = conv.collapsed()
-        conv.collapsed = lambda whole=whole: whole
-    return net
+    """The shipped network whose result at strength 0 is the faithful one."""
+    return frozen(from_fp32((HERE.parent / 'models' / file).read_bytes()))
 
 
 @torch.no_grad()
@@ -189,7 +186,7 @@ class RealSource(clips.ClipSource):
     Soft sources get less of it (`trust_in_teacher`). At scale 4, which is for luma alone, the truth is the enlarged one
     (`teacher.refine`).
     """
-    kind = 'real'
+    kind, SEEN, TRUTH = 'real', 2, 2
 
     def __init__(self, scale, split='training', colour=False, way='full', beside='fast-x2.onnx', sharpen=0.0,
                  sharpen_sigma=1.2, taught=0.0):
@@ -221,14 +218,15 @@ class RealSource(clips.ClipSource):
         cut = lambda planes, k: planes[:, k * y:k * (y + patch), k * x:k * (x + patch)]
         return cut(coded, 1), cut(clean, 1), cut(high, s), error
 
+    def _draw(self, rng, patch):
+        number = int(rng.integers(len(self.rows)))
+        corner = [2 * int(rng.integers((SIDE - patch) // 2 + 1)) for _ in 'yx']
+        return *self._cut(number, corner, patch), number, corner
+
     def _drawn(self, rng, patch):
         """Everything that chance decides of a sample: (record, corner, way to turn, whether undamaged, strength)."""
-        def place():
-            number = int(rng.integers(len(self.rows)))
-            return number, [2 * int(rng.integers((SIDE - patch) // 2 + 1)) for _ in 'yx']
-        best, other = place(), place()
-        if self._cut(*other, patch)[2][0].std() > self._cut(*best, patch)[2][0].std():
-            best = other
+        *_, number, corner = self._choose(rng, patch)
+        best = number, corner
         way = int(rng.integers(8))
         if self.way == 'clean':
             return *best, way, True, 0.0

@@ -18,9 +18,11 @@ class Recipe:
     batch: int = 8
     batch_bf16: int | None = None  # on a processor that multiplies bfloat16, where large batches cost less a sample
     patch: int = 64          # low-resolution pixels a side
+    hard: bool = False       # of two places drawn, the one with the steeper edges instead of the one with more contrast
     clip: float = 0.5        # ceiling of the gradient's norm
     average: float = 0.999   # of the averaged weights
     gradient_term: float = 0.1
+    squared_error: float = 0.0  # over this last share of the falling rate: squared error instead of Charbonnier
     chroma_term: float = 0.5  # weight of chroma, both planes together, beside luma's 1
     charbonnier: float = 2e-3
     # Weights of what is lost besides fidelity, at strength 1 (`objective`): structure (1 is a hundred points of VMAF-NEG),
@@ -32,7 +34,7 @@ class Recipe:
     steady_term: float = 0.0
     sharpen: float = 0.0     # unsharp mask on the truth of damaged pairs: its amount, and its width in pixels of the truth
     sharpen_sigma: float = 1.6
-    taught: float = 0.0      # share of a teacher's picture in that truth, where `ground.sh teach` has made one
+    taught: float = 0.0      # share of a teacher's picture in that truth, where `ground.sh teach` has made one (or --teacher)
     seed: int = 1
 
 

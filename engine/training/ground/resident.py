@@ -19,7 +19,7 @@ from .objective import ALONE
 from .photos import HERE, GroundError, mean_of_four, on_luma_grid
 from .real import UNDAMAGED, RealSource
 from .resize import to_bytes, weights
-from .samples import SPANS, ZEROS, DrawnSource, NoiseSource
+from .samples import SPANS, ZEROS, DrawnSource, NoiseSource, fitting
 
 CHUNK = 1 << 28  # bytes that go to the device at once
 
@@ -141,6 +141,8 @@ class Held:
         self.source, self.real = source, isinstance(source, RealSource)
         if self.real and (source.sharpen or source.taught):
             raise GroundError('not_resident: truths that are sharpened or taught are made by processes (without --resident).')
+        if source.hard:
+            raise GroundError('not_resident: hard samples are chosen by processes (without --resident).')
         clips = isinstance(source, ClipSource)
         self.places = record_places(source, memory) if clips else picture_places(source, memory)
         self.errors = np.array([error for *_, error in source.rows]) if clips else None
@@ -163,7 +165,8 @@ class Held:
         """What chance decides of `count` samples: which pictures, where (two squares each, of which the busier is taken) and how
         turned; and for real damage whether undamaged and how strong."""
         low, sides = self.places.low, self.places.sides
-        picture = rng.choice(len(low), (count, 2), p=self.places.odds)
+        odds = self.places.odds if self.places.odds is None else fitting(self.places.odds, sides.min(1), patch)
+        picture = rng.choice(len(low), (count, 2), p=odds)
         y, x = (2 * (rng.random((count, 2)) * ((sides[picture, axis] - patch) // 2 + 1)).astype(np.int64) for axis in (0, 1))
         drawn = {'picture': picture, 'y': y, 'x': x, 'way': rng.integers(8, size=(count, 1)).repeat(2, 1)}
         if not self.real:

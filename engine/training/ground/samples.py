@@ -4,7 +4,7 @@ import torch
 
 from .drawn import DrawnStore
 from .objective import ALONE
-from .photos import PlaneStore, mean_of_four
+from .photos import GroundError, PlaneStore, mean_of_four
 from .resize import resize
 
 
@@ -37,6 +37,16 @@ def turned(patch, way):
     return patch[..., ::-1] if way & 1 else patch
 
 
+def fitting(odds, sides, patch):
+    """The odds of pictures of those sides, where the ones smaller than a patch are never drawn."""
+    large = np.asarray(sides) >= patch
+    if large.all():
+        return odds
+    if not large.any():
+        raise GroundError(f'patch_too_large: no picture holds a patch of {patch}.')
+    return odds * large / (odds * large).sum()
+
+
 def cut(rng, low, high, patch, scale):
     """A random square of both, [n, p, p] and [n, s·p, s·p]. It begins at even places, as everything does in a video: there
     lie the blocks of four that share their chroma, and the pixels that the networks' heads take together."""
@@ -45,10 +55,48 @@ def cut(rng, low, high, patch, scale):
     return low[:, y:y + patch, x:x + patch], high[:, s * y:s * (y + patch), s * x:s * (x + patch)]
 
 
-class PhotoSource:
+def steepness(luma):
+    """Mean absolute difference of neighbours, in 8-bit levels, of a plane of bytes: how hard a patch is. The loss of a trained
+    network follows it closely, and contrast hardly at all (README.md, "Hard samples")."""
+    luma = luma.astype(np.int16)
+    return float(sum(np.abs(np.diff(luma, axis=axis)).mean() for axis in (0, 1)))
+
+
+class Choosing:
+    """A source that draws two places and takes one. By default the one with more contrast: flat patches teach little.
+
+    `hard`: the one with steeper edges in the truth, but none of the steepest twentieth, much of which no network can restore. So the
+    hard half is taken three times as often as the easy one. After online hard example mining (Shrivastava et al. 2016), with
+    steepness for the loss: it takes no forward pass, and depends on nothing but the seed.
+    """
+    hard = False
+    SEEN, TRUTH = 0, 1            # of what `_draw` gives: planes whose contrast counts, and those of the truth
+    DRAWS, HARDEST = 400, 0.95    # places that are looked at to find the steepest twentieth
+
+    def _choose(self, rng, patch):
+        first, second = self._draw(rng, patch), self._draw(rng, patch)
+        return second if self._worth(second, patch) > self._worth(first, patch) else first
+
+    def _worth(self, place, patch):
+        if not self.hard:
+            return place[self.SEEN][0].std()
+        steep = steepness(place[self.TRUTH][0])
+        return steep if steep <= self._ceiling(patch) else -steep
+
+    def _ceiling(self, patch):
+        """The steepness of the steepest twentieth of all places."""
+        held = self.__dict__.setdefault('ceilings', {})
+        if patch not in held:
+            rng = np.random.default_rng(1)
+            drawn = [steepness(self._draw(rng, patch)[self.TRUTH][0]) for _ in range(self.DRAWS)]
+            held[patch] = float(np.quantile(drawn, self.HARDEST))
+        return held[patch]
+
+
+class PhotoSource(Choosing):
     """Patches of photographs with their bicubic reduction (scale 2) or themselves (scale 1), strength 0.
 
-    Of two places drawn, the one with more detail is taken: flat patches teach little. `colour`: chroma too.
+    `colour`: chroma too.
     """
 
     # Sizes of the photographs and how often each is drawn: the smaller, the sharper.
@@ -60,8 +108,19 @@ class PhotoSource:
         odds = np.array([self.SIZES[row['size']] for row in self.store.index])
         self.odds = odds / odds.sum()
 
+    def odds_of(self, patch):
+        """The odds of the pictures, without those that are smaller than a patch."""
+        held = self.__dict__.setdefault('odds_by_patch', {})
+        if patch not in held:
+            held[patch] = fitting(self.odds, [self._side(row) for row in self.store.index], patch)
+        return held[patch]
+
+    def _side(self, row):
+        """The shorter side of a picture in pixels of what the network sees."""
+        return min(row['lr' if self.scale == 2 else 'hr'][1:])
+
     def _draw(self, rng, patch):
-        row = self.store.index[rng.choice(len(self.odds), p=self.odds)]
+        row = self.store.index[rng.choice(len(self.odds), p=self.odds_of(patch))]
         high, low = self.store.pair(row)
         if self.scale == 1:
             low = high
@@ -69,9 +128,7 @@ class PhotoSource:
 
     def sample(self, rng, patch):
         """(low, high, strength): float32 [n, p, p], [n, s·p, s·p] as `normalise` has them, and a number in 0..1."""
-        pair, other = self._draw(rng, patch), self._draw(rng, patch)
-        if other[0][0].std() > pair[0][0].std():
-            pair = other
+        pair = self._choose(rng, patch)
         way = rng.integers(8)
         return normalise(turned(pair[0], way)), normalise(turned(pair[1], way)), 0.0
 
@@ -84,6 +141,9 @@ class DrawnSource(PhotoSource):
         self.store, self.scale, self.kept = store or DrawnStore(), scale, 1
         self.colour = colour
         self.odds = np.full(len(self.store.index), 1 / len(self.store.index))
+
+    def _side(self, number):
+        return min(self.store.pair(number)[1 if self.scale == 2 else 0].shape[1:])
 
     def sample(self, rng, patch):
         low, high, strength = super().sample(rng, patch)

@@ -2,7 +2,6 @@
 numbers."""
 import copy
 import ctypes
-import json
 import math
 import platform
 import signal
@@ -17,6 +16,7 @@ import torch
 from .network import RestorationNet, plain
 from .objective import Objective
 from .optimiser import optimiser_for
+from .scoring import Log
 
 
 def build(network):
@@ -26,11 +26,15 @@ def build(network):
     return net.to(memory_format=torch.channels_last)
 
 
+def fall_at(step, recipe):
+    """The share of the rate that the fall over the last `decay` steps has left: from 1 to 0."""
+    return max(0.0, min(1.0, (recipe.steps - step) / recipe.decay)) if recipe.decay else 1.0
+
+
 def rate_at(step, recipe):
     """Learning rate of a step: linear warm-up, constant, linear fall over the last `decay` steps."""
     rise = min(1.0, (step + 1) / max(1, recipe.warm_up))
-    fall = min(1.0, (recipe.steps - step) / recipe.decay) if recipe.decay else 1.0
-    return recipe.rate * rise * max(0.0, fall)
+    return recipe.rate * rise * fall_at(step, recipe)
 
 
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # of x86-64: asm/unistd_64.h, asm/prctl.h, the kernel's XFEATURE
@@ -103,6 +107,7 @@ class Trainer:
     def step(self):
         """One step. → {'loss', 'norm', 'rate'} (the first two tensors on a GPU); throws FloatingPointError when the
         loss is no number."""
+        self._enter_phase()
         batch = self.batches.at(self.number)
         parts = list(zip(*(tensor.chunk(self.workers) for tensor in batch)))
         results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
@@ -124,6 +129,13 @@ class Trainer:
 
     def _rate(self):
         return rate_at(self.number, self.recipe) * (1 - self.spent)
+
+    def _enter_phase(self):
+        """Squared error over the last share of the falling rate, as entries of the NTIRE 2022 challenge on efficient
+        super-resolution end their training (Li et al. 2022). The step's number, or the clock, says where a run is, so one that
+        is taken up is in the same phase."""
+        left = fall_at(self.number, self.recipe) * (1 - self.spent)
+        self.objective.squared = left < self.recipe.squared_error
 
     def _taken(self):
         """The share of the network's weights that the average takes at this step. Young averages forget faster, so that the
@@ -188,18 +200,6 @@ def save(path, state, **more):
     path.with_suffix('.part').rename(path)
 
 
-def append_log(path, row):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, 'a') as log:
-        log.write(json.dumps(row) + '\n')
-
-
-def _rounded(value):
-    if isinstance(value, dict):
-        return {k: _rounded(v) for k, v in value.items()}
-    return round(value, 5) if isinstance(value, float) else value
-
-
 @contextmanager
 def asked_to_stop():
     """A list that stays empty until SIGTERM comes. Behind it SIGTERM does again what it did: processes that are forked inherit
@@ -215,18 +215,20 @@ def asked_to_stop():
 def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None,
         written=None):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
-    `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
+    `every` steps and at the end. `evaluate`: a function of the averaged network that gives scores, or the future of them
+    (`scoring.ScoredBeside`). `timed`: the rate falls to 0 over the minutes, however many steps they give.
     `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold.
     `written`: called with the averaged network and {'number', 'hours', 'label'} at every checkpoint."""
-    last, losses = time.time(), []
+    last, losses, log = time.time(), [], Log(folder / 'log.jsonl')
     begun, first = last - 60 * clock, last
     cpu = time.process_time()
     with asked_to_stop() as asked:
         while trainer.number < trainer.recipe.steps:
             trainer.spent = min(1.0, (time.time() - begun) / (60 * minutes)) if timed else 0.0
             losses.append(trainer.step())
-            out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
-            if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
+            ends = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60) \
+                or trainer.number >= trainer.recipe.steps
+            if trainer.number % every and not ends:
                 continue
             hours = worked + (time.time() - first) / 3600
             # Before the scores: what they may fail of must not cost the steps.
@@ -238,10 +240,12 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
             row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                    'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
                    'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
-                   'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(averaged)}
-            append_log(folder / 'log.jsonl', row)
-            print(json.dumps(_rounded(row)), flush=True)
+                   'cpu_hours': (time.process_time() - cpu) / 3600}
+            if ends:
+                log.wait()  # the last checkpoint is always scored
+            log.add(row, evaluate(averaged))
             losses, last = [], time.time()
-            if out_of_time:
+            if ends:
                 break
+        log.wait()
     return trainer

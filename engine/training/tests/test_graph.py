@@ -46,6 +46,18 @@ def test_steps_are_those_of_the_plain_trainer(batches, recipe):
     assert recorded.state().keys() == plain.state().keys()
 
 
+def test_the_phase_on_squared_error_is_recorded_anew():
+    recorded, ending = [], dataclasses.replace(RECIPE, steps=20, decay=20, squared_error=0.5)
+
+    def capture(advance):
+        recorded.append(t.objective.squared)
+        return advance
+    t = graphed(recipe=ending, capture=capture)
+    torch.manual_seed(3)
+    plain = Trainer(build(TINY), RandomBatches(), ending, half=False)
+    assert losses(t, 20) == pytest.approx(losses(plain, 20), rel=1e-2) and recorded == [False, True]
+
+
 def test_a_checkpoint_of_either_trainer_is_taken_up_by_the_other(tmp_path):
     whole, first, plain, again = losses(trainer(), 8), graphed(), trainer(), graphed()
     own = losses(graphed(), 8)

@@ -158,7 +158,8 @@ def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options,
     if network == 'detail-large':
         teacher.refine('training', 0)
     monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
-    words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu', *options]
+    words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu',
+             '--wait-for-scores', *options]
     args = commands.parser().parse_args(words)
     args.action(args)
     row = json.loads((tmp_path / 'log.jsonl').read_text())

@@ -15,8 +15,9 @@ import torch
 
 from ground import commands
 from ground.commands import clock_of
+from ground.objective import TYPICAL, fidelity
 from ground.optimiser import all_orthogonal
-from ground.recipes import Network, Recipe
+from ground.recipes import RECIPES, Network, Recipe
 from ground.release import load_state
 from ground.samples import Ahead
 from ground.trainer import Trainer, build, for_processor, multiplies_bfloat16, rate_at, request_tiles, run, save
@@ -97,6 +98,42 @@ def test_muon_makes_singular_values_near_one(shape):
     found = all_orthogonal([torch.randn(2, *shape), torch.randn(1, *shape)])
     values = torch.cat([torch.linalg.svdvals(stack) for stack in found])
     assert values.shape == (3, min(shape)) and values.max() < 1.4 and values.min() > 0.2
+
+
+def test_a_finish_may_end_on_squared_error_and_resumes_to_the_same_losses(tmp_path):
+    ending = dataclasses.replace(RECIPE, steps=12, decay=10, squared_error=0.5)
+
+    def begun():
+        torch.manual_seed(3)
+        return Trainer(build(TINY), RandomBatches(), ending, half=False)
+    t, phases, seen = begun(), [], []
+    for _ in range(12):
+        seen.append(t.step()['loss'])
+        phases.append(t.objective.squared)
+    assert phases == 8 * [False] + 4 * [True]  # 5 of the 10 steps of the fall: fewer than half of it left from step 8 on
+    first, again = begun(), begun()
+    losses(first, 9)
+    save(tmp_path / 'last.pt', first.state(), label='x')
+    again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
+    assert losses(again, 3) == seen[9:]
+
+
+def test_a_timed_run_ends_on_squared_error_by_the_clock():
+    t = trainer()
+    t.recipe = dataclasses.replace(RECIPE, steps=10**9, decay=0, squared_error=0.25)
+    for spent, squared in ((0.0, False), (0.74, False), (0.76, True)):
+        t.spent = spent
+        t.step()
+        assert t.objective.squared == squared
+
+
+def test_squared_error_is_what_psnr_measures_and_pulls_as_hard_at_a_typical_error():
+    wanted = torch.zeros(1, 1, 64, 64)
+    output = (TYPICAL * torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(1))).requires_grad_()
+    pulls = [torch.autograd.grad(fidelity(output, wanted, Recipe(gradient_term=0.0), squared), output)[0].norm()
+             for squared in (False, True)]
+    assert pulls[1] == pytest.approx(pulls[0].item(), rel=0.1)
+    assert fidelity(output, wanted, Recipe(), True).item() == pytest.approx(output.square().mean().item() / (2 * TYPICAL))
 
 
 @pytest.fixture
@@ -199,6 +236,7 @@ def test_a_processor_that_multiplies_bfloat16_trains_in_it_with_its_own_batch(tm
     wide = dataclasses.replace(RECIPE, batch_bf16=16)
     assert for_processor(wide, 'cpu', half=True).batch == 16 and for_processor(wide, 'cpu', half=False).batch == RECIPE.batch
     assert for_processor(RECIPE, 'cpu', half=True) == RECIPE
+    assert RECIPES['real'].batch_bf16 > RECIPES['real'].batch
 
 
 @pytest.mark.skipif(platform.system() != 'Linux' or platform.machine() != 'x86_64', reason='asks the kernel of x86-64')
