@@ -6,6 +6,9 @@ import type { FileCount } from './test-reports.ts';
 import type { Step } from './test-steps.ts';
 import { VisibleFiles } from './visible-files.ts';
 
+/** vitest.config.ts names it: it makes the databases of every test file. */
+export const globalSetup = 'test/helpers/global-setup.ts';
+
 export class TestFiles {
   /** paths from the repository's root */
   readonly toRun: string[] = [];
@@ -19,7 +22,7 @@ export class TestFiles {
     const visibleFiles = new VisibleFiles(process.cwd(), repositoryFiles());
     const inputs = repositoryFiles(...(step.inputs ?? []));
     for (const file of globSync(step.testFiles ?? []).sort()) {
-      const visible = visibleFiles.of(file);
+      const visible = visibleFiles.of(file, globalSetup);
       const fingerprint = visible && fingerprints.of([file, ...step.command], [...inputs, ...visible]);
       this.#fingerprints.set(file, fingerprint);
       const passed = all ? undefined : passedBefore.recall(file, fingerprint);

@@ -27,7 +27,7 @@ const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/conv
 /** What decides the outcome of every test file of the service: packages, settings of the runner, and what is neither TypeScript nor a document. */
 const service = [
   ...['package.json', 'package-lock.json', 'patches/', 'tsconfig.json', 'vitest.config.ts', 'openapi.yaml', 'migrations/'],
-  ...['test/helpers/global-setup.ts', 'test/helpers/longest-first.ts', ...addon],
+  ...['test/helpers/longest-first.ts', ...addon],
 ];
 
 /** Files that scripts/setup-* install. Without them, the engine is built and tested with fewer parts. */

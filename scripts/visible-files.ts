@@ -8,11 +8,11 @@ import { parseSync } from 'vite';
 
 const moduleTypes = new Set(['.ts', '.tsx', '.mts', '.js', '.mjs', '.cjs']);
 
-/** Folders that the set-up builds, and what they are built from. */
+/** Folders that the set-up builds, and the scripts that build them, which name their sources. */
 const builtFrom: Readonly<Record<string, readonly string[]>> = {
-  'build/console': ['src/console'],
-  'build/docs': ['src/site', 'docs'],
-  'build/sdk': ['src/sdk'],
+  'build/console': ['scripts/build-console'],
+  'build/docs': ['scripts/build-docs', 'docs'],
+  'build/sdk': ['scripts/build-sdk', 'src/sdk'],
 };
 
 /** What a file names. `elsewhere`: also something that is not in the repository; `all`: the repository as a whole. */
@@ -90,14 +90,14 @@ export class VisibleFiles {
   #filesAt(path: string): readonly string[] {
     if (this.#files.has(path)) return [path];
     const built = Object.keys(builtFrom).find((folder) => path === folder || path.startsWith(`${folder}/`));
-    if (built !== undefined) return builtFrom[built]!.flatMap((folder) => this.#folders.get(folder) ?? []);
+    if (built !== undefined) return builtFrom[built]!.flatMap((source) => this.#filesAt(source));
     return this.#folders.get(path) ?? [];
   }
 
   /** Behind a variable or dots, one word is a path, too: `"$root/src"`. */
   #pathsOfScript(text: string): string[] {
     return [...text.matchAll(/(\$\{?\w+\}?\/|(?:\.\.?\/)+)?([\w@-][\w.@-]*(?:\/[\w.@-]+)*)/g)].flatMap(([, start, path]) =>
-      start !== undefined || path!.includes('/') ? this.#filesAt(path!) : [],
+      start !== undefined || /[/.]/.test(path!) ? this.#filesAt(path!) : [],
     );
   }
 }

@@ -10,13 +10,13 @@ import { makeApi } from '../helpers/http.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { axeViolations, launchBrowser, openTab, type Theme, unreachableByTab, violationsInBothThemes, type World } from './world.ts';
 
-const root = join(import.meta.dirname, '../..');
-const docsDir = join(root, 'build/docs');
+const buildDocs = join(import.meta.dirname, '../../scripts/build-docs');
+const docsDir = join(import.meta.dirname, '../../build/docs');
 let world: Pick<World, 'browser' | 'url'>;
 let close: () => void;
 
 beforeAll(async () => {
-  await promisify(execFile)(join(root, 'scripts/build-docs'), [], { timeout: hangMs });
+  await promisify(execFile)(buildDocs, [], { timeout: hangMs });
   const { app } = makeApi({ docsDir });
   const server = await new Promise<ReturnType<typeof serve>>((resolve) => {
     const started: ReturnType<typeof serve> = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve(started));

@@ -11,10 +11,10 @@ import { createSite, type Environment, type Running, type Site } from '../helper
 import { hangMs } from '../helpers/wait.ts';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const buildConsole = fileURLToPath(new URL('../../scripts/build-console', import.meta.url));
 const require = createRequire(import.meta.url);
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const shotDir = join(root, 'build/screenshots');
+const shotDir = fileURLToPath(new URL('../../build/screenshots', import.meta.url));
 
 export interface World {
   site: Site;
@@ -42,7 +42,7 @@ export function launchBrowser(): Promise<Browser> {
 
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. `quickDemo`: the demo's clip has few frames. */
 export async function openWorld(env: Environment = {}, options: { quickDemo?: boolean } = {}): Promise<World> {
-  const building = run(join(root, 'scripts/build-console'), [], { timeout: hangMs });
+  const building = run(buildConsole, [], { timeout: hangMs });
   const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
