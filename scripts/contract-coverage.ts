@@ -2,18 +2,10 @@
  * Fails if the tests did not produce every status that openapi.yaml lists. Prints the missing ones. Runs after the tests, whose
  * response checks (test/helpers/http-contract.ts) record each status.
  */
-import { readFileSync } from 'node:fs';
-import { operations, statusesFile } from '../test/helpers/http-contract.ts';
+import { operations } from '../test/helpers/http-contract.ts';
+import { allStatuses } from '../test/helpers/seen-statuses.ts';
 
-function seenStatuses(): Set<string> {
-  try {
-    return new Set(readFileSync(statusesFile, 'utf8').split('\n'));
-  } catch {
-    return new Set();
-  }
-}
-
-const seen = seenStatuses();
+const seen = allStatuses();
 const listed = operations.flatMap(({ id, statuses }) => statuses.map((status) => `${id} ${status}`));
 const missing = listed.filter((pair) => !seen.has(pair));
 for (const pair of missing) console.error(`No test produced: ${pair}`);

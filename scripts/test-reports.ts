@@ -21,8 +21,17 @@ export interface Failure {
   message: string;
 }
 
+/** A file of vitest. */
+export interface FileCount extends Count {
+  /** path from the repository's root */
+  file: string;
+  skipped: number;
+}
+
 export interface Report {
   count: Count;
+  /** only of vitest */
+  files?: FileCount[];
   tests: TestTime[];
   failures: Failure[];
 }
@@ -54,12 +63,20 @@ function failuresOf(result: VitestFile): Failure[] {
   return failed.map(({ fullName, failureMessages }) => ({ file, name: fullName, message: (failureMessages ?? []).join('\n') }));
 }
 
+function countOf(result: VitestFile): FileCount {
+  const count = (wanted: string) => result.assertionResults.filter(({ status }) => status === wanted).length;
+  const passed = count('passed');
+  const failed = failuresOf(result).length;
+  return { file: relative(result), passed, failed, skipped: result.assertionResults.length - passed - count('failed') };
+}
+
 export function readVitest(file: string): Report {
   const { testResults } = vitestFiles.parse(JSON.parse(readFileSync(file, 'utf8')));
-  const passed = testResults.flatMap(({ assertionResults }) => assertionResults).filter(({ status }) => status === 'passed');
+  const files = testResults.map(countOf);
   const failures = testResults.flatMap(failuresOf);
   return {
-    count: { passed: passed.length, failed: failures.length },
+    count: { passed: files.reduce((sum, { passed }) => sum + passed, 0), failed: failures.length },
+    files,
     tests: testResults.map((result) => ({ name: relative(result), seconds: (result.endTime - result.startTime) / 1000 })),
     failures,
   };

@@ -10,6 +10,11 @@ export interface Step {
    * test -- --all` runs it anyway). Without pathspecs it always runs.
    */
   inputs?: string[];
+  /**
+   * Globs of vitest's test files. Then each file counts by itself: it runs again only if one of the inputs has changed, or a file
+   * that it can see (visible-files.ts). The command without file names runs all.
+   */
+  testFiles?: string[];
   /** report with its tests; without one, the exit status counts as one test */
   report?: 'vitest' | 'gtest';
 }
@@ -18,6 +23,12 @@ const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml
 /** Sources of the service's addon. */
 const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
+
+/** What decides the outcome of every test file of the service: packages, settings of the runner, and what is neither TypeScript nor a document. */
+const service = [
+  ...['package.json', 'package-lock.json', 'patches/', 'tsconfig.json', 'vitest.config.ts', 'openapi.yaml', 'migrations/'],
+  ...['test/helpers/longest-first.ts', ...addon],
+];
 
 /** Files that scripts/setup-* install. Without them, the engine is built and tested with fewer parts. */
 export const installed = [
@@ -38,7 +49,7 @@ export const shortSteps: Step[] = [
   { name: 'engine, with the libav of Debian 13', group: 'engine', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
   { name: 'CUDA stages, without a GPU', group: 'engine', command: ['bash', 'scripts/test-cuda'], inputs: engine },
   { name: 'engine, fuzzed', group: 'engine', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
-  { name: 'service', group: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
+  { name: 'service', group: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], inputs: service, testFiles: ['test/**/*.test.ts', 'src/**/*.test.ts'], report: 'vitest' },
   { name: 'contract, by Schemathesis', group: 'service', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, ...addon, 'migrations/', 'src/', 'test/'] },
   { name: 'every documented status was seen', group: 'last', command: ['node', 'scripts/contract-coverage.ts'] },
 ];

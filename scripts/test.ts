@@ -3,21 +3,23 @@
  * runner counts; a check without tests of its own (types, lint, generated code) counts as one.
  *
  *   npm test                the checks that a change must pass
- *   npm test -- --all       also the steps whose files have not changed since they passed
+ *   npm test -- --all       also the steps and test files that have passed and depend on nothing that has changed since; CI always
  *   npm run test:long       the long tests
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { z } from 'zod';
+import { fileName, Fingerprints, PassedBefore, repositoryFiles } from './passed-before.ts';
+import { TestFiles } from './test-files.ts';
 import { type Count, type Failure, readGtest, readVitest, type Report } from './test-reports.ts';
-import { gtestReports, installed, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
+import { gtestReports, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
 
 interface Outcome extends Report {
   name: string;
+  /** those of the passed tests that passed in an earlier run, and did not run now */
+  earlier: number;
   /** wall-clock time; null: not run, because nothing changed */
   seconds: number | null;
   cpuSeconds: number;
@@ -53,81 +55,61 @@ function reportOf(step: Step, ok: boolean): Report {
     const { passed, failed } = report.count;
     if (passed + failed === 0) return asOne('no test ran');
     if (ok || failed > 0) return report;
-    return { ...report, count: { passed, failed: 1 }, failures: [{ name: step.name, message: 'its runner failed; its output is above' }] };
+    return { ...report, count: { passed, failed: 1 }, files: [], failures: [{ name: step.name, message: 'its runner failed; its output is above' }] };
   } catch {
     return asOne('no report; its output is above');
   }
 }
 
-/**
- * Fingerprint of the files and settings that decide a step's outcome, the processor and the compiler; undefined: the step
- * always runs.
- */
-function fingerprint({ name, command, inputs }: Step): string | undefined {
-  if (inputs === undefined) return undefined;
-  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
-  const files = git('ls-files', '-co', '--exclude-standard', '-z', '--', ...inputs).split('\0').filter(Boolean).sort();
-  const hash = createHash('sha256').update(JSON.stringify([name, command, process.version, cpus()[0]?.model]));
-  hash.update(execFileSync('c++', ['--version'])).update(readFileSync('/var/lib/dpkg/status'));
-  const settings = Object.entries(process.env).filter(([variable]) => /^(REELMEND|CUDA|TENSORRT|OpenVINO)_/.test(variable));
-  hash.update(JSON.stringify(settings.sort()));
-  for (const file of [...installed, ...files]) hash.update(`\0${file}\0`).update(readIfThere(file));
-  return hash.digest('hex');
-}
+const fingerprints = new Fingerprints();
+const passedBefore = new PassedBefore();
 
-function readIfThere(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch {
-    return Buffer.alloc(0); // deleted, and not yet staged
-  }
-}
+const notRun = (step: Step, passed: number): Outcome => ({
+  ...{ name: step.name, count: { passed, failed: 0 }, earlier: passed },
+  ...{ seconds: null, cpuSeconds: 0, tests: [], failures: [] },
+});
 
-const fileName = (step: Step) => step.name.replace(/\W+/g, '-');
-
-const passedBefore = z.object({ fingerprint: z.string(), passed: z.number() });
-
-/** Stores across runs which steps passed with which fingerprint, so that a run after a change of TypeScript takes minutes. */
-class Memory {
-  readonly #folder = join('build', 'passed');
-  #file = (step: Step) => join(this.#folder, `${fileName(step)}.json`);
-
-  recall(step: Step, now: string | undefined): number | undefined {
-    try {
-      const kept = passedBefore.parse(JSON.parse(readFileSync(this.#file(step), 'utf8')));
-      return now !== undefined && kept.fingerprint === now ? kept.passed : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  keep(step: Step, now: string | undefined, { passed, failed }: Count): void {
-    rmSync(this.#file(step), { force: true });
-    if (now === undefined || failed > 0) return;
-    mkdirSync(this.#folder, { recursive: true });
-    writeFileSync(this.#file(step), JSON.stringify({ fingerprint: now, passed }));
-  }
-}
-
-async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcome> {
-  const now = fingerprint(step);
-  const recalled = all ? undefined : memory.recall(step, now);
-  if (recalled !== undefined) {
-    console.log(`==> ${step.name}: its files have not changed since ${recalled} passed`);
-    return { name: step.name, count: { passed: recalled, failed: 0 }, seconds: null, cpuSeconds: 0, tests: [], failures: [] };
-  }
-  const logFile = join(reports, `${fileName(step)}.log`);
+async function runCommand(step: Step, arguments_: string[] = []): Promise<Outcome> {
+  const logFile = join(reports, `${fileName(step.name)}.log`);
   console.log(`==> ${step.name} starts; its output goes to ${logFile}, and is printed here when it ends`);
   const started = performance.now();
   // The service's tests have deadlines, so they have priority over the engine's.
-  const command = step.group === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
+  const command = [...(step.group === 'engine' ? ['nice', '-n', '5'] : []), ...step.command, ...arguments_];
   const { ok, cpuSeconds } = await execute(command, logFile);
   const report = reportOf(step, ok);
   const seconds = (performance.now() - started) / 1000;
-  memory.keep(step, now, report.count);
   process.stdout.write(`\n==> ${step.name}\n${readFileSync(logFile, 'utf8')}`);
   console.log(`==> ${step.name}: ${report.count.passed} passed, ${report.count.failed} failed in ${seconds.toFixed(1)} s`);
-  return { name: step.name, ...report, seconds, cpuSeconds };
+  return { name: step.name, earlier: 0, ...report, seconds, cpuSeconds };
+}
+
+async function runWhole(step: Step, all: boolean): Promise<Outcome> {
+  const { name, inputs, command } = step;
+  const fingerprint = inputs && fingerprints.of([name, ...command], repositoryFiles(...inputs));
+  const recalled = all ? undefined : passedBefore.recall(name, fingerprint);
+  if (recalled !== undefined) {
+    console.log(`==> ${name}: its files have not changed since ${recalled.passed} passed`);
+    return notRun(step, recalled.passed);
+  }
+  const outcome = await runCommand(step);
+  passedBefore.forget(name);
+  const { passed, failed } = outcome.count;
+  if (fingerprint !== undefined && failed === 0) passedBefore.keep(name, { fingerprint, passed, statuses: [] });
+  return outcome;
+}
+
+/** Runs those test files that may see a change since they passed. */
+async function runTestFiles(step: Step, all: boolean): Promise<Outcome> {
+  const files = new TestFiles(step, fingerprints, passedBefore, all);
+  const earlier = files.recalled.reduce((sum, { passed }) => sum + passed, 0);
+  const { length } = files.toRun;
+  const count = `${length} of ${length + files.recalled.length} test files`;
+  if (earlier > 0) console.log(`==> ${step.name}: ${count} run; nothing that the others can see has changed since their ${earlier} tests passed`);
+  if (length === 0) return notRun(step, earlier);
+  files.forget();
+  const outcome = await runCommand(step, earlier === 0 ? [] : files.toRun);
+  files.keep(outcome.files ?? []);
+  return { ...outcome, earlier, count: { ...outcome.count, passed: outcome.count.passed + earlier } };
 }
 
 /** If more files fail, none is run again: so many failures are not a coincidence. */
@@ -153,9 +135,9 @@ async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   return unsteady;
 }
 
-async function runGroup(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
+async function runGroup(steps: Step[], all: boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const step of steps) outcomes.push(await runStep(step, memory, all));
+  for (const step of steps) outcomes.push(await (step.testFiles === undefined ? runWhole : runTestFiles)(step, all));
   return outcomes;
 }
 
@@ -163,12 +145,12 @@ function printTimes(outcomes: Outcome[], totalSeconds: number): void {
   const width = Math.max(...outcomes.map(({ name }) => name.length));
   const row = (name: string, ...cells: string[]) => console.log(name.padEnd(width), ...cells.map((cell) => cell.padStart(9)));
   console.log('');
-  row('step', 'passed', 'failed', 'wall', 'processor');
-  for (const { name, count, seconds, cpuSeconds } of outcomes) {
+  row('step', 'passed', 'earlier', 'failed', 'wall', 'processor');
+  for (const { name, count, earlier, seconds, cpuSeconds } of outcomes) {
     const times = seconds === null ? ['unchanged', ''] : [`${seconds.toFixed(0)} s`, `${cpuSeconds.toFixed(0)} s`];
-    row(name, String(count.passed), String(count.failed), ...times);
+    row(name, String(count.passed), earlier === 0 ? '' : String(earlier), String(count.failed), ...times);
   }
-  row('all', '', '', `${totalSeconds.toFixed(0)} s`, `${availableParallelism()} cores`);
+  row('all', '', '', '', `${totalSeconds.toFixed(0)} s`, `${availableParallelism()} cores`);
   const slowest = outcomes.flatMap(({ tests }) => tests).sort((a, b) => b.seconds - a.seconds).slice(0, 10);
   if (slowest.length > 0) console.log('\nslowest tests of the engine and test files of the service');
   for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
@@ -188,15 +170,17 @@ function printFailures(title: string, failures: Failure[]): void {
 const { values } = parseArgs({ options: { all: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } } });
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
-const memory = new Memory();
+const all = values.all || (process.env['CI'] ?? '') !== '';
 const { last = [], ...groups } = Object.groupBy(values.long ? longSteps : shortSteps, ({ group }) => group);
-const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, memory, values.all)))).flat();
+const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, all)))).flat();
 const service = outcomes.find(({ name }) => name === 'service');
 const unsteady = service === undefined ? [] : await secondAttempt(service);
-outcomes.push(...(await runGroup(last, memory, values.all)));
+outcomes.push(...(await runGroup(last, all)));
 printTimes(outcomes, performance.now() / 1000);
 printFailures('passed only when run again, alone', unsteady);
 printFailures('failed', outcomes.flatMap(({ failures }) => failures));
 const sum = (key: keyof Count) => outcomes.reduce((total, { count }) => total + count[key], 0);
+const earlier = outcomes.reduce((total, outcome) => total + outcome.earlier, 0);
+if (earlier > 0) console.log(`\n${earlier} of the passed tests passed in an earlier run, and nothing that they depend on has changed; npm test -- --all runs them`);
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 /** `reelmend verify …`: checks signed proofs with keys that the caller trusts. Needs no database. */
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import { jwks as keySet, type Jwks, pinnedKeys, verifyAuditLog, verifyCertificate } from '../evidence/index.ts';
+import type { Jwks } from '../evidence/index.ts';
 import { print, terminal, warn } from './terminal.ts';
 
 interface VerifyOptions {
@@ -10,6 +10,9 @@ interface VerifyOptions {
   /** RFC 7638 thumbprints of keys that the caller trusts */
   thumbprint?: string[];
 }
+
+/** Loaded when a command needs it: the cryptography delays every other command. */
+const evidence = () => import('../evidence/index.ts');
 
 /** exit status for an intact document whose signer is unknown */
 const unverifiedStatus = 2;
@@ -42,6 +45,7 @@ async function keysFor({ jwks, thumbprint }: VerifyOptions, file: Record<string,
   if (jwks === undefined && file?.['jwks'] === undefined) {
     throw new Error('--jwks: name a file or URL with the published keys (/.well-known/jwks.json of the service).');
   }
+  const { jwks: keySet, pinnedKeys } = await evidence();
   const parsed = keySet.safeParse(jwks === undefined ? file!['jwks'] : asObject(await readJwks(jwks)));
   if (!parsed.success) throw new Error(`${jwks ?? 'The jwks of the file'} is not a set of Ed25519 public keys.`);
   if (thumbprint === undefined) return { keys: parsed.data, trusted: jwks !== undefined };
@@ -96,11 +100,13 @@ async function certificateCommand(path: string, options: VerifyOptions): Promise
   const jws = file === undefined ? text.trim() : file['certificate'];
   if (!isCertificate(jws)) throw new Error(`${path} contains no certificate.`);
   const keys = await keysFor(options, file);
+  const { verifyCertificate } = await evidence();
   report(keys, { certificate: await verifyCertificate(jws, keys.keys) });
 }
 
 /** Verifies each certificate. Throws for the first invalid one, with its position. */
 async function verifyAll(exported: unknown[], keys: Jwks) {
+  const { verifyCertificate } = await evidence();
   const payloads = [];
   for (const [at, one] of exported.entries()) {
     const jws = (one as { certificate?: unknown } | null)?.certificate;
@@ -123,6 +129,7 @@ async function auditLogCommand(path: string, options: VerifyOptions): Promise<vo
   const head = file?.['head'];
   if (!Array.isArray(entries) || typeof head !== 'string') throw new Error(`${path} contains no audit log.`);
   const keys = await keysFor(options, file);
+  const { verifyAuditLog } = await evidence();
   const result = await verifyAuditLog({ entries, head }, keys.keys);
   if (result.ok) return report(keys, { size: result.size, hash: result.hash });
   const { index, reason } = result;

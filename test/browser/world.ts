@@ -11,10 +11,10 @@ import { createSite, type Environment, type Running, type Site } from '../helper
 import { hangMs } from '../helpers/wait.ts';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const buildConsole = fileURLToPath(new URL('../../scripts/build-console', import.meta.url));
 const require = createRequire(import.meta.url);
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const shotDir = join(root, 'build/screenshots');
+const shotDir = fileURLToPath(new URL('../../build/screenshots', import.meta.url));
 
 export interface World {
   site: Site;
@@ -42,7 +42,7 @@ export function launchBrowser(): Promise<Browser> {
 
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. `quickDemo`: the demo's clip has few frames. */
 export async function openWorld(env: Environment = {}, options: { quickDemo?: boolean } = {}): Promise<World> {
-  const building = run(join(root, 'scripts/build-console'), [], { timeout: hangMs });
+  const building = run(buildConsole, [], { timeout: hangMs });
   const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
@@ -62,7 +62,7 @@ export async function openWorld(env: Environment = {}, options: { quickDemo?: bo
 }
 
 export interface Look {
-  theme?: 'light' | 'dark';
+  theme?: Theme;
   width?: number;
   height?: number;
   /** cookies of somebody who is signed in already */
@@ -99,16 +99,36 @@ export async function openTab(world: Pick<World, 'browser' | 'url'>, look: Look 
   return { page, complaints };
 }
 
-/** `id (impact): element` of every rule of accessibility that the page breaks. */
-export async function axeViolations(page: Page): Promise<string[]> {
+/** `id (impact): element` of every rule of accessibility that the page breaks; `rules`: only of these. */
+export async function axeViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(axeSource);
-  return page.evaluate(async () => {
+  return page.evaluate(async (values) => {
     const { axe } = window as unknown as {
-      axe: { run(node: Document): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+      axe: { run(node: Document, options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
     };
-    const { violations } = await axe.run(document);
+    const { violations } = await axe.run(document, values === undefined ? {} : { runOnly: { type: 'rule', values } });
     return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => `${id} (${impact}): ${html.slice(0, 200)}`));
-  });
+  }, rules);
+}
+
+/** Those of axe's usual rules that look at colours. */
+const colourRules = ['color-contrast', 'link-in-text-block'];
+
+export type Theme = 'light' | 'dark';
+
+/**
+ * Checks what is shown in both themes, and returns to the light one. Both have the same elements, since only colours depend on
+ * `prefers-color-scheme`. So the rules that are not about colours are checked once. `shot`: name of the screenshot.
+ */
+export async function violationsInBothThemes(page: Page, shot?: (theme: Theme) => string): Promise<string[]> {
+  const inTheme = async (theme: Theme, rules?: readonly string[]) => {
+    await page.emulateMedia({ colorScheme: theme });
+    if (shot !== undefined) await screenshot(page, shot(theme));
+    return (await axeViolations(page, rules)).map((violation) => `${theme}: ${violation}`);
+  };
+  const violations = [...(await inTheme('light')), ...(await inTheme('dark', colourRules))];
+  await page.emulateMedia({ colorScheme: 'light' });
+  return violations;
 }
 
 /** Controls that are seen and can be used, and that the Tab key never reaches, as HTML. */
@@ -133,8 +153,9 @@ export async function unreachableByTab(page: Page): Promise<string[]> {
   return left();
 }
 
-/** Written to build/screenshots, for people to look at. */
+/** Written to build/screenshots, for people to look at, if they are wanted (scripts/screens): they take a third of the browser's time. */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (process.env['REELMEND_SCREENSHOTS'] !== '1') return;
   mkdirSync(shotDir, { recursive: true });
   await page.screenshot({ path: join(shotDir, `${name}.png`), fullPage: true });
 }

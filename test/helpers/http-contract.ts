@@ -2,10 +2,11 @@
  * Checks responses against openapi.yaml itself, not against generated code: status, content type, required headers and body.
  * The body must not contain undocumented fields.
  */
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { recordStatus } from './seen-statuses.ts';
 
 type Json = Record<string, unknown>;
 /** Any part of the document; leaves are read through `unknown`. */
@@ -79,19 +80,6 @@ export function validatorOf(schema: Node): z.ZodType {
   return validator;
 }
 
-/** One line `operationId status` for each pair that a test of this run produced; see scripts/contract-coverage.ts. */
-export const statusesFile = join(import.meta.dirname, '../../build/reports/contract-statuses.txt');
-const recorded = new Set<string>();
-
-/** Short appends of several processes do not interleave. The reader counts duplicate lines once. */
-function record(operationId: string, status: number): void {
-  const line = `${operationId} ${status}\n`;
-  if (recorded.has(line)) return;
-  recorded.add(line);
-  mkdirSync(dirname(statusesFile), { recursive: true });
-  appendFileSync(statusesFile, line);
-}
-
 function operationOf(method: string, path: string): { template: string; operation: Node | undefined } | undefined {
   for (const [template, item] of Object.entries(document['paths']!)) {
     const pattern = template
@@ -110,7 +98,7 @@ function expectedResponse(method: string, path: string, status: number): Node {
   const own = found?.operation?.['responses']?.[String(status)];
   if (own !== undefined) {
     // HEAD has the same statuses, but only tests of GET count.
-    if (method !== 'head') record(String(found!.operation!['operationId']), status);
+    if (method !== 'head') recordStatus(String(found!.operation!['operationId']), status);
     return resolve(own);
   }
   // No operation has this path, or none has this method for it.
