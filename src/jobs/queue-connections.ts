@@ -53,7 +53,7 @@ export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeout
     applicationName: 'reelmend-listen',
     silenceTimeoutS,
     onNotification: (message) => {
-      if (message.channel !== newRows || Math.random() < followedShare(fleet.alive, announcedRows(message.payload))) notifications.emit('notification', message);
+      if (message.channel !== newRows || Math.random() < followedShare(fleet, announcedRows(message.payload))) notifications.emit('notification', message);
     },
   });
   void listener.open();

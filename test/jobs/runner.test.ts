@@ -10,7 +10,7 @@ import { eventually } from '../helpers/wait.ts';
 const { run } = vi.hoisted(() => ({ run: vi.fn() }));
 vi.mock('graphile-worker', async (original) => ({ ...(await original<object>()), run }));
 
-const worker = { logger: pino({ level: 'silent' }), tuning: { pollIntervalMs: 100 } } as WorkerContext;
+const worker = { logger: pino({ level: 'silent' }), tuning: { pollIntervalMs: 100 }, fleet: { alive: 1 }, lifetime: { idleMs: Number.POSITIVE_INFINITY } } as WorkerContext;
 const connections = { pool: new pg.Pool(), preparedStatements: true, end: async () => {} };
 
 /** Runs until it is stopped, or until `fail`. */
