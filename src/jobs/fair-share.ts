@@ -43,7 +43,8 @@ type FairShareContext = Pick<WorkerContext, 'store' | 'config' | 'logger'>;
 /** Applies the rule to the slots of one worker. */
 export class FairShare {
   readonly #worker: FairShareContext;
-  #isIdle = true;
+  /** whether the queue was empty when it was last read */
+  #isIdle = false;
   /** of the accounts that the slot that queried last chose from */
   #virtualTime = 0;
   /** whether the slot that queried last passed over accounts */
