@@ -1,10 +1,13 @@
 /** How the machine time of accounts is recorded, and how they share the slots by it. The clock and the workers are simulated. */
-import { beforeEach, describe, expect, it } from 'vitest';
-import { accountsToSkip, virtualTimeOf } from '../../src/jobs/fair-share.ts';
+import type { JobHelpers } from 'graphile-worker';
+import pino from 'pino';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { accountsToSkip, FairShare, virtualTimeOf } from '../../src/jobs/fair-share.ts';
+import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import type { Account } from '../../src/store/types.ts';
+import type { Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
 import { fleetJobs, setUpFleet } from './fleet-suite.ts';
-import type { Workshop } from '../helpers/worker-fakes.ts';
 
 let world: World;
 let shop: Workshop;
@@ -163,5 +166,28 @@ describe('accounts with work', () => {
     await slots.run(6, new Map([[long, 3600]]));
     await slots.run(3, new Map([[long, 3600], [short, 5]]));
     expect(slots.served.slice(-3)).toEqual([short, short, short]);
+  });
+});
+
+describe('a row of the queue', () => {
+  const helpers = { job: { flags: { acct_1: true } } } as unknown as JobHelpers;
+  /** Runs one row of the account whose machine time is recorded like this. */
+  async function runRow(machineTime: object, task: () => Promise<void>): Promise<void> {
+    const worker = { store: { machineTime }, config: {}, logger: pino({ level: 'silent' }) } as unknown as WorkerContext;
+    await new FairShare(worker).charge({ segment_cpu: task }).segment_cpu!({}, helpers);
+  }
+
+  it('is charged to its account when it begins, and settled when it ends, even if it fails', async () => {
+    const machineTime = { charge: vi.fn(async () => 30), settle: vi.fn(async () => {}) };
+    await expect(runRow(machineTime, () => Promise.reject(new Error('the row failed')))).rejects.toThrow('the row failed');
+    expect(machineTime.charge.mock.calls).toEqual([['acct_1', 0]]);
+    expect(machineTime.settle.mock.calls).toEqual([['acct_1', { chargedS: 30, usedS: expect.any(Number) as number }]]);
+  });
+
+  it.each(['charge', 'settle'])('runs although its machine time cannot be recorded: %s', async (failing) => {
+    const machineTime = { charge: async () => 30, settle: async () => {}, [failing]: () => Promise.reject(new Error('the database is away')) };
+    const task = vi.fn(async () => {});
+    await runRow(machineTime, task);
+    expect(task).toHaveBeenCalledTimes(1);
   });
 });
