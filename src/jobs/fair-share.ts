@@ -18,24 +18,26 @@ const maxTurnMs = 2000;
 export const virtualTimeOf = (loads: readonly AccountLoad[]): number =>
   Math.max(0, ...loads.filter(({ waiting }) => waiting > 0).map(({ virtualStart }) => virtualStart));
 
-/**
- * The accounts whose rows have to wait: those at their limit, and those with a later virtual time than another account with waiting
- * rows. `perAccount`: rows of one account that may run at a time, unless it has a quota of its own; 0: no limit.
- */
-export function accountsToSkip(loads: readonly AccountLoad[], perAccount: number): string[] {
-  const isAtLimit = ({ running, quota }: AccountLoad) => {
-    const limit = quota ?? perAccount;
-    return limit > 0 && running >= limit;
-  };
-  const earliest = virtualTimeOf(loads);
-  const timeOf = ({ virtualFinish }: AccountLoad) => Math.max(virtualFinish, earliest);
-  const eligible = loads.filter((load) => load.waiting > 0 && !isAtLimit(load));
-  const next = Math.min(...eligible.map(timeOf));
-  const mustWait = (load: AccountLoad) => load.waiting > 0 && timeOf(load) > next;
-  return loads.filter((load) => isAtLimit(load) || mustWait(load)).map(({ account }) => account);
+/** The accounts that run as many rows as they may: their quota, or `perAccount` (0: no limit). */
+function accountsAtLimit(loads: readonly AccountLoad[], perAccount: number): string[] {
+  const limitOf = ({ quota }: AccountLoad) => quota ?? perAccount;
+  return loads.filter((load) => limitOf(load) > 0 && load.running >= limitOf(load)).map(({ account }) => account);
 }
 
-/** How often in a row a slot looks again at once. The load may name rows that cannot be fetched, while a slow transaction locks them. */
+/** The accounts whose rows have to wait: those at their limit, and those with a later virtual time than another one with waiting rows. */
+export function accountsToSkip(loads: readonly AccountLoad[], perAccount: number): string[] {
+  const atLimit = accountsAtLimit(loads, perAccount);
+  const eligible = loads.filter(({ account, waiting }) => waiting > 0 && !atLimit.includes(account));
+  const earliest = virtualTimeOf(loads);
+  const timeOf = ({ virtualFinish }: AccountLoad) => Math.max(virtualFinish, earliest);
+  const next = Math.min(...eligible.map(timeOf));
+  return [...atLimit, ...eligible.filter((load) => timeOf(load) > next).map(({ account }) => account)];
+}
+
+/**
+ * How often in a row a slot looks again at once, the last time for a row of any account. The load may name rows that cannot be fetched,
+ * because others have just fetched them, or while a slow transaction locks them.
+ */
 const maxRetries = 3;
 
 type FairShareContext = Pick<WorkerContext, 'store' | 'config' | 'logger'>;
@@ -109,7 +111,7 @@ export class FairShare {
     await this.#worker.store.machineTime.settle(account, { chargedS, usedS }).catch((error: unknown) => this.#logFailure(error));
   }
 
-  /** The row is worth more than its share: it runs all the same. */
+  /** The row runs although its time is not recorded. */
   #logFailure(error: unknown): void {
     this.#worker.logger.warn({ err: error }, 'the machine time of an account was not recorded');
   }
@@ -126,7 +128,7 @@ export class FairShare {
     await this.#takeTurn();
     const loads = await store.workers.enhancementLoad(tasks);
     this.#virtualTime = virtualTimeOf(loads);
-    const skipped = accountsToSkip(loads, perAccount);
+    const skipped = this.#retries < maxRetries ? accountsToSkip(loads, perAccount) : accountsAtLimit(loads, perAccount);
     // If all with waiting rows are at their limit, none was passed over for another.
     this.#hasSkipped = skipped.length > 0 && loads.some(({ account, waiting }) => waiting > 0 && !skipped.includes(account));
     return skipped;

@@ -191,3 +191,16 @@ describe('a row of the queue', () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 });
+
+it('a slot that loses the row that it chose again and again takes one of any account, except those at their limit', async () => {
+  const load = { running: 1, waiting: 9, quota: null, virtualStart: 100 };
+  const loads = [{ ...load, account: 'used more', virtualFinish: 140 }, { ...load, account: 'used less', virtualFinish: 130 }, { ...load, account: 'full', virtualFinish: 110, quota: 1 }];
+  const worker = { store: { workers: { enhancementLoad: async () => loads } }, config: {} } as unknown as WorkerContext;
+  const share = new FairShare(worker);
+  for (const _ of [1, 2, 3]) {
+    expect((await share.skipped(tasks)).toSorted()).toEqual(['full', 'used more']);
+    expect(share.foundNothing()).toBe(true);
+  }
+  expect(await share.skipped(tasks)).toEqual(['full']);
+  expect(share.foundNothing()).toBe(false);
+});
