@@ -92,8 +92,8 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   };
 }
 
-/** A worker that ends when it is idle learns from its polls that it is. */
-const pollIntervalMs = ({ fleet, tuning, lifetime }: WorkerContext) =>
+/** The time until the next poll. A worker that ends when it is idle learns from its polls that it is. */
+export const pollIntervalMs = ({ fleet, tuning, lifetime }: Pick<WorkerContext, 'fleet' | 'tuning' | 'lifetime'>): number =>
   Math.min(sharedIntervalMs(fleet, { shortestMs: tuning.pollIntervalMs, perSecond: pollsPerSecond }), Math.max(tuning.pollIntervalMs, lifetime.idleMs));
 
 function launchRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec, events: WorkerEvents): Promise<Runner> {
