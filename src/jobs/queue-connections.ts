@@ -13,6 +13,8 @@ export interface QueueConnections {
   pool: pg.Pool;
   /** whether the pool may keep prepared statements */
   preparedStatements: boolean;
+  /** Closes the connection that listens. An open one would keep the process from ending. */
+  stopListening(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeout
   return {
     pool: sharedPool(pool, notifications),
     preparedStatements: sessionUrl === undefined,
+    stopListening: () => listener.close(),
     async end() {
       await Promise.all([listener.close(), pool.end()]);
     },

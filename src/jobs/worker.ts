@@ -212,6 +212,7 @@ async function stopRunning({ worker, runners, periodic, connections, warmPool }:
   if (outcome !== undefined) {
     const err = outcome === 'late' ? undefined : outcome;
     worker.logger.error({ err }, 'the worker did not stop cleanly; its leases will expire');
+    void connections.stopListening();
   }
   await removeWorkerScratch(worker.config.dataDir, worker.id);
   worker.logger.info({ worker: worker.id }, 'worker stopped');

@@ -11,7 +11,7 @@ const { run } = vi.hoisted(() => ({ run: vi.fn() }));
 vi.mock('graphile-worker', async (original) => ({ ...(await original<object>()), run }));
 
 const worker = { logger: pino({ level: 'silent' }), tuning: { pollIntervalMs: 100 }, fleet: { alive: 1 }, lifetime: { idleMs: Number.POSITIVE_INFINITY } } as WorkerContext;
-const connections = { pool: new pg.Pool(), preparedStatements: true, end: async () => {} };
+const connections = { pool: new pg.Pool(), preparedStatements: true, stopListening: async () => {}, end: async () => {} };
 
 /** Runs until it is stopped, or until `fail`. */
 function fakeRunner() {
