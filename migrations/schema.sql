@@ -1,5 +1,15 @@
 -- The schema after all migrations, written by test/store/schema.test.ts. Read it; never apply it.
 
+CREATE TABLE account_machine_time (
+  account_id text NOT NULL,
+  served_at timestamp with time zone NOT NULL DEFAULT now(),
+  typical_seconds double precision,
+  virtual_finish_seconds double precision NOT NULL,
+  virtual_start_seconds double precision NOT NULL,
+  CONSTRAINT account_machine_time_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT account_machine_time_pkey PRIMARY KEY (account_id)
+);
+
 CREATE TABLE accounts (
   approval_status text NOT NULL DEFAULT 'pending'::text,
   closed_at timestamp with time zone,

@@ -194,6 +194,21 @@ async function databaseCost(service: FleetService, workers: number) {
   };
 }
 
+/** Measures idle workers with the default lease whose database says that they are a part of a fleet of this size. */
+async function idleInLargeFleet(service: FleetService, fleet: number) {
+  const { sql } = service;
+  const [workers, idleS] = isQuick ? [1, 3] : [4, 60];
+  await Promise.all(service.workers.slice().map((worker) => worker.kill('SIGTERM')));
+  const none = await databaseLoad(service, () => sleep((idleS * 1000) / 3));
+  await sql`INSERT INTO workers (id, device_classes, heartbeat_at) SELECT 'elsewhere-' || n, '{cpu}', now() + interval '1 hour' FROM generate_series(1, ${fleet - workers}::int) n`;
+  await service.scaleTo(workers, { REELMEND_LEASE_SECONDS: '20' });
+  // What they do once, when they start.
+  await sleep(5000);
+  const idle = await databaseLoad(service, () => sleep(idleS * 1000));
+  const each = (what: keyof DatabaseLoad) => round((idle[what] / idle.seconds - none[what] / none.seconds) / workers, 3);
+  return { workers, fleet, idle_worker_per_second: { statements: each('statements'), transactions: each('transactions'), wal_kb: round(each('walBytes') / 1000, 3), database_cpu_ms: each('cpuMs') } };
+}
+
 const busy = () => cpus().reduce((ms, { times }) => ms + times.user + times.nice + times.sys + times.irq, 0);
 
 async function withCores<T extends object>(work: Promise<T>): Promise<T & { busy_cores: number }> {
@@ -221,7 +236,7 @@ async function measure(service: FleetService) {
     };
     console.error(JSON.stringify(apart));
   }
-  return { scaling, ...apart };
+  return { scaling, ...apart, idle_in_large_fleet: await idleInLargeFleet(service, 1000) };
 }
 
 const began = performance.now();

@@ -29,8 +29,8 @@ export interface FleetService {
   /** events of the devices, oldest first */
   events: WorkerEvent[];
   workers: FleetWorker[];
-  /** Starts workers until `count` run. */
-  scaleTo(count: number): Promise<void>;
+  /** Starts workers until `count` run, with these variables in place of those of the service. */
+  scaleTo(count: number, variables?: Record<string, string>): Promise<void>;
   /** Creates an approved account with credits, and returns an API key of it. */
   createCustomer(): Promise<string>;
   /** Creates a job from a video of that length; returns its id. */
@@ -91,7 +91,7 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
     sql,
     events: fleet.events,
     workers: fleet.workers,
-    scaleTo: (count) => fleet.scaleTo(count),
+    scaleTo: (count, variables) => fleet.scaleTo(count, variables),
     waitFor: (what) => fleet.waitFor(what),
     databaseCpuMs: () => cpuMsOf(database.pid),
     createCustomer: () => createCustomer(store, secrets.keyPepper),
@@ -198,13 +198,13 @@ class Fleet {
     this.#env = env;
   }
 
-  async scaleTo(count: number): Promise<void> {
-    while (this.workers.length < count) await this.#startOne();
+  async scaleTo(count: number, variables: Record<string, string> = {}): Promise<void> {
+    while (this.workers.length < count) await this.#startOne(variables);
   }
 
-  async #startOne(): Promise<void> {
+  async #startOne(variables: Record<string, string>): Promise<void> {
     const number = this.#started++;
-    const child = spawn(process.execPath, [here('worker.ts')], { env: { ...this.#env(number), REELMEND_LOG_LEVEL: process.env['FLEET_LOG_LEVEL'] ?? 'error' }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [here('worker.ts')], { env: { ...this.#env(number), ...variables, REELMEND_LOG_LEVEL: process.env['FLEET_LOG_LEVEL'] ?? 'error' }, stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise<void>((resolve, reject) => {
       child.once('exit', (code) => reject(new Error(`a worker ended with status ${code}`)));
       createInterface({ input: child.stdout! }).on('line', (line) => {

@@ -1,49 +1,54 @@
 /**
- * Fairness between accounts: a free slot for enhancements goes to the account that uses the fewest slots on all workers.
+ * Fairness between accounts: a free slot for enhancements goes to the account that has used the least machine time on all workers, by
+ * start-time fair queueing (src/store/machine-time.ts). So accounts with short and with long segments get equal shares.
  *
  * Like AccountLimiter, it returns the accounts whose queue rows a slot must not fetch (Graphile's flags). It reads the load from the
  * database, because the other slots are on other machines. The slots of one worker query one after the other. Two workers that query
  * at the same moment may choose the same account; the next free slot evens that out.
  */
+import type { Task, TaskList } from 'graphile-worker';
 import type { AccountLoad } from '../store/index.ts';
+import { accountOf } from './account-limiter.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /** ms for which a slot waits for the previous one. A slot whose query failed does not end its turn. */
 const maxTurnMs = 2000;
 
-export interface ShareOptions {
-  /** rows of one account that may run at a time, unless it has a quota of its own; 0: no limit */
-  perAccount: number;
-  /** the account that this worker served last */
-  lastServed: string | undefined;
+/** The virtual time of accounts that have had nothing to do for a while: when the last row of those with waiting rows began. */
+export const virtualTimeOf = (loads: readonly AccountLoad[]): number =>
+  Math.max(0, ...loads.filter(({ waiting }) => waiting > 0).map(({ virtualStart }) => virtualStart));
+
+/** The accounts that run as many rows as they may: their quota, or `perAccount` (0: no limit). */
+function accountsAtLimit(loads: readonly AccountLoad[], perAccount: number): string[] {
+  const limitOf = ({ quota }: AccountLoad) => quota ?? perAccount;
+  return loads.filter((load) => limitOf(load) > 0 && load.running >= limitOf(load)).map(({ account }) => account);
+}
+
+/** The accounts whose rows have to wait: those at their limit, and those with a later virtual time than another one with waiting rows. */
+export function accountsToSkip(loads: readonly AccountLoad[], perAccount: number): string[] {
+  const atLimit = accountsAtLimit(loads, perAccount);
+  const eligible = loads.filter(({ account, waiting }) => waiting > 0 && !atLimit.includes(account));
+  const earliest = virtualTimeOf(loads);
+  const timeOf = ({ virtualFinish }: AccountLoad) => Math.max(virtualFinish, earliest);
+  const next = Math.min(...eligible.map(timeOf));
+  return [...atLimit, ...eligible.filter((load) => timeOf(load) > next).map(({ account }) => account)];
 }
 
 /**
- * The accounts whose rows have to wait:
- * - those at their limit,
- * - those with more running rows than another account with waiting rows,
- * - the account served last, if another one has as few running rows. So the accounts take turns, even with one worker.
+ * How often in a row a slot looks again at once, the last time for a row of any account. The load may name rows that cannot be fetched,
+ * because others have just fetched them, or while a slow transaction locks them.
  */
-export function accountsToSkip(loads: readonly AccountLoad[], { perAccount, lastServed }: ShareOptions): string[] {
-  const isAtLimit = ({ running, quota }: AccountLoad) => {
-    const limit = quota ?? perAccount;
-    return limit > 0 && running >= limit;
-  };
-  const eligible = loads.filter((load) => load.waiting > 0 && !isAtLimit(load));
-  const fewest = Math.min(...eligible.map(({ running }) => running));
-  const leastLoaded = eligible.filter(({ running }) => running === fewest);
-  const mustWait = ({ account, running }: AccountLoad) => running > fewest || (account === lastServed && leastLoaded.length > 1);
-  return loads.filter((load) => isAtLimit(load) || (eligible.length > 1 && mustWait(load))).map(({ account }) => account);
-}
-
-/** How often in a row a slot looks again at once. The load may name rows that cannot be fetched, while a slow transaction locks them. */
 const maxRetries = 3;
+
+type FairShareContext = Pick<WorkerContext, 'store' | 'config' | 'logger'>;
 
 /** Applies the rule to the slots of one worker. */
 export class FairShare {
-  readonly #worker: Pick<WorkerContext, 'store' | 'config'>;
-  #lastServed: string | undefined;
-  #isIdle = true;
+  readonly #worker: FairShareContext;
+  /** whether the queue was empty when it was last read */
+  #isIdle = false;
+  /** of the accounts that the slot that queried last chose from */
+  #virtualTime = 0;
   /** whether the slot that queried last passed over accounts */
   #hasSkipped = false;
   /** times in a row that a slot looked again */
@@ -52,7 +57,7 @@ export class FairShare {
   #turn = Promise.resolve();
   #endTurn = () => {};
 
-  constructor(worker: Pick<WorkerContext, 'store' | 'config'>) {
+  constructor(worker: FairShareContext) {
     this.#worker = worker;
   }
 
@@ -68,12 +73,47 @@ export class FairShare {
     return looksAgain;
   }
 
-  /** A row of this account was fetched. */
-  started(account: string | undefined): void {
+  /** Wraps the tasks so that the machine time of their rows is charged to the accounts. */
+  charge(tasks: TaskList): TaskList {
+    return Object.fromEntries(Object.entries(tasks).map(([name, task]) => [name, task && this.#charged(task)]));
+  }
+
+  #charged(task: Task<string>): Task<string> {
+    return async (payload, helpers) => {
+      const account = accountOf(helpers.job);
+      const began = performance.now();
+      const charged = this.#started(account);
+      try {
+        await task(payload, helpers);
+      } finally {
+        const chargedS = await charged;
+        if (account !== undefined && chargedS !== undefined) await this.#settle(account, chargedS, (performance.now() - began) / 1000);
+      }
+    };
+  }
+
+  /** A row of this account was fetched. The next slot may choose when the row is charged. Returns the seconds that were charged. */
+  async #started(account: string | undefined): Promise<number | undefined> {
     this.#isIdle = false;
     this.#retries = 0;
-    this.#lastServed = account;
-    this.#endTurn();
+    const endTurn = this.#endTurn;
+    try {
+      return account === undefined ? undefined : await this.#worker.store.machineTime.charge(account, this.#virtualTime);
+    } catch (error) {
+      this.#logFailure(error);
+      return undefined;
+    } finally {
+      endTurn();
+    }
+  }
+
+  async #settle(account: string, chargedS: number, usedS: number): Promise<void> {
+    await this.#worker.store.machineTime.settle(account, { chargedS, usedS }).catch((error: unknown) => this.#logFailure(error));
+  }
+
+  /** The row runs although its time is not recorded. */
+  #logFailure(error: unknown): void {
+    this.#worker.logger.warn({ err: error }, 'the machine time of an account was not recorded');
   }
 
   /** Returns the accounts whose rows of these tasks have to wait now. */
@@ -82,11 +122,13 @@ export class FairShare {
     const perAccount = config.enhancementsPerAccount ?? 0;
     if (this.#isIdle && perAccount === 0 && !(await store.workers.anyParallelQuota())) {
       this.#hasSkipped = false;
+      this.#virtualTime = 0;
       return [];
     }
     await this.#takeTurn();
     const loads = await store.workers.enhancementLoad(tasks);
-    const skipped = accountsToSkip(loads, { perAccount, lastServed: this.#lastServed });
+    this.#virtualTime = virtualTimeOf(loads);
+    const skipped = this.#retries < maxRetries ? accountsToSkip(loads, perAccount) : accountsAtLimit(loads, perAccount);
     // If all with waiting rows are at their limit, none was passed over for another.
     this.#hasSkipped = skipped.length > 0 && loads.some(({ account, waiting }) => waiting > 0 && !skipped.includes(account));
     return skipped;

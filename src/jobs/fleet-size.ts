@@ -1,14 +1,32 @@
 /**
- * What a worker does less often in a large fleet, so that the queries of the queue do not grow with the square of the number
- * of workers. Every slot of every worker polls for rows that become due, and every new row is announced to all workers; any
- * of them may take a row, so rows wait no longer.
+ * What a worker does less often in a large fleet, so that the load of the database does not grow with the number of workers that have
+ * nothing to do. Any worker of the fleet may do each of these things, so nothing waits longer.
  */
 
-/** How many times longer than in a small fleet a slot waits between two polls. */
-export const pollFactor = (workersAlive: number): number => Math.min(10, Math.max(1, workersAlive / 4));
+/** What is known of the fleet. */
+export interface FleetSize {
+  /** workers that are alive; of those with the rarest class of devices of this worker, because no others can run its segments */
+  alive: number;
+}
+
+/** No interval grows beyond this: the fleet may have shrunk since it was counted. */
+const longestMs = 60_000;
+
+/** Keeps workers that start together from doing the same at the same moments. */
+const jitter = () => 0.8 + 0.4 * Math.random();
+
+/** The time until a worker does something again that all workers together do at most `perSecond` times per second, on average. */
+export const sharedIntervalMs = ({ alive }: FleetSize, { shortestMs, perSecond }: { shortestMs: number; perSecond: number }): number =>
+  Math.max(shortestMs, jitter() * Math.min(longestMs, (1000 * alive) / perSecond));
+
+/** How often all workers together poll the queue for one kind of work. */
+export const pollsPerSecond = 20;
+
+/** How often all workers together look for expired leases. */
+export const leaseSweepsPerSecond = 4;
 
 /** How many workers look for each row that is announced. If all of these are busy, the polls of the others find it. */
 const lookersPerRow = 8;
 
 /** The share of announcements of so many new rows that a worker follows. */
-export const followedShare = (workersAlive: number, rows: number): number => Math.min(1, (lookersPerRow * rows) / Math.max(1, workersAlive));
+export const followedShare = ({ alive }: FleetSize, rows: number): number => Math.min(1, (lookersPerRow * rows) / Math.max(1, alive));

@@ -11,7 +11,8 @@ export interface Lifetime {
 /** Follows the steps of a worker and ends its life at the right moment. */
 export class LifetimeWatch {
   readonly #once: boolean;
-  readonly #idleMs: number;
+  /** ms without a step after which the life ends */
+  readonly idleMs: number;
   #running = 0;
   #steps = 0;
   #idleSince = performance.now();
@@ -21,7 +22,7 @@ export class LifetimeWatch {
 
   constructor({ once = false, idleS = once ? 0 : Number.POSITIVE_INFINITY }: Lifetime = {}) {
     this.#once = once;
-    this.#idleMs = idleS * 1000;
+    this.idleMs = idleS * 1000;
   }
 
   get once(): boolean {
@@ -65,7 +66,7 @@ export class LifetimeWatch {
 
   /** The queue has been read and had nothing to do. An unreachable queue is not an empty one, so no timer decides. */
   foundNothing(): void {
-    if (this.#running === 0 && performance.now() - this.#idleSince >= this.#idleMs) this.#end();
+    if (this.#running === 0 && performance.now() - this.#idleSince >= this.idleMs) this.#end();
   }
 
   #end(): void {

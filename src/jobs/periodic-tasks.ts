@@ -5,26 +5,28 @@
  */
 import { hostname } from 'node:os';
 import type { WorkerDevice } from '../store/index.ts';
+import { leaseSweepsPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import type { KeptRunner } from './runner.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface PeriodicTask {
   name: string;
-  everyMs: number;
+  /** the time until the next run */
+  everyMs: () => number;
   run(): Promise<void>;
 }
 
 /** The periodic tasks of one worker with these runners. */
 export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[]): PeriodicTask[] {
-  const { store, logger, tuning, config } = worker;
+  const { store, logger, tuning, config, fleet } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   return [
-    { name: 'heartbeat', everyMs: heartbeatMs, run: () => store.workers.heartbeat(worker.id, poolsOf(runners)) },
+    { name: 'heartbeat', everyMs: () => heartbeatMs, run: () => store.workers.heartbeat(worker.id, poolsOf(runners)) },
     {
       name: 'lost rows',
-      everyMs: heartbeatMs,
+      everyMs: () => heartbeatMs,
       async run() {
         for (const runner of runners) {
           const rows = await runner.freeLostRows();
@@ -34,7 +36,7 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
     },
     {
       name: 'leases',
-      everyMs: heartbeatMs,
+      everyMs: () => sharedIntervalMs(fleet, { shortestMs: heartbeatMs, perSecond: leaseSweepsPerSecond }),
       async run() {
         report('queue locks of dead workers released', await store.workers.reapDead(config.leaseSeconds * 1.5));
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
@@ -47,18 +49,23 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
     },
     {
       name: 'scratch',
-      everyMs: tuning.periodicMs.scratch,
+      everyMs: () => tuning.periodicMs.scratch,
       run: async () => void report('scratch folders of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
     },
-    { name: 'description', everyMs: tuning.periodicMs.describe, run: describeWorker(worker) },
+    { name: 'description', everyMs: () => tuning.periodicMs.describe, run: describeWorker(worker) },
+    {
+      name: 'fleet size',
+      everyMs: () => tuning.periodicMs.fleet,
+      run: async () => void (fleet.alive = await store.workers.countAlive(worker.deviceClasses)),
+    },
   ];
 }
 
 /** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */
 export const poolsOf = (runners: readonly KeptRunner[]): string[] => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
 
-/** Writes the worker's host and devices to its row, and counts the others. Repeated, since the row of a process that slept may have been removed. */
-function describeWorker({ id, store, media, config, deviceClasses, fleet }: WorkerContext): () => Promise<void> {
+/** Writes the worker's host and devices to its row. Repeated, since the row of a process that slept may have been removed. */
+function describeWorker({ id, store, media, config, deviceClasses }: WorkerContext): () => Promise<void> {
   let devices: Promise<WorkerDevice[]> | undefined;
   return async () => {
     devices ??= media.devices();
@@ -66,7 +73,6 @@ function describeWorker({ id, store, media, config, deviceClasses, fleet }: Work
     devices.catch(() => (devices = undefined));
     const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: await devices, deviceClasses: config.workerConcurrency === 0 ? [] : [...deviceClasses] };
     await store.workers.describe(id, facts);
-    fleet.alive = await store.workers.countAlive();
   };
 }
 
@@ -81,7 +87,7 @@ export function startPeriodicTasks(tasks: PeriodicTask[], onError: (name: string
         .run()
         .catch((error: unknown) => onError(task.name, error))
         .then(() => {
-          if (active) timer = setTimeout(runOnce, task.everyMs);
+          if (active) timer = setTimeout(runOnce, task.everyMs());
         });
     };
     runOnce();

@@ -13,6 +13,8 @@ export interface QueueConnections {
   pool: pg.Pool;
   /** whether the pool may keep prepared statements */
   preparedStatements: boolean;
+  /** Closes the connection that listens. An open one would keep the process from ending. */
+  stopListening(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -53,13 +55,14 @@ export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeout
     applicationName: 'reelmend-listen',
     silenceTimeoutS,
     onNotification: (message) => {
-      if (message.channel !== newRows || Math.random() < followedShare(fleet.alive, announcedRows(message.payload))) notifications.emit('notification', message);
+      if (message.channel !== newRows || Math.random() < followedShare(fleet, announcedRows(message.payload))) notifications.emit('notification', message);
     },
   });
   void listener.open();
   return {
     pool: sharedPool(pool, notifications),
     preparedStatements: sessionUrl === undefined,
+    stopListening: () => listener.close(),
     async end() {
       await Promise.all([listener.close(), pool.end()]);
     },

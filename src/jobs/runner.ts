@@ -10,10 +10,12 @@ import {
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker';
-import { AccountLimiter, accountOf } from './account-limiter.ts';
+import { AccountLimiter } from './account-limiter.ts';
 import type { FairShare } from './fair-share.ts';
+import { pollsPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import { LostRows } from './lost-rows.ts';
 import type { QueueConnections } from './queue-connections.ts';
+import { neverMs, QueuePoller } from './queue-poller.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface RunnerSpec {
@@ -48,13 +50,18 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   const ending = new AbortController();
   let pool: string | undefined;
   const lostRows = new LostRows(worker.store);
+  const poller = new QueuePoller({ intervalMs: () => pollIntervalMs(worker), retryMs: worker.tuning.pollIntervalMs });
   const launch = () => {
     const events: WorkerEvents = new EventEmitter();
     events.on('pool:create', ({ workerPool }) => (pool = workerPool.id));
     lostRows.follow(events);
+    poller.follow(events);
     return launchRunner(worker, connections, spec, events);
   };
-  let runner: Runner | undefined = await launch();
+  let runner: Runner | undefined = await launch().catch((error: unknown) => {
+    poller.stop();
+    throw error;
+  });
   const watch = async (): Promise<void> => {
     for (;;) {
       const outcome = await runner?.promise.then(
@@ -76,6 +83,7 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
     freeLostRows: () => lostRows.free(),
     async stop() {
       ending.abort();
+      poller.stop();
       // stop() rejects when the runner has just ended by itself.
       await runner?.stop().catch(() => {});
       await watching;
@@ -84,14 +92,17 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   };
 }
 
+/** The time until the next poll. A worker that ends when it is idle learns from its polls that it is. */
+export const pollIntervalMs = ({ fleet, tuning, lifetime }: Pick<WorkerContext, 'fleet' | 'tuning' | 'lifetime'>): number =>
+  Math.min(sharedIntervalMs(fleet, { shortestMs: tuning.pollIntervalMs, perSecond: pollsPerSecond }), Math.max(tuning.pollIntervalMs, lifetime.idleMs));
+
 function launchRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec, events: WorkerEvents): Promise<Runner> {
   const { fairShare } = spec;
   // A slot that looks again has not found the queue empty. Without the nudge it would sleep for a poll interval beside waiting rows.
   events.on('worker:getJob:empty', ({ worker: slot }) => (fairShare?.foundNothing() === true ? slot.nudge() : spec.foundNothing?.()));
-  if (fairShare !== undefined) events.on('job:start', ({ job }) => fairShare.started(accountOf(job)));
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   const skipped = () => {
-    // Graphile Worker polls again later when this throws.
+    // When this throws, the slot waits for the next poll or notification.
     if (spec.needsStorage === true) worker.storageHealth.assertUp();
     return fairShare === undefined ? limiter.saturated() : fairShare.skipped(Object.keys(spec.tasks));
   };
@@ -99,10 +110,10 @@ function launchRunner(worker: WorkerContext, connections: QueueConnections, spec
     {
       pgPool: connections.pool,
       noPreparedStatements: !connections.preparedStatements,
-      taskList: limiter.limit(spec.tasks),
+      taskList: limiter.limit(fairShare?.charge(spec.tasks) ?? spec.tasks),
       forbiddenFlags: skipped,
       concurrency: spec.concurrency,
-      pollInterval: worker.tuning.pollIntervalMs,
+      pollInterval: neverMs,
       noHandleSignals: true,
       logger: graphileLogger(worker.logger),
       events,

@@ -12,6 +12,9 @@ export const keptDeliveryDays = 30;
 /** days for which the row of a destroyed upload stays that no job was created from */
 const keptUploadDays = 30;
 
+/** seconds after which the machine time of an account without enhancements is forgotten */
+const idleAccountS = 600;
+
 const minuteMs = 60_000;
 
 /** `backfillPeriod`: a worker that starts this much too late still runs the task, so that a service with short runs does its hourly work. */
@@ -112,6 +115,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
   } finally {
     await pruneRequestLog(worker);
     await store.rateLimits.prune();
+    await store.machineTime.forget(idleAccountS);
     await store.users.dropEndedSessions();
     await store.passwordLinks.prune();
     await store.people.prune();

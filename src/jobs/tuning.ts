@@ -2,7 +2,7 @@
 import { webhookScheduleS } from '../domain/webhooks.ts';
 
 export interface Tuning {
-  /** ms between two polls of the queue when no notification arrives */
+  /** ms between two polls of the queue when no notification arrives; more in a large fleet (fleet-size.ts) */
   pollIntervalMs: number;
   /** seconds before each retry of a failed step, by the number of earlier failures; a step has one attempt more than entries */
   retryDelaysS: readonly number[];
@@ -43,8 +43,8 @@ export interface Tuning {
   copyTimeoutMs: { base: number; perSecond: number; perMegabyte: number };
   /** how long stop() waits for aborted steps to end, ms */
   stopGraceMs: number;
-  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker */
-  periodicMs: { scratch: number; describe: number };
+  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker, counting the fleet */
+  periodicMs: { scratch: number; describe: number; fleet: number };
   /** seconds after which a destruction that is no longer queued is queued again */
   destroyOverdueS: number;
   /** seconds until the destruction of an upload that a job has to read is tried again */
@@ -73,7 +73,7 @@ export const defaultTuning: Tuning = {
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
   copyTimeoutMs: { base: 15 * 60_000, perSecond: 1000, perMegabyte: 1000 },
   stopGraceMs: 15_000,
-  periodicMs: { scratch: 15_000, describe: 5 * 60_000 },
+  periodicMs: { scratch: 15_000, describe: 5 * 60_000, fleet: 60_000 },
   destroyOverdueS: 600,
   uploadNeededRetryS: 30,
   webhooks: { timeoutMs: 10_000, scheduleS: webhookScheduleS, overdueS: 120 },

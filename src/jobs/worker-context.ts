@@ -10,6 +10,7 @@ import type { DiskUsageReader } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
 import type { DeviceClass, Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
+import type { FleetSize } from './fleet-size.ts';
 import type { Lifetime, LifetimeWatch } from './lifetime.ts';
 import type { StorageHealth } from './storage-health.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
@@ -79,8 +80,8 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   tuning: Tuning;
   /** the classes of devices for which it makes segments */
   deviceClasses: readonly DeviceClass[];
-  /** workers of this service that were alive when it last looked */
-  fleet: { alive: number };
+  /** the fleet when it was last counted */
+  fleet: FleetSize;
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
   storageHealth: StorageHealth;

@@ -11,7 +11,6 @@ import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, poolsOf, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
-import { pollFactor } from './fleet-size.ts';
 import { LifetimeWatch } from './lifetime.ts';
 import { createQueueConnections, type QueueConnections } from './queue-connections.ts';
 import { type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
@@ -156,8 +155,7 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   const stopJobs = () => Promise.all(runners.slice(0, jobs.length).map((runner) => runner.stop()));
   worker.lifetime.onEnd(stopJobs);
   await worker.store.workers.heartbeat(worker.id, []);
-  worker.fleet.alive = await worker.store.workers.countAlive();
-  worker.tuning.pollIntervalMs *= pollFactor(worker.fleet.alive);
+  worker.fleet.alive = await worker.store.workers.countAlive(worker.deviceClasses);
   try {
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
     await worker.store.workers.heartbeat(worker.id, poolsOf(runners));
@@ -214,6 +212,7 @@ async function stopRunning({ worker, runners, periodic, connections, warmPool }:
   if (outcome !== undefined) {
     const err = outcome === 'late' ? undefined : outcome;
     worker.logger.error({ err }, 'the worker did not stop cleanly; its leases will expire');
+    void connections.stopListening();
   }
   await removeWorkerScratch(worker.config.dataDir, worker.id);
   worker.logger.info({ worker: worker.id }, 'worker stopped');

@@ -13,6 +13,7 @@ import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
 import { ledgerCheckQueries } from './ledger-checks.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
+import { machineTimeQueries } from './machine-time.ts';
 import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
 import { passwordLinkQueries } from './password-links.ts';
@@ -83,6 +84,7 @@ export interface Store extends HttpStore {
   objects: ReturnType<typeof objectQueries>;
   uploads: ReturnType<typeof uploadQueries>;
   workers: ReturnType<typeof workerQueries>;
+  machineTime: ReturnType<typeof machineTimeQueries>;
   rateLimits: ReturnType<typeof rateLimitQueries>;
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
@@ -128,6 +130,7 @@ export function createStore(options: StoreOptions): Store {
     objects: objectQueries(db),
     uploads: uploadQueries(db, inTurn),
     workers: workerQueries(db),
+    machineTime: machineTimeQueries(db),
     rateLimits: rateLimitQueries(client),
     audit: auditQueries(db, inTurn),
     certificates: certificateQueries(db),

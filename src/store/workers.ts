@@ -1,5 +1,5 @@
 /** Heartbeats of worker processes, and the cleanup after dead ones. */
-import { count, inArray, sql } from './orm.ts';
+import { inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { type AccountLoad, enhancementLoad } from './queue.ts';
 import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
@@ -75,9 +75,15 @@ export function workerQueries(db: Db) {
       });
     },
 
-    /** Number of workers that are alive. */
-    async countAlive(): Promise<number> {
-      const [row] = await db.select({ alive: count() }).from(workers);
+    /**
+     * Number of workers that are alive and have the rarest of these classes of devices; of all workers, if no worker is known to have
+     * any of them.
+     */
+    async countAlive(deviceClasses: readonly DeviceClass[]): Promise<number> {
+      const [row] = await db.execute<{ alive: number }>(sql`SELECT coalesce(
+        (SELECT min(n) FROM (SELECT count(*) AS n FROM workers, unnest(device_classes) AS class
+          WHERE class IN (SELECT jsonb_array_elements_text(${JSON.stringify(deviceClasses)}::jsonb)) GROUP BY class) of_class),
+        (SELECT count(*) FROM workers))::int AS alive`);
       return row!.alive;
     },
 

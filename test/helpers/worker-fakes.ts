@@ -365,13 +365,12 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           return path;
         },
         tuning: {
-          // Each of 32 slots polls. With a shorter interval, polling would be most of the work.
           pollIntervalMs: 500,
           // One heartbeat a second, so that steps soon notice that their job was deleted.
           heartbeatsPerLease: leaseBeyondHanging,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
-          periodicMs: { scratch: 250, describe: 500 },
+          periodicMs: { scratch: 250, describe: 500, fleet: 500 },
           destroyOverdueS: 1,
           ...tuning,
         },

@@ -60,7 +60,6 @@ it('two accounts with long videos share the slots of all workers', async () => {
   await Promise.all([shop.worker({ config }).start(), shop.worker({ config }).start()]);
   await eventually(() => steps.waiting.length === 4);
   const isTheirs = ({ outputDir }: EnhanceRequest) => outputDir.includes(theirs.id);
-  // What began at once was taken as it came. Each slot that becomes free makes up for it.
   for (let n = 0; n < 12; n++) {
     await steps.next();
     await eventually(() => steps.waiting.length === 4);
@@ -69,11 +68,28 @@ it('two accounts with long videos share the slots of all workers', async () => {
   expect(shop.media.enhancements.filter(isTheirs).length).toBeGreaterThanOrEqual(6);
 });
 
+it('an account that has used less machine time is served until it has caught up', async () => {
+  const [heavy, light] = [await rich(), await rich()];
+  await planned(await long(heavy));
+  await planned(await long(light));
+  // Rows of these tests take milliseconds.
+  await world.sql`INSERT INTO account_machine_time (account_id, virtual_start_seconds, virtual_finish_seconds, typical_seconds)
+    VALUES (${heavy.id}, 1000, 9000, 100), (${light.id}, 1100, 1200, 1)`;
+  const steps = stepwise(shop.media);
+  await shop.worker({ config: { ...segmented, workerConcurrency: 2 } }).start();
+  const served: string[] = [];
+  const isHeavy = async ({ outputDir }: EnhanceRequest) => (await world.sql`SELECT 1 FROM jobs WHERE account_id = ${heavy.id} AND strpos(${outputDir}, id) > 0`).length > 0;
+  for (let n = 0; n < 16; n++) served.push((await isHeavy(await steps.next())) ? 'heavy' : 'light');
+  expect(served).toEqual([...Array<string>(8).fill('light'), ...Array<string>(8).fill('heavy')]);
+  const [row] = await world.sql<{ typical: number }[]>`SELECT typical_seconds AS typical FROM account_machine_time WHERE account_id = ${light.id}`;
+  expect(row!.typical).not.toBe(1);
+});
+
 it('a slot that passed over an account for the row of another looks again when that row is gone', async () => {
   const [busy, other] = [await rich(), await rich()];
   await planned(await long(busy));
   // One of so many workers that it follows no announcement. It polls again in hours.
-  await world.sql`INSERT INTO workers (id) SELECT 'elsewhere-' || n FROM generate_series(1, 400) n`;
+  await world.sql`INSERT INTO workers (id, device_classes) SELECT 'elsewhere-' || n, '{cpu}' FROM generate_series(1, 400) n`;
   const random = vi.spyOn(Math, 'random').mockReturnValue(0.99);
   onTestFinished(() => random.mockRestore());
   const steps = stepwise(shop.media);
@@ -120,13 +136,34 @@ it('an account with a quota has no more slots than that, where the service has n
 });
 
 describe('a large fleet', () => {
-  it('takes new rows although its workers follow few announcements', async () => {
+  it('takes new rows although its workers follow no announcement', async () => {
     const account = await rich();
-    await world.sql`INSERT INTO workers (id) SELECT 'elsewhere-' || n FROM generate_series(1, 400) n`;
+    await world.sql`INSERT INTO workers (id, device_classes) SELECT 'elsewhere-' || n, '{cpu}' FROM generate_series(1, 40) n`;
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0.99);
+    onTestFinished(() => random.mockRestore());
     await shop.worker({ tuning: { pollIntervalMs: 100 } }).start();
     const jobs: JobRecord[] = [];
     shop.media.onProbe = async () => probeResult;
     for (let n = 0; n < 3; n++) jobs.push(await create(account));
     for (const job of jobs) await ended(job);
+  });
+
+  it('is counted again while its workers run, and by the class of devices that is rare', async () => {
+    const { countAlive } = world.store.workers;
+    await world.sql`INSERT INTO workers (id) SELECT 'new-' || n FROM generate_series(1, 2) n`;
+    expect(await countAlive(['cpu'])).toBe(2);
+    await world.sql`INSERT INTO workers (id, device_classes) SELECT 'cpu-' || n, '{cpu}' FROM generate_series(1, 30) n`;
+    await world.sql`INSERT INTO workers (id, device_classes) SELECT 'both-' || n, '{cuda,cpu}' FROM generate_series(1, 3) n`;
+    expect([await countAlive(['cpu']), await countAlive(['cuda', 'cpu']), await countAlive(['cuda'])]).toEqual([33, 3, 3]);
+    const counts: number[] = [];
+    world.store.workers.countAlive = async (classes) => {
+      const alive = await countAlive(classes);
+      counts.push(alive);
+      return alive;
+    };
+    await shop.worker({ config: { device: 'cpu' } }).start();
+    await eventually(() => counts.includes(34));
+    await world.sql`DELETE FROM workers WHERE id LIKE 'cpu-%'`;
+    await eventually(() => counts.at(-1) === 4);
   });
 });

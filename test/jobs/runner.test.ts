@@ -3,15 +3,15 @@ import type { Runner } from 'graphile-worker';
 import pg from 'pg';
 import pino from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { keepRunner } from '../../src/jobs/runner.ts';
+import { keepRunner, pollIntervalMs } from '../../src/jobs/runner.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import { eventually } from '../helpers/wait.ts';
 
 const { run } = vi.hoisted(() => ({ run: vi.fn() }));
 vi.mock('graphile-worker', async (original) => ({ ...(await original<object>()), run }));
 
-const worker = { logger: pino({ level: 'silent' }), tuning: { pollIntervalMs: 100 } } as WorkerContext;
-const connections = { pool: new pg.Pool(), preparedStatements: true, end: async () => {} };
+const worker = { logger: pino({ level: 'silent' }), tuning: { pollIntervalMs: 100 }, fleet: { alive: 1 }, lifetime: { idleMs: Number.POSITIVE_INFINITY } } as WorkerContext;
+const connections = { pool: new pg.Pool(), preparedStatements: true, stopListening: async () => {}, end: async () => {} };
 
 /** Runs until it is stopped, or until `fail`. */
 function fakeRunner() {
@@ -44,5 +44,18 @@ describe('a kept runner', () => {
     await kept.stop();
     expect(only.stop).toHaveBeenCalled();
     expect(run).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('the interval of polls', () => {
+  const intervalMs = (alive: number, idleMs = Number.POSITIVE_INFINITY) => pollIntervalMs({ ...worker, fleet: { alive }, lifetime: { idleMs } as WorkerContext['lifetime'] });
+
+  it('follows the size of the fleet', () => {
+    expect(intervalMs(1)).toBe(100);
+    expect(intervalMs(1000)).toBeGreaterThanOrEqual(40_000);
+  });
+
+  it('is no longer than the time after which an idle worker ends, nor shorter than that of one worker', () => {
+    expect([intervalMs(1000, 5000), intervalMs(1000, 0)]).toEqual([5000, 100]);
   });
 });

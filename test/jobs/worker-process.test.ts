@@ -63,6 +63,22 @@ describe('a worker that is stopping', () => {
   });
 });
 
+it('a worker whose step does not end stops listening at the end of the grace period, so that its process can end', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await create();
+  shop.media.onEnhance = () => promise.then(() => enhanceResult);
+  const worker = shop.worker({ tuning: { stopGraceMs: 100 } });
+  await worker.start();
+  await eventually(() => shop.media.running === 1);
+  const listening = () => world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'reelmend-listen' AND pid <> pg_backend_pid()`;
+  await eventually(async () => (await listening()).length === 1);
+  await worker.stop();
+  expect(shop.media.running).toBe(1);
+  await eventually(async () => (await listening()).length === 0);
+  resolve();
+  await eventually(() => shop.media.running === 0);
+});
+
 describe('warm media children', () => {
   it('live in the worker’s own scratch folder while it runs; the configuration sets their number', async () => {
     const worker = shop.worker({ config: { warmChildren: 2, device: 'cuda:all', threads: 3 } });

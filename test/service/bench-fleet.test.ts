@@ -34,6 +34,8 @@ const output = z.object({
   database: z.object({ idle_worker_per_second: z.object({ statements: positive }), short_segments: run, long_segments: run }),
   short_beside_long: z.object({ same_account: wait, other_account: wait }),
   recovery: z.object({ killed: z.literal(1), segments: z.literal(8), made_again: z.number(), done_after_s: positive }),
+  // The difference between two measurements of a few seconds.
+  idle_in_large_fleet: z.object({ workers: z.literal(1), fleet: z.literal(1000), idle_worker_per_second: z.object({ statements: z.number(), database_cpu_ms: z.number() }) }),
 });
 
 const isThere = (await findS3Server()) !== null;

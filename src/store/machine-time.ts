@@ -1,0 +1,52 @@
+/**
+ * Start-time fair queueing of enhancements between accounts (Goyal, Vin and Cheng, 1996). An account's virtual time is the machine
+ * time that its queue rows have used. The account with the earliest virtual time is next. An account that had nothing to do for a
+ * while begins at the virtual time of the others, so it neither waits for them nor makes up for the past.
+ */
+import { sql } from './orm.ts';
+import type { Db } from './database.ts';
+
+/** The machine time of a row before any row has ended, seconds. */
+const firstGuessS = 30;
+
+/** The weight of the latest row in the moving average. */
+const latestWeight = 0.25;
+
+/** Of the row of `account_machine_time` that the query names `m`. */
+export const typicalSeconds = sql`coalesce(m.typical_seconds, ${firstGuessS}::float8)`;
+
+export function machineTimeQueries(db: Db) {
+  return {
+    /**
+     * A queue row of the account begins. Adds the typical machine time of its rows to its virtual time, which is at least `virtualTime`.
+     * Returns the seconds that it added.
+     */
+    async charge(account: string, virtualTime: number): Promise<number> {
+      const [row] = await db.execute<{ charged: number }>(sql`
+        INSERT INTO account_machine_time AS m (account_id, virtual_start_seconds, virtual_finish_seconds)
+        SELECT ${account}, ${virtualTime}::float8, ${virtualTime}::float8 + coalesce(avg(typical_seconds), ${firstGuessS}::float8) FROM account_machine_time
+        ON CONFLICT (account_id) DO UPDATE SET
+          virtual_start_seconds = greatest(m.virtual_finish_seconds, ${virtualTime}::float8),
+          virtual_finish_seconds = greatest(m.virtual_finish_seconds, ${virtualTime}::float8) + ${typicalSeconds},
+          served_at = now()
+        RETURNING virtual_finish_seconds - virtual_start_seconds AS charged`);
+      return row!.charged;
+    },
+
+    /** A row has ended after `usedS` seconds, for which `chargedS` were added. */
+    async settle(account: string, { chargedS, usedS }: { chargedS: number; usedS: number }): Promise<void> {
+      const finish = sql`virtual_finish_seconds + ${usedS - chargedS}::float8`;
+      await db.execute(sql`UPDATE account_machine_time SET
+          virtual_start_seconds = least(virtual_start_seconds, ${finish}),
+          virtual_finish_seconds = ${finish},
+          typical_seconds = coalesce(typical_seconds + ${latestWeight}::float8 * (${usedS}::float8 - typical_seconds), ${usedS}::float8),
+          served_at = now()
+        WHERE account_id = ${account}`);
+    },
+
+    /** Forgets accounts that no row began or ended for in `idleS` seconds. */
+    async forget(idleS: number): Promise<void> {
+      await db.execute(sql`DELETE FROM account_machine_time WHERE served_at < now() - make_interval(secs => ${idleS}::float8)`);
+    },
+  };
+}

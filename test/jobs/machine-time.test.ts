@@ -1,0 +1,206 @@
+/** How the machine time of accounts is recorded, and how they share the slots by it. The clock and the workers are simulated. */
+import type { JobHelpers } from 'graphile-worker';
+import pino from 'pino';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { accountsToSkip, FairShare, virtualTimeOf } from '../../src/jobs/fair-share.ts';
+import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import type { Account } from '../../src/store/types.ts';
+import type { Workshop } from '../helpers/worker-fakes.ts';
+import type { World } from '../helpers/worker-world.ts';
+import { fleetJobs, setUpFleet } from './fleet-suite.ts';
+
+let world: World;
+let shop: Workshop;
+setUpFleet((fleet) => ({ world, shop } = fleet));
+const { long, planned, rich } = fleetJobs(() => ({ world, shop }));
+
+const tasks = ['segment_cpu'];
+const loadOf = async (account: Account) => (await world.store.workers.enhancementLoad(tasks)).find((load) => load.account === account.id)!;
+
+/** an account whose segments wait in the queue */
+async function busy(): Promise<Account> {
+  const account = await rich();
+  await planned(await long(account));
+  return account;
+}
+
+describe('the machine time of an account', () => {
+  let account: Account;
+  beforeEach(async () => {
+    account = await busy();
+  });
+  const charge = (virtualTime = 0) => world.store.machineTime.charge(account.id, virtualTime);
+  const settle = (chargedS: number, usedS: number) => world.store.machineTime.settle(account.id, { chargedS, usedS });
+
+  it('is unknown before the first row', async () => {
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 0, virtualFinish: 0 });
+  });
+
+  it('is estimated when a row begins, and measured when it ends', async () => {
+    expect(await charge(100)).toBe(30);
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 100, virtualFinish: 130 });
+    await settle(30, 40);
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 100, virtualFinish: 140 });
+    expect(await charge()).toBe(40);
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 140, virtualFinish: 180 });
+    await settle(40, 80);
+    // A quarter of the way from 40 to 80.
+    expect(await charge()).toBe(50);
+  });
+
+  it('begins at that of the others after a pause', async () => {
+    await charge(100);
+    expect(await charge(5000)).toBe(30);
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 5000, virtualFinish: 5030 });
+  });
+
+  it('counts for as much as it is when the estimate was too high', async () => {
+    await charge(100);
+    await settle(30, 1);
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 100, virtualFinish: 101 });
+    for (const _ of [1, 2]) await charge();
+    await settle(1, 0);
+    expect(await loadOf(account)).toMatchObject({ virtualStart: 102, virtualFinish: 102 });
+  });
+
+  it('includes what a running row takes beyond the estimate', async () => {
+    await charge();
+    await world.sql`UPDATE graphile_worker._private_jobs SET locked_by = 'elsewhere', locked_at = now() - interval '1 hour' WHERE key LIKE '%:0'`;
+    const { running, virtualFinish } = await loadOf(account);
+    expect(running).toBe(1);
+    expect(virtualFinish).toBeGreaterThanOrEqual(3600);
+    expect(virtualFinish).toBeLessThan(3900);
+  });
+
+  it('is estimated from the other accounts before the first row has ended', async () => {
+    await charge();
+    await settle(30, 4);
+    const other = await busy();
+    expect(await world.store.machineTime.charge(other.id, 7)).toBe(4);
+  });
+
+  it('is forgotten after a time without a row', async () => {
+    await charge(100);
+    await world.store.machineTime.forget(600);
+    expect(await loadOf(account)).toMatchObject({ virtualFinish: 130 });
+    await world.sql`UPDATE account_machine_time SET served_at = now() - interval '601 seconds'`;
+    await world.store.machineTime.forget(600);
+    expect(await loadOf(account)).toMatchObject({ virtualFinish: 0 });
+  });
+});
+
+interface Row {
+  account: Account;
+  chargedS: number;
+  usedS: number;
+  endsAt: number;
+}
+
+/** Slots that work for accounts whose rows take so many seconds each. */
+class Slots {
+  readonly usedS = new Map<string, number>();
+  readonly served: Account[] = [];
+  readonly #running: Row[] = [];
+  readonly #count: number;
+  #now = 0;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** Runs `rows` rows. `rowS`: seconds of each row by account; others have nothing to do. */
+  async run(rows: number, rowS: ReadonlyMap<Account, number>): Promise<void> {
+    for (let n = 0; n < rows; n++) {
+      if (this.#running.length === this.#count) await this.#endNext();
+      await this.#begin(rowS);
+    }
+  }
+
+  async #endNext(): Promise<void> {
+    this.#running.sort((a, b) => a.endsAt - b.endsAt);
+    const { account, chargedS, usedS, endsAt } = this.#running.shift()!;
+    this.#now = endsAt;
+    this.usedS.set(account.id, (this.usedS.get(account.id) ?? 0) + usedS);
+    await world.store.machineTime.settle(account.id, { chargedS, usedS });
+  }
+
+  async #begin(rowS: ReadonlyMap<Account, number>): Promise<void> {
+    const ids = [...rowS.keys()].map(({ id }) => id);
+    const loads = (await world.store.workers.enhancementLoad(tasks)).filter(({ account }) => ids.includes(account));
+    const skipped = accountsToSkip(loads, 0);
+    const [account, usedS] = [...rowS].find(([{ id }]) => !skipped.includes(id))!;
+    const chargedS = await world.store.machineTime.charge(account.id, virtualTimeOf(loads));
+    this.served.push(account);
+    this.#running.push({ account, chargedS, usedS, endsAt: this.#now + usedS });
+  }
+}
+
+describe('accounts with work', () => {
+  it.each([1, 3, 8])('get equal machine time on %i slots, whatever the length of their segments', async (count) => {
+    const [first, second] = [await busy(), await busy()];
+    const slots = new Slots(count);
+    const rowS = new Map([[first, 40], [second, 4]]);
+    await slots.run(200, rowS);
+    const [a, b] = [slots.usedS.get(first.id)!, slots.usedS.get(second.id)!];
+    // No more apart than what runs at a time.
+    expect(Math.abs(a - b)).toBeLessThanOrEqual(40 * count);
+    expect(slots.served.filter((account) => account === second).length).toBeGreaterThan(150);
+  });
+
+  it('do not wait for one that is new, nor it for them', async () => {
+    const [old, newcomer] = [await busy(), await busy()];
+    const slots = new Slots(4);
+    await slots.run(100, new Map([[old, 30]]));
+    const before = slots.served.length;
+    await slots.run(40, new Map([[old, 30], [newcomer, 30]]));
+    const since = slots.served.slice(before);
+    expect(since[0]).toBe(newcomer);
+    expect(since.filter((account) => account === newcomer).length).toBeGreaterThanOrEqual(19);
+    expect(since.filter((account) => account === newcomer).length).toBeLessThanOrEqual(22);
+  });
+
+  it('with a short job get the next slot beside one with jobs of an hour', async () => {
+    const [long, short] = [await busy(), await busy()];
+    const slots = new Slots(2);
+    await slots.run(6, new Map([[short, 5]]));
+    await slots.run(6, new Map([[long, 3600]]));
+    await slots.run(3, new Map([[long, 3600], [short, 5]]));
+    expect(slots.served.slice(-3)).toEqual([short, short, short]);
+  });
+});
+
+describe('a row of the queue', () => {
+  const helpers = { job: { flags: { acct_1: true } } } as unknown as JobHelpers;
+  /** Runs one row of the account whose machine time is recorded like this. */
+  async function runRow(machineTime: object, task: () => Promise<void>): Promise<void> {
+    const worker = { store: { machineTime }, config: {}, logger: pino({ level: 'silent' }) } as unknown as WorkerContext;
+    await new FairShare(worker).charge({ segment_cpu: task }).segment_cpu!({}, helpers);
+  }
+
+  it('is charged to its account when it begins, and settled when it ends, even if it fails', async () => {
+    const machineTime = { charge: vi.fn(async () => 30), settle: vi.fn(async () => {}) };
+    await expect(runRow(machineTime, () => Promise.reject(new Error('the row failed')))).rejects.toThrow('the row failed');
+    expect(machineTime.charge.mock.calls).toEqual([['acct_1', 0]]);
+    expect(machineTime.settle.mock.calls).toEqual([['acct_1', { chargedS: 30, usedS: expect.any(Number) as number }]]);
+  });
+
+  it.each(['charge', 'settle'])('runs although its machine time cannot be recorded: %s', async (failing) => {
+    const machineTime = { charge: async () => 30, settle: async () => {}, [failing]: () => Promise.reject(new Error('the database is away')) };
+    const task = vi.fn(async () => {});
+    await runRow(machineTime, task);
+    expect(task).toHaveBeenCalledTimes(1);
+  });
+});
+
+it('a slot that loses the row that it chose again and again takes one of any account, except those at their limit', async () => {
+  const load = { running: 1, waiting: 9, quota: null, virtualStart: 100 };
+  const loads = [{ ...load, account: 'used more', virtualFinish: 140 }, { ...load, account: 'used less', virtualFinish: 130 }, { ...load, account: 'full', virtualFinish: 110, quota: 1 }];
+  const worker = { store: { workers: { enhancementLoad: async () => loads } }, config: {} } as unknown as WorkerContext;
+  const share = new FairShare(worker);
+  for (const _ of [1, 2, 3]) {
+    expect((await share.skipped(tasks)).toSorted()).toEqual(['full', 'used more']);
+    expect(share.foundNothing()).toBe(true);
+  }
+  expect(await share.skipped(tasks)).toEqual(['full']);
+  expect(share.foundNothing()).toBe(false);
+});
