@@ -167,7 +167,7 @@ def release(network, net, quant, training, int8_limit=None, fp32=None):
         (MODELS / file).unlink(missing_ok=True)
     kept = [m for m in old if m['file'] not in own]
     # What people wrote about a file stays.
-    said = {(m['name'], m['file']): {k: m[k] for k in ('description', 'relative_cost') if k in m} for m in old}
+    said = {(m['name'], m['file']): {k: m[k] for k in ('description', 'relative_cost', 'strength_gain') if k in m} for m in old}
     entries = [{**e, **said.get((e['name'], e['file']), {})} for e in entries]
     entries += [{**entry, 'name': name} for name in network.also for entry in entries]
     models = sorted(kept + entries, key=lambda m: (m['layout'] == 'face', m['name'], -m['scale'], m['precision']))
