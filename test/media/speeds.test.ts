@@ -56,9 +56,11 @@ const floor = { framesPerSecond: 25 };
 describe('the speed of the networks', () => {
   it('is measured once, and kept for the processes that follow', async () => {
     const first = await machine().measure();
-    // `quality` has the ×1 files of `fast`, which are measured once; faces are not chosen by their speed.
+    // `quality` has the ×1 files of `fast`, and `detail-large` those of `detail`. They are measured once; faces are not chosen by their speed.
     expect(trials.toSorted()).toEqual([
-      'detail ×1 fp32', 'detail ×1 int8', 'detail ×2 fp32', 'detail ×2 int8', 'fast ×1 fp32', 'fast ×1 int8', 'fast ×2 fp32', 'fast ×2 int8', 'model none', 'quality ×2 fp32', 'quality ×2 int8',
+      ...['detail ×1 fp32', 'detail ×1 int8', 'detail ×2 fp32', 'detail ×2 int8'],
+      ...['detail-large ×2 fp32', 'detail-large ×2 int8', 'detail-large ×4 fp32', 'detail-large ×4 int8'],
+      ...['fast ×1 fp32', 'fast ×1 int8', 'fast ×2 fp32', 'fast ×2 int8', 'model none', 'quality ×2 fp32', 'quality ×2 int8'],
     ]);
     expect(first).toMatchObject({ processor: 'a processor', threads: 2, otherMsPerMegapixel: 25 });
     expect(first!.networks).toContainEqual({ name: 'quality', scale: 1, file: 'int8', precision: 'int8', msPerMegapixel: 10 });
@@ -103,7 +105,7 @@ describe('the speed of the networks', () => {
   it('leaves out a network that cannot run', async () => {
     failing = (name) => name === 'quality';
     const measured = await machine().measure();
-    expect(new Set(measured!.networks.map(({ name, scale }) => `${name} ×${scale}`))).toEqual(new Set(['detail ×2', 'detail ×1', 'fast ×2', 'fast ×1', 'quality ×1']));
+    expect(new Set(measured!.networks.map(({ name, scale }) => `${name} ×${scale}`))).toEqual(new Set(['detail ×2', 'detail ×1', 'detail-large ×4', 'detail-large ×2', 'detail-large ×1', 'fast ×2', 'fast ×1', 'quality ×1']));
   });
 
   it('is unknown where no network runs', async () => {
