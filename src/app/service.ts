@@ -19,6 +19,7 @@ import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
 import { defaultOutputLimitMb } from '../media/plans.ts';
 import { describeModels, installedModels } from '../media/models.ts';
+import { runsOnCpu } from '../media/speeds.ts';
 import { limitFactors } from '../domain/limits.ts';
 import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
@@ -135,7 +136,7 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
   // Before the first job: other work would make the machine appear slower.
-  if (config.minSpeed !== undefined && !config.device.startsWith('cuda') && config.workerConcurrency > 0) await media.speeds();
+  if (config.minSpeed !== undefined && runsOnCpu(config.device, media.hasGpu) && config.workerConcurrency > 0) await media.speeds();
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
   const silenceTimeoutS = config.databaseTimeoutS;

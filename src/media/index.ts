@@ -105,6 +105,7 @@ class ChildMedia implements Media {
       checkModel: (request) => this.checkModel(request),
       enhance: (request) => this.enhance(request),
       logger: options.logger ?? silent,
+      hasGpu: this.hasGpu,
     });
     this.#enhancer = new Enhancer({ options, kind: isolation.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices(), speeds: this.#speeds });
     this.#probes = new FairSemaphore({ total: options.maxProbes ?? Math.max(4, 2 * availableParallelism()) });

@@ -20,6 +20,7 @@ export interface SpeedParts {
   checkModel: (request: CheckModelRequest) => Promise<ModelReport>;
   enhance: (request: EnhanceRequest) => Promise<EnhanceResult>;
   logger: MediaLogger;
+  hasGpu: boolean;
   /** identifies the processor; default: reads /proc/cpuinfo */
   processor?: () => Promise<{ name: string; features: string[] }>;
 }
@@ -53,6 +54,9 @@ const storedSpeeds = z.object({
     .min(1),
 });
 type StoredSpeeds = z.infer<typeof storedSpeeds>;
+
+/** Whether jobs for this device (`auto`, `cpu`, `cuda:N` …) run on the CPU. */
+export const runsOnCpu = (device: string, hasGpu: boolean): boolean => device === 'cpu' || (device === 'auto' && !hasGpu);
 
 export class Speeds {
   readonly #parts: SpeedParts;
@@ -88,7 +92,7 @@ export class Speeds {
   /** To be awaited before a job. Loads the stored results; if the choice of the job's network depends on them and there are none, measures. */
   async settle({ model = 'auto', device = 'auto', piece }: Pick<JobOptions, 'model' | 'device' | 'piece'>): Promise<void> {
     await this.load();
-    const choosesBySpeed = model === 'auto' && piece === undefined && !device.startsWith('cuda');
+    const choosesBySpeed = model === 'auto' && piece === undefined && runsOnCpu(device, this.#parts.hasGpu);
     if (this.#parts.options?.floor !== undefined && choosesBySpeed) await this.measure();
   }
 

@@ -29,12 +29,14 @@ interface Machine {
   models?: readonly InstalledModel[];
   processor?: string;
   options?: Partial<SpeedOptions>;
+  hasGpu?: boolean;
 }
 
-function machine({ models = shipped, processor = 'a processor', options = {} }: Machine = {}): Speeds {
+function machine({ models = shipped, processor = 'a processor', options = {}, hasGpu = false }: Machine = {}): Speeds {
   return new Speeds({
     options: { file, sample: 'sample.mp4', threads: 2, encoder: { preset: 'fast', crf: 20 }, ...options },
     models,
+    hasGpu,
     processor: async () => ({ name: processor, features: ['avx2'] }),
     logger: { info() {}, warn: (_, message) => warnings.push(message) },
     checkModel: async ({ model, trial }) => {
@@ -124,6 +126,7 @@ describe('a job', () => {
     ['no floor is set', { model: 'auto' }, {}],
     ['its network is named', { model: 'quality' }, { options: { floor } }],
     ['it runs on a GPU', { model: 'auto', device: 'cuda:0' }, { options: { floor } }],
+    ['the machine has a GPU', { model: 'auto' }, { options: { floor }, hasGpu: true }],
     ['it is a segment of a plan', { model: 'auto', piece: { plan: '', index: 0 } }, { options: { floor } }],
   ])('measures nothing when %s', async (_, job, given) => {
     await machine(given).settle(job);
@@ -137,6 +140,11 @@ describe('a job', () => {
     expect(speeds.machine()).toEqual({ otherMsPerMegapixel: 25, minTimesLength: 0.5 });
     expect(speeds.models().find(fastInt8)).toMatchObject({ msPerMegapixel: 10 });
     expect(speeds.models().find(({ layout }) => layout === 'face')).not.toHaveProperty('msPerMegapixel');
+  });
+
+  it('waits for them on the CPU of a machine with a GPU', async () => {
+    await machine({ options: { floor }, hasGpu: true }).settle({ device: 'cpu' });
+    expect(trials).toContain('model none');
   });
 
   it('gets what an earlier process measured, without a floor, too', async () => {
