@@ -30,7 +30,7 @@ const enhancer = (enginesDir?: string) =>
     kind: 'none',
     gpuFiles: ['/dev/nvidia0'],
     devices: () => Promise.resolve(cards as never),
-    speeds: new Speeds({ options: undefined, models: [], checkModel: () => Promise.reject(new Error()), enhance: () => Promise.reject(new Error()), logger }),
+    speeds: new Speeds({ options: undefined, hasGpu: false, models: [], checkModel: () => Promise.reject(new Error()), enhance: () => Promise.reject(new Error()), logger }),
   });
 const job = { input, outputDir, outputName: 'out.mp4', timeoutMs: 1000 };
 const noEngine = failureFromChild({ code: 'no_engine', message: 'There is no engine of the model “fast”.' });
