@@ -46,7 +46,10 @@ const media = async (config: Config) => {
     import('../app/speed-options.ts'),
   ]);
   const { requireIsolation, enginesDir } = config;
-  const logger = { info() {}, warn: (_: object, message: string) => warn(message) };
+  const logger = {
+    info: (_: object, message: string) => terminal().isTerminal && warn(message),
+    warn: (_: object, message: string) => warn(message),
+  };
   return createMedia({ requireIsolation, models: installedModels(config.modelsDir), enginesDir, speeds: { ...speedOptions(config), logger } });
 };
 const start = async (roles: Roles, lifetime: Lifetime = {}) => {

@@ -149,6 +149,7 @@ export class Speeds {
 
   async #measureAll(options: SpeedOptions): Promise<void> {
     const began = performance.now();
+    this.#parts.logger.info({}, 'measures the speed of the networks on this machine, once; this takes up to a minute');
     const networks: StoredSpeeds['networks'] = [];
     for (const model of this.#candidates) {
       const sha256 = this.#checksums.get(model.path)!;

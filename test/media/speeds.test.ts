@@ -18,10 +18,11 @@ const costs = { fp32: 40, int8: 10 };
 let file: string;
 let trials: string[] = [];
 let warnings: string[] = [];
+let said: string[] = [];
 let failing: (name: string) => boolean = () => false;
 let round = 0;
 beforeEach(() => {
-  [trials, warnings, failing] = [[], [], () => false];
+  [trials, warnings, said, failing] = [[], [], [], () => false];
   file = join(folder.path, `round-${round++}`, 'data', 'speeds.json');
 });
 
@@ -38,7 +39,7 @@ function machine({ models = shipped, processor = 'a processor', options = {}, ha
     models,
     hasGpu,
     processor: async () => ({ name: processor, features: ['avx2'] }),
-    logger: { info() {}, warn: (_, message) => warnings.push(message) },
+    logger: { info: (_, message) => said.push(message), warn: (_, message) => warnings.push(message) },
     checkModel: async ({ model, trial }) => {
       trials.push(`${model.name} ×${model.scale} ${model.precision}`);
       if (failing(model.name)) throw new Error('This network cannot run here.');
@@ -67,9 +68,10 @@ describe('the speed of the networks', () => {
     expect(first).toMatchObject({ processor: 'a processor', threads: 2, otherMsPerMegapixel: 25 });
     expect(first!.networks).toContainEqual({ name: 'quality', scale: 1, file: 'int8', precision: 'int8', msPerMegapixel: 10 });
     expect(readdirSync(join(file, '..'))).toEqual(['speeds.json']);
-    trials = [];
+    expect(said).toEqual([expect.stringContaining('takes up to a minute'), expect.stringContaining('was measured')]);
+    [trials, said] = [[], []];
     expect(await machine().measure()).toEqual(first);
-    expect(trials).toEqual([]);
+    expect([...trials, ...said]).toEqual([]);
   });
 
   it.each<[string, () => Machine | void]>([

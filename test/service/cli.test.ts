@@ -161,6 +161,7 @@ describe('the speed of this machine', () => {
     expect(new Set(cpu!.speeds.networks.map(({ name }) => name))).toEqual(new Set(['detail', 'detail-large', 'fast', 'quality']));
     const before = await readFile(kept(), 'utf8');
     const read = await runCommand(['devices'], { env: { ...environment(), ...env() }, isTerminal: true });
+    expect(read.stderr).toBe('');
     expect(read.stdout).toMatch(/^cpu: .*, libx264; measured with 1 thread on \d{4}-\d\d-\d\d:\n(?: {2}\S.* ms for a megapixel of (?:in|out)put.*\n)+/);
     expect(await readFile(kept(), 'utf8')).toBe(before);
   });
