@@ -15,7 +15,7 @@ describe('GET /v1/models', () => {
     expect(response.status).toBe(200);
     const { data } = (await response.json()) as { data: Model[] };
     expect(data.map(({ name }) => name)).toEqual(['detail', 'detail-large', 'fast', 'quality']);
-    expect(data[1]).toEqual({
+    expect(data[2]).toEqual({
       name: 'fast',
       title: 'Fast ×2 for CPUs',
       description: 'For sources in fair condition, where speed matters.',
