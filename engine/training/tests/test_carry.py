@@ -122,8 +122,10 @@ def test_photographs_and_clips_are_carried_trained_on_and_come_back(here, monkey
     x = torch.rand(1, 2, 16, 16, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         assert torch.allclose(release.load_averaged(held)(x), release.load_averaged(back)(x), atol=1e-5)
-    args = argparse.Namespace(command=None, network='fast')
-    assert commands.trained_as(back, args)['device'] == back['device']
+    args = argparse.Namespace(command=None, taught_by=None, network='fast')
+    assert commands.trained_as(back, args)['device'] == back['device'] and 'teacher' not in commands.trained_as(back, args)
+    args.taught_by = 'a network, MIT'
+    assert commands.trained_as(back, args)['teacher'] == 'a network, MIT'
 
 
 def test_clips_of_real_damage_are_carried_whole(here, monkeypatch):
