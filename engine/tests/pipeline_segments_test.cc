@@ -13,6 +13,7 @@
 
 #include "helpers/clips.h"
 #include "helpers/encoded_frames.h"
+#include "helpers/networks.h"
 #include "helpers/test_paths.h"
 #include "media/byte_io.h"
 #include "reelmend/error.h"
@@ -274,6 +275,57 @@ TEST_F(Segments, KeepSoundSubtitlesChaptersAndTags) {
   EXPECT_NE(Facts(File("joined.mp4")).find("title=Two"), std::string::npos);
   EXPECT_EQ(PacketTimes(File("joined.mp4"), "s:0"), PacketTimes(File("whole.mp4"), "s:0"));
 }
+
+struct NetworkCase {
+  const char* name;  ///< of the model
+  const char* file;
+  ModelFile::Precision precision;
+  int scale;
+  const char* size;  ///< of the film
+  int rate;
+};
+
+class SegmentsWithNetworks : public Segments, public ::testing::WithParamInterface<NetworkCase> {
+ protected:
+  static ModelFile Shipped(const NetworkCase& c) {
+    ModelFile file = testing::Described(c.name, c.scale, c.precision);
+    file.path = test_paths::SourceDir() + "/models/" + c.file;
+    file.multiple = 2;
+    file.is_blind = std::string(c.name) != "fast";
+    return file;
+  }
+};
+
+TEST_P(SegmentsWithNetworks, JoinToWhatOneRunMakes) {
+  NEEDS_OPENVINO();
+  const NetworkCase& c = GetParam();
+  const std::string source = File("a.mp4");
+  Ffmpeg(std::string(kFilm) + " -vf scale=" + c.size + ",fps=" + std::to_string(c.rate) + " -c:v libx264 -qp 32 -g 25 -pix_fmt yuv420p " + source);
+  EnhanceOptions options = TemporalOptions();
+  options.models = {Shipped(c)};
+  options.model = c.name;
+  if (c.scale > 1) options.target = Target::k1080p;
+  Prepare(source, options);
+  ASSERT_EQ(plan_.plan.model, c.name);
+  ASSERT_GE(plan_.segments.size(), 3U) << plan_.why_whole;
+  MakePieces();
+  if (HasFatalFailure()) return;
+  Join("joined.mp4");
+  ExpectSameFile(File("joined.mp4"), File("whole.mp4"));
+  ExpectTheSameBytesAgain(File("joined.mp4"));
+}
+
+const NetworkCase kRestoring[] = {{"fast", "fast-x1-int8.onnx", ModelFile::Precision::kInt8, 1, "192:108", 25},
+                                  {"detail", "detail-x1.onnx", ModelFile::Precision::kFp32, 1, "192:108", 25}};
+const NetworkCase kEnlarging[] = {{"fast", "fast-x2-int8.onnx", ModelFile::Precision::kInt8, 2, "640:360", 12},
+                                  {"detail-large", "detail-large-x4-int8.onnx", ModelFile::Precision::kInt8, 4, "384:216", 12}};
+
+std::string NameOfNetwork(const ::testing::TestParamInfo<NetworkCase>& info) {
+  return std::string(info.param.scale == 1 ? "Restoring" : "Enlarging") + (info.index == 0 ? "WithFast" : "WithDetail");
+}
+INSTANTIATE_TEST_SUITE_P(Networks, SegmentsWithNetworks, ::testing::ValuesIn(kRestoring), NameOfNetwork);
+INSTANTIATE_TEST_SUITE_P(LargerNetworks, SegmentsWithNetworks, ::testing::ValuesIn(kEnlarging),
+                         [](const auto& info) { return NameOfNetwork(info) + "_Long"; });
 
 /// Small sample files of cameras, phones and programs, so that each takes only seconds.
 std::vector<std::string> RealFiles() {

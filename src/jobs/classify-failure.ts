@@ -15,6 +15,9 @@ const permanent: readonly JobErrorCode[] = [
   'processing_timeout',
 ];
 
+/** Of these, those that the machine of one worker may cause, because it is overloaded or short of memory. */
+const maybeOfMachine: readonly JobErrorCode[] = ['processing_failed', 'processing_timeout'];
+
 export type RetryDecision =
   | { kind: 'fail'; failure: JobFailure }
   | {
@@ -42,6 +45,8 @@ export interface FailureHistory {
   infrastructureFaultForS: number;
   /** whether a GPU is at fault, and another one may do the same work; default: false */
   isGpuFault?: boolean;
+  /** whether it is a segment: other segments of the video may be made already, so one failure does not end the job; default: false */
+  isSegment?: boolean;
 }
 
 /**
@@ -62,7 +67,8 @@ export function classifyFailure(error: unknown, history: FailureHistory, tuning:
   }
   const known = error instanceof ReelmendError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
-  if (known && code && history.isGpuFault !== true) return { kind: 'fail', failure: { code, message: known.message } };
+  const isTriedAgain = history.isGpuFault === true || (history.isSegment === true && history.failures === 0 && maybeOfMachine.some((each) => each === code));
+  if (known && code && !isTriedAgain) return { kind: 'fail', failure: { code, message: known.message } };
   const unreachable = known?.code === 'video_unreachable';
   const attempts = unreachable ? tuning.downloadAttempts : tuning.retryDelaysS.length + 1;
   if (history.failures + 1 < attempts) {

@@ -15,6 +15,7 @@ import { outputName } from './enhance-step.ts';
 import { mediaOptions } from './media-options.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { fetchOriginal, finishJob } from './original-to-result.ts';
+import { segmentsAtOnce } from './plan-segments.ts';
 import { runStep, type StepContext } from './step.ts';
 import { persistently } from './persistently.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -50,8 +51,8 @@ async function joinPieces(context: StepContext): Promise<void> {
 
 /** A storage that loses the same piece again and again would otherwise have it made for ever. */
 async function makeAgain({ worker, fence, signal, logger }: StepContext, lost: number[]): Promise<void> {
-  const attempts = worker.tuning.retryDelaysS.length + 1;
-  if (await persistently(signal, () => worker.store.segments.remake(fence, lost, attempts))) return logger.warn({ segments: lost }, 'they are made again');
+  const pieces = { numbers: lost, maxFailures: worker.tuning.retryDelaysS.length + 1, atOnce: segmentsAtOnce(worker) };
+  if (await persistently(signal, () => worker.store.segments.remake(fence, pieces))) return logger.warn({ segments: lost }, 'they are made again');
   const code = 'processing_failed';
   logger.warn({ segments: lost, code }, 'job failed');
   worker.metrics.jobFailed(code);

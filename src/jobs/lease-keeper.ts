@@ -17,6 +17,9 @@ export interface KeepLease {
   stopping: AbortSignal;
 }
 
+/** A running step learns by its heartbeats that its job is deleted, so they come at least this often, ms. */
+const longestIntervalMs = 5000;
+
 /**
  * Sends heartbeats. The work is also aborted when no heartbeat has succeeded for a whole lease,
  * because the database cannot be reached: by then another worker may have the job.
@@ -41,6 +44,6 @@ export function keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, sto
     if (performance.now() - renewedAt >= leaseSeconds * 1000) renewed(false);
     else void sendHeartbeat();
   };
-  const timer = setInterval(tick, (leaseSeconds * 1000) / heartbeatsPerLease);
+  const timer = setInterval(tick, Math.min(longestIntervalMs, (leaseSeconds * 1000) / heartbeatsPerLease));
   return { signal: AbortSignal.any([lost.signal, stopping]), renewed, stop: () => clearInterval(timer) };
 }

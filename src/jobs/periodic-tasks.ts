@@ -21,9 +21,17 @@ export interface PeriodicTask {
 export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[]): PeriodicTask[] {
   const { store, logger, tuning, config, fleet } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
+  const contact = new DatabaseContact(1000 * config.leaseSeconds);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   return [
-    { name: 'heartbeat', everyMs: () => heartbeatMs, run: () => store.workers.heartbeat(worker.id, poolsOf(runners)) },
+    {
+      name: 'heartbeat',
+      everyMs: () => heartbeatMs,
+      async run() {
+        await store.workers.heartbeat(worker.id, poolsOf(runners));
+        contact.made();
+      },
+    },
     {
       name: 'lost rows',
       everyMs: () => heartbeatMs,
@@ -38,6 +46,7 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       name: 'leases',
       everyMs: () => sharedIntervalMs(fleet, { shortestMs: heartbeatMs, perSecond: leaseSweepsPerSecond }),
       async run() {
+        if (!contact.isSteady()) return;
         report('queue locks of dead workers released', await store.workers.reapDead(config.leaseSeconds * 1.5));
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
@@ -59,6 +68,32 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       run: async () => void (fleet.alive = await store.workers.countAlive(worker.deviceClasses)),
     },
   ];
+}
+
+/**
+ * Knows whether the database has responded to this worker throughout. When it did not for a whole lease, leases of healthy workers
+ * have expired, too: these get another lease's time to renew them or to return their steps, which then count no crash.
+ */
+class DatabaseContact {
+  readonly #leaseMs: number;
+  #lastAt = performance.now();
+  #steadyAt = 0;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** The database has responded. */
+  made(): void {
+    const now = performance.now();
+    if (now - this.#lastAt > this.#leaseMs) this.#steadyAt = now + this.#leaseMs;
+    this.#lastAt = now;
+  }
+
+  isSteady(): boolean {
+    const now = performance.now();
+    return now - this.#lastAt <= this.#leaseMs && now >= this.#steadyAt;
+  }
 }
 
 /** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */

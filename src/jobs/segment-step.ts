@@ -49,7 +49,7 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   worker.lifetime.stepStarted();
   try {
     await inStepSpan({ job: jobId, step: 'segment', attempt: fence.attempt, traceparent }, () =>
-      withScratch(dataDir, { ...fence, jobId: `${jobId}-${number}` }, (scratch) => reserveAndMakePiece({ worker, lease, keeper, scratch, logger })),
+      withScratch(dataDir, { ...fence, jobId: `${jobId}-${fence.plan}-${number}` }, (scratch) => reserveAndMakePiece({ worker, lease, keeper, scratch, logger })),
     );
     logger.info('segment done');
     worker.storageHealth.succeeded();
@@ -200,7 +200,7 @@ async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, 
   const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: secondsSince(infrastructureFaultSince) };
   // Another GPU may succeed. So a fault of a GPU is retried, and the video is planned again for CPUs only after all attempts.
   const isGpuFault = lease.deviceClass === 'cuda' && (isDeviceFault(error) || isNoEngine(error));
-  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, isGpuFault, ...faults }, worker.tuning);
+  const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, isGpuFault, isSegment: true, ...faults }, worker.tuning);
   if (decision.kind === 'fail') {
     // At every attempt, the piece differed from the plan.
     if (error instanceof UnexpectedPiece) return enhanceInOnePiece();

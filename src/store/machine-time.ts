@@ -4,7 +4,8 @@
  * while begins at the virtual time of the others, so it neither waits for them nor makes up for the past.
  */
 import { sql } from './orm.ts';
-import type { Db } from './database.ts';
+import type { Db, Executor } from './database.ts';
+import { enhancementTasks } from './queue.ts';
 
 /** The machine time of a row before any row has ended, seconds. */
 const firstGuessS = 30;
@@ -13,7 +14,37 @@ const firstGuessS = 30;
 const latestWeight = 0.25;
 
 /** Of the row of `account_machine_time` that the query names `m`. */
-export const typicalSeconds = sql`coalesce(m.typical_seconds, ${firstGuessS}::float8)`;
+const typicalSeconds = sql`coalesce(m.typical_seconds, ${firstGuessS}::float8)`;
+
+export interface AccountLoad {
+  account: string;
+  /** rows that any worker runs */
+  running: number;
+  /** due rows of the given tasks */
+  waiting: number;
+  /** rows that may run at a time, set for this account; null: as for all */
+  quota: number | null;
+  /** virtual time at which its last row began, seconds; 0: it had none for a while */
+  virtualStart: number;
+  /** virtual time at which its next row may begin: after all that have begun, including the time by which running rows exceed their estimate */
+  virtualFinish: number;
+}
+
+/** What the accounts have in the slots for enhancements, and what waits of the given tasks. */
+export async function enhancementLoad(on: Executor, tasks: readonly string[]): Promise<AccountLoad[]> {
+  const rows = await on.execute<Omit<AccountLoad, 'running' | 'waiting'> & { running: string; waiting: string }>(sql`
+    SELECT load.*, (a.quotas ->> 'parallel_enhancements')::int AS quota FROM (
+      SELECT flag AS account, count(*) FILTER (WHERE q.locked_at IS NOT NULL) AS running,
+        count(*) FILTER (WHERE q.locked_at IS NULL AND q.task_identifier IN ${[...tasks]}) AS waiting,
+        coalesce(m.virtual_start_seconds, 0) AS "virtualStart",
+        -- NULL of a row that waits is not the greatest.
+        coalesce(m.virtual_finish_seconds, 0) + sum(greatest(0, extract(epoch FROM now() - q.locked_at)::float8 - ${typicalSeconds})) AS "virtualFinish"
+      FROM graphile_worker.jobs q CROSS JOIN jsonb_object_keys(q.flags) flag LEFT JOIN account_machine_time m ON m.account_id = flag
+      WHERE q.task_identifier IN ${[...enhancementTasks]}
+        AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
+      GROUP BY flag, m.virtual_start_seconds, m.virtual_finish_seconds) load LEFT JOIN accounts a ON a.id = load.account`);
+  return rows.map((row) => ({ ...row, running: Number(row.running), waiting: Number(row.waiting) }));
+}
 
 export function machineTimeQueries(db: Db) {
   return {
@@ -44,9 +75,10 @@ export function machineTimeQueries(db: Db) {
         WHERE account_id = ${account}`);
     },
 
-    /** Forgets accounts that no row began or ended for in `idleS` seconds. */
+    /** Forgets accounts that have no row, and that no row began or ended for in `idleS` seconds. */
     async forget(idleS: number): Promise<void> {
-      await db.execute(sql`DELETE FROM account_machine_time WHERE served_at < now() - make_interval(secs => ${idleS}::float8)`);
+      await db.execute(sql`DELETE FROM account_machine_time m WHERE served_at < now() - make_interval(secs => ${idleS}::float8)
+        AND NOT EXISTS (SELECT FROM graphile_worker.jobs q WHERE q.task_identifier IN ${[...enhancementTasks]} AND q.flags ? m.account_id)`);
     },
   };
 }

@@ -1,7 +1,6 @@
 /** Queue rows of Graphile Worker, written in the transaction that makes them necessary. */
 import { type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { Executor } from './database.ts';
-import { typicalSeconds } from './machine-time.ts';
 import type { DeviceClass, Step } from './schema.ts';
 
 /**
@@ -144,36 +143,6 @@ export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: n
         3, t.key, priority, ARRAY(${accountOfJob(jobId)}))::graphile_worker.job_spec ORDER BY number) AS rows
       FROM (SELECT *, row_number() OVER (ORDER BY number) AS rank FROM taken) t)
     SELECT 1 FROM specs, graphile_worker.add_jobs(rows) WHERE rows IS NOT NULL`);
-}
-
-export interface AccountLoad {
-  account: string;
-  /** rows that any worker runs */
-  running: number;
-  /** due rows of the given tasks */
-  waiting: number;
-  /** rows that may run at a time, set for this account; null: as for all */
-  quota: number | null;
-  /** virtual time at which its last row began, seconds (machine-time.ts); 0: it had none for a while */
-  virtualStart: number;
-  /** virtual time at which its next row may begin: after all that have begun, including the time by which running rows exceed their estimate */
-  virtualFinish: number;
-}
-
-/** What the accounts have in the slots for enhancements, and what waits of the given tasks. */
-export async function enhancementLoad(on: Executor, tasks: readonly string[]): Promise<AccountLoad[]> {
-  const rows = await on.execute<Omit<AccountLoad, 'running' | 'waiting'> & { running: string; waiting: string }>(sql`
-    SELECT load.*, (a.quotas ->> 'parallel_enhancements')::int AS quota FROM (
-      SELECT flag AS account, count(*) FILTER (WHERE q.locked_at IS NOT NULL) AS running,
-        count(*) FILTER (WHERE q.locked_at IS NULL AND q.task_identifier IN ${[...tasks]}) AS waiting,
-        coalesce(m.virtual_start_seconds, 0) AS "virtualStart",
-        -- NULL of a row that waits is not the greatest.
-        coalesce(m.virtual_finish_seconds, 0) + sum(greatest(0, extract(epoch FROM now() - q.locked_at)::float8 - ${typicalSeconds})) AS "virtualFinish"
-      FROM graphile_worker.jobs q CROSS JOIN jsonb_object_keys(q.flags) flag LEFT JOIN account_machine_time m ON m.account_id = flag
-      WHERE q.task_identifier IN ${[...enhancementTasks]}
-        AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
-      GROUP BY flag, m.virtual_start_seconds, m.virtual_finish_seconds) load LEFT JOIN accounts a ON a.id = load.account`);
-  return rows.map((row) => ({ ...row, running: Number(row.running), waiting: Number(row.waiting) }));
 }
 
 /** Removes the waiting rows of a job's segments. */

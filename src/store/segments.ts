@@ -18,6 +18,8 @@ import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers 
 /** Identifies one worker's lease on one segment. */
 export interface SegmentFence extends Fence {
   number: number;
+  /** the job's attempt that made the plan: after another plan, a segment has the same numbers of attempts again */
+  plan: number;
   /** where its piece goes: no other attempt has the same, not even one of an earlier plan of the video */
   pieceKey: string;
 }
@@ -66,10 +68,19 @@ const idle = { ...noLease, state: 'pending' as const };
 const isSegment = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => and(eq(segments.jobId, jobId), eq(segments.number, number));
 
 const held = (fence: SegmentFence) =>
-  and(isSegment(fence), eq(segments.attempt, fence.attempt), eq(segments.leaseOwner, fence.owner));
+  and(
+    isSegment(fence),
+    eq(segments.attempt, fence.attempt),
+    eq(segments.leaseOwner, fence.owner),
+    sql`EXISTS (SELECT FROM jobs WHERE jobs.id = ${fence.jobId} AND jobs.attempt = ${fence.plan})`,
+  );
 
 /** The condition that the job's segments are wanted. */
 const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));
+
+/** Whether the segment has failed and waits until it is tried again. */
+const isDelayed = sql`EXISTS (SELECT FROM graphile_worker.jobs q
+  WHERE q.key = 'segment:' || ${segments.jobId} || ':' || ${segments.number} AND q.locked_at IS NULL AND q.run_at > clock_timestamp())`;
 
 /** What a queue row of a segment is made of. */
 const queueRow = { jobId: segments.jobId, number: segments.number, deviceClass: segments.deviceClass, priority: segments.priority };
@@ -84,12 +95,12 @@ export function segmentQueries(db: Db) {
     acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
       transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
 
-    /** The numbers of a job's queued segments that no worker has, for these classes of devices, in order. */
+    /** The numbers of a job's queued segments that no worker has and that may begin now, for these classes of devices, in order. */
     async waiting(jobId: string, deviceClasses: readonly DeviceClass[]): Promise<number[]> {
       const rows = await db
         .select({ number: segments.number })
         .from(segments)
-        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, inArray(segments.deviceClass, [...deviceClasses])))
+        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, inArray(segments.deviceClass, [...deviceClasses]), not(isDelayed)))
         .orderBy(asc(segments.number));
       return rows.map(({ number }) => number);
     },
@@ -125,21 +136,7 @@ export function segmentQueries(db: Db) {
     finish: (fence: SegmentFence, piece: FinishedPiece) => transact(db, (tx) => finish(tx, fence, piece)),
 
     /** Gives up the lease after a temporary failure, and queues the segment again after `delayS`. Throws LeaseLost. */
-    retryLater: (fence: SegmentFence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater) =>
-      transact(db, async (tx) => {
-        const [row] = await tx
-          .update(segments)
-          .set({
-            ...idle,
-            ...(counts ? { failures: sql`${segments.failures} + 1` } : {}),
-            diskWaitSince: diskWait === null ? null : sql`coalesce(${segments.diskWaitSince}, now())`,
-            infrastructureFaultSince: infrastructureFault ? sql`coalesce(${segments.infrastructureFaultSince}, now())` : null,
-          })
-          .where(held(fence))
-          .returning(queueRow);
-        if (!row) throw new LeaseLost(fence.jobId);
-        await enqueueSegment(tx, row, delayS);
-      }),
+    retryLater: (fence: SegmentFence, how: RetryLater) => transact(db, (tx) => retryLater(tx, fence, how)),
 
     /**
      * The segment failed on its class of devices: the video is planned again, on the other class. False, and nothing is changed,
@@ -183,7 +180,7 @@ export function segmentQueries(db: Db) {
      * Pieces that are missing in the storage, or damaged there, are made again. Each loss counts as a failure of its segment: where
      * one has failed `maxFailures` times, the job ends in error with a full refund, and the result is false. Throws LeaseLost.
      */
-    remake: (fence: Fence, numbers: number[], maxFailures: number) => transact(db, (tx) => remake(tx, fence, numbers, maxFailures)),
+    remake: (fence: Fence, lost: LostPieces) => transact(db, (tx) => remake(tx, fence, lost)),
 
     /** The pieces of a job, in order. */
     async pieces(jobId: string): Promise<Piece[]> {
@@ -244,6 +241,14 @@ export interface FinishedPiece {
   atOnce: number;
 }
 
+export interface LostPieces {
+  numbers: number[];
+  /** failures of a segment that end the job */
+  maxFailures: number;
+  /** as in PlannedSegments */
+  atOnce: number;
+}
+
 async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: spans, atOnce }: PlannedSegments): Promise<void> {
   const [row] = await tx
     .update(jobs)
@@ -278,7 +283,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
   return {
     job: toJobRecord(job),
     // A job's attempt grows with each plan, and stays the same while its segments are made.
-    fence: { ...which, attempt: row.attempt, owner, pieceKey: `jobs/${which.jobId}/segments/${which.number}-${job.attempt}-${row.attempt}.mp4` },
+    fence: { ...which, plan: job.attempt, attempt: row.attempt, owner, pieceKey: `jobs/${which.jobId}/segments/${which.number}-${job.attempt}-${row.attempt}.mp4` },
     originalKey: job.originalKey,
     plan: job.segmentPlan,
     span: { startSeconds, endSeconds, frames },
@@ -337,6 +342,21 @@ async function finish(tx: Tx, fence: SegmentFence, { stored, result, atOnce }: F
   if (open) return enqueueNextSegments(tx, fence.jobId, atOnce);
   await tx.update(jobs).set({ step: 'join', failures: 0, ...noWait }).where(eq(jobs.id, fence.jobId));
   await enqueueStep(tx, { id: fence.jobId, step: 'join' });
+}
+
+async function retryLater(tx: Tx, fence: SegmentFence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater): Promise<void> {
+  await lockJob(tx, fence);
+  const [row] = await tx
+    .update(segments)
+    .set({
+      ...idle,
+      ...(counts ? { failures: sql`${segments.failures} + 1` } : {}),
+      diskWaitSince: diskWait === null ? null : sql`coalesce(${segments.diskWaitSince}, now())`,
+      infrastructureFaultSince: infrastructureFault ? sql`coalesce(${segments.infrastructureFaultSince}, now())` : null,
+    })
+    .where(held(fence))
+    .returning(queueRow);
+  await enqueueSegment(tx, row!, delayS);
 }
 
 async function moveToOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
@@ -408,22 +428,22 @@ async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { de
   await enqueueDestroy(tx, jobId);
 }
 
-async function remake(tx: Tx, fence: Fence, numbers: number[], maxFailures: number): Promise<boolean> {
+async function remake(tx: Tx, fence: Fence, { numbers, maxFailures, atOnce }: LostPieces): Promise<boolean> {
   const [job] = await tx.select().from(jobs).where(heldBy(fence)).for('no key update');
   if (!job) throw new LeaseLost(fence.jobId);
   const lost = and(eq(segments.jobId, fence.jobId), inArray(segments.number, numbers));
   const again = await tx
     .update(segments)
-    .set({ ...idle, queued: true, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
+    .set({ ...idle, queued: false, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
     .where(lost)
-    .returning({ ...queueRow, failures: segments.failures });
+    .returning({ failures: segments.failures });
   if (again.some(({ failures }) => failures >= maxFailures)) {
     await failRow(tx, job, { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
     return false;
   }
   await tx.update(jobs).set({ step: 'segments', progress: 0, ...noWait, ...noLease }).where(eq(jobs.id, fence.jobId));
   await showProgress(tx, fence.jobId);
-  for (const row of again) await enqueueSegment(tx, row);
+  await enqueueNextSegments(tx, fence.jobId, atOnce);
   await enqueueDestroy(tx, fence.jobId);
   return true;
 }

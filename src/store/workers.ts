@@ -1,7 +1,7 @@
 /** Heartbeats of worker processes, and the cleanup after dead ones. */
 import { inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
-import { type AccountLoad, enhancementLoad } from './queue.ts';
+import { type AccountLoad, enhancementLoad } from './machine-time.ts';
 import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
 export interface WorkerFacts {

@@ -43,7 +43,7 @@ describe('the templates', () => {
 
   it('ask a question that the database answers', async () => {
     const [, query] = /^ +query: (.+)$/m.exec(await templates())!;
-    const [row] = await sql.unsafe(query!.replaceAll(/\{\{.*?\}\}/g, 'x'));
+    const [row] = await sql.unsafe(query!.replaceAll(/\{\{[^}]*\| default (\d+) \}\}/g, '$1').replaceAll(/\{\{.*?\}\}/g, 'x'));
     expect(row).toEqual({ worker_demand: '0' });
   });
 
@@ -167,7 +167,7 @@ describe.skipIf(!isLongRun)('the rendered chart', () => {
     const job = manifests.find(({ kind }) => kind === 'ScaledJob')!;
     const [trigger] = job.spec!.triggers!;
     // The pods of a ScaledJob are named after it.
-    expect(trigger!.metadata['query']).toBe(`SELECT worker_demand(ARRAY['job_enhance:cuda'], '${job.metadata.name}-')`);
+    expect(trigger!.metadata['query']).toBe(`SELECT worker_demand(ARRAY['job_enhance:cuda'], '${job.metadata.name}-', 0)`);
     expect(await sql.unsafe(trigger!.metadata['query']!)).toHaveLength(1);
     expect(manifests.map(({ metadata }) => metadata.name)).toContain(trigger!.authenticationRef.name);
     expect(podOf(job)).toMatchObject({

@@ -79,13 +79,21 @@ describe('the machine time of an account', () => {
     expect(await world.store.machineTime.charge(other.id, 7)).toBe(4);
   });
 
-  it('is forgotten after a time without a row', async () => {
+  it('is forgotten after a time without a row, but not while one runs or waits', async () => {
+    const recorded = async () => (await world.sql`SELECT virtual_finish_seconds AS at FROM account_machine_time WHERE account_id = ${account.id}`).map(({ at }) => at);
     await charge(100);
-    await world.store.machineTime.forget(600);
-    expect(await loadOf(account)).toMatchObject({ virtualFinish: 130 });
     await world.sql`UPDATE account_machine_time SET served_at = now() - interval '601 seconds'`;
     await world.store.machineTime.forget(600);
-    expect(await loadOf(account)).toMatchObject({ virtualFinish: 0 });
+    expect(await recorded()).toEqual([130]);
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key NOT LIKE '%:0'`;
+    await world.sql`UPDATE graphile_worker._private_jobs SET locked_by = 'elsewhere', locked_at = now() - interval '20 minutes'`;
+    await world.store.machineTime.forget(600);
+    expect(await recorded()).toEqual([130]);
+    await world.sql`DELETE FROM graphile_worker._private_jobs`;
+    await world.store.machineTime.forget(700);
+    expect(await recorded()).toEqual([130]);
+    await world.store.machineTime.forget(600);
+    expect(await recorded()).toEqual([]);
   });
 });
 

@@ -168,7 +168,7 @@ describe('a job whose pieces are given up', () => {
     await planned(job, 8);
     for (let number = 0; number < 8; number++) await endOne(job.id, number);
     const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60))!;
-    expect(await world.store.segments.remake(fence, [1, 6], 5)).toBe(true);
+    expect(await world.store.segments.remake(fence, { numbers: [1, 6], maxFailures: 5, atOnce: 64 })).toBe(true);
     expect((await now(job))!.progress).toBeCloseTo(0.98 * 0.75, 6);
   });
 

@@ -6,7 +6,7 @@ import type { Account } from '../../src/store/types.ts';
 import { enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { setUpWorkers } from '../helpers/worker-suite.ts';
 import { eventually } from '../helpers/wait.ts';
-import { jobInput, type World } from '../helpers/worker-world.ts';
+import { fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
@@ -57,6 +57,22 @@ describe('the demand for workers', () => {
     await world.sql`UPDATE graphile_worker._private_jobs SET run_at = now() + interval '1 minute' WHERE key = ${`step:${later.id}`}`;
     await world.sql`UPDATE graphile_worker._private_jobs SET attempts = max_attempts WHERE key = ${`step:${dead.id}`}`;
     expect(await demand(['job_ingest'])).toBe(0);
+  });
+
+  it('leaves out enhancements that wait because of the limit of their account', async () => {
+    const other = await fundedAccount(world.store, 100);
+    const add = (id: string, task: TaskName) => world.sql`SELECT graphile_worker.add_job(${task}, '{}'::json, flags := ${[id]})`;
+    for (const task of ['segment_cpu', 'segment_cpu', 'segment_cuda', 'job_ingest', 'job_ingest'] satisfies TaskName[]) await add(account.id, task);
+    for (const task of ['job_enhance', 'segment_cuda'] satisfies TaskName[]) await add(other.id, task);
+    const limited = async (tasks: Asked[], perAccount: number) => Number((await world.sql`SELECT worker_demand(${tasks}, '', ${perAccount}) AS steps`)[0]!['steps']);
+    const all: Asked[] = ['job_enhance', 'job_ingest'];
+    expect([await limited(all, 0), await limited(all, 2), await limited(all, 1), await limited(['job_enhance:cuda'], 1)]).toEqual([7, 6, 4, 2]);
+    // One runs somewhere: it counts as running, and takes the place of one that waits.
+    await world.sql`UPDATE graphile_worker._private_jobs SET locked_at = now(), locked_by = 'elsewhere'
+      WHERE id = (SELECT min(id) FROM graphile_worker.jobs WHERE task_identifier = 'segment_cpu')`;
+    expect([await limited(['job_enhance'], 1), await limited(['job_enhance'], 2)]).toEqual([1, 3]);
+    await world.sql`UPDATE accounts SET quotas = '{"parallel_enhancements": 3}' WHERE id = ${account.id}`;
+    expect([await limited(['job_enhance'], 1), await limited(['job_enhance'], 0)]).toEqual([3, 4]);
   });
 
   it('leaves out what runs on other hosts', async () => {

@@ -1,0 +1,193 @@
+/** Leases on segments: who may write, and what an expired or refused one leaves. Media is stood in for. */
+import pino from 'pino';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ReelmendError } from '../../src/domain/errors.ts';
+import { defaultTuning } from '../../src/jobs/tuning.ts';
+import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
+import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import { failureFromChild } from '../../src/media/failures.ts';
+import { LeaseLost } from '../../src/store/index.ts';
+import type { SegmentFence } from '../../src/store/segments.ts';
+import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { eventually } from '../helpers/wait.ts';
+import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
+import type { World } from '../helpers/worker-world.ts';
+import { cutInto, fleetJobs, segmented, setUpFleet } from './fleet-suite.ts';
+
+let world: World;
+let shop: Workshop;
+setUpFleet((fleet) => ({ world, shop } = fleet));
+const { ended, long, now, planned, queued, rich } = fleetJobs(() => ({ world, shop }));
+
+const acquire = async (id: string, number: number, owner = 'maker') => (await world.store.segments.acquire(id, number, owner, 60))!;
+const stored = { key: '', size: 7, sha256: 'c'.repeat(64), version: null };
+const piece = (key: string) => ({ stored: { ...stored, key }, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
+
+async function endOne(id: string, number: number): Promise<void> {
+  const { fence } = await acquire(id, number);
+  await world.store.segments.finish(fence, piece(await world.store.segments.registerPendingPiece(fence)));
+}
+
+describe('a late worker with a segment of an earlier plan', () => {
+  /** The same worker has the same segment, for the first time, under two plans. */
+  async function planTwice(): Promise<{ jobId: string; late: SegmentFence; present: SegmentFence }> {
+    const job = await long(await rich(), 30);
+    const cut = { text: 'a plan', deviceClass: 'cpu' as const, segments: [{ startSeconds: 0, endSeconds: 30, frames: 750 }], atOnce: 64 };
+    await planned(job, 1);
+    const late = (await acquire(job.id, 0)).fence;
+    await world.store.segments.giveUp(late);
+    const { fence } = (await world.store.leases.acquire(job.id, 'enhance', 'planner', 600))!;
+    await world.store.segments.planned(fence, cut);
+    const present = (await acquire(job.id, 0)).fence;
+    expect([late.attempt, late.owner]).toEqual([present.attempt, present.owner]);
+    return { jobId: job.id, late, present };
+  }
+  const stateOf = (jobId: string) => world.sql`SELECT state, attempt, lease_owner, progress, object_key, failures FROM segments WHERE job_id = ${jobId}`;
+  type Segments = World['store']['segments'];
+  const writes: Record<string, (segments: Segments, fence: SegmentFence) => Promise<unknown>> = {
+    finish: (segments, fence) => segments.finish(fence, piece(fence.pieceKey)),
+    fail: (segments, fence) => segments.fail(fence, { code: 'processing_failed', message: 'No.' }),
+    'retry later': (segments, fence) => segments.retryLater(fence, { delayS: 0 }),
+    'register a piece': (segments, fence) => segments.registerPendingPiece(fence),
+    'give up the plan': (segments, fence) => segments.giveUp(fence),
+  };
+
+  it.each(Object.keys(writes))('is refused: %s', async (what) => {
+    const { jobId, late } = await planTwice();
+    const before = await stateOf(jobId);
+    await expect(writes[what]!(world.store.segments, late)).rejects.toThrow(LeaseLost);
+    expect(await stateOf(jobId)).toEqual(before);
+  });
+
+  it('cannot renew or give back the lease of the present one', async () => {
+    const { jobId, late, present } = await planTwice();
+    const { segments } = world.store;
+    const before = await stateOf(jobId);
+    expect([await segments.heartbeat(late, 60), await segments.progress(late, 0.5, 60)]).toEqual([false, false]);
+    await segments.release(late);
+    expect(await stateOf(jobId)).toEqual(before);
+    expect(await segments.heartbeat(present, 60)).toBe(true);
+  });
+
+  it('works in a folder of its own, and its piece is not used', async () => {
+    const media = new FakeMedia();
+    media.hasGpu = true;
+    cutIntoSegments(media, cutInto(3));
+    const { onEnhance } = media;
+    const fault = failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video.' });
+    const late = Promise.withResolvers<void>();
+    media.onEnhance = async (request) => {
+      if (request.options.device === 'cpu') return onEnhance(request);
+      if (indexOf(request) === 2) throw fault;
+      // It goes on although it is told to stop.
+      if (indexOf(request) === 1) await late.promise;
+      return onEnhance(request);
+    };
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    await shop.worker({ config: { ...segmented, device: 'auto', workerConcurrency: 3 }, deps: { media } }).start();
+    const runsOf = (device: string) => media.enhancements.filter((each) => indexOf(each) === 1 && each.options.device === device);
+    await eventually(() => runsOf('cpu').length === 1);
+    late.resolve();
+    await ended(job);
+    expect(runsOf('cpu')[0]!.outputDir).not.toBe(runsOf('cuda:all')[0]!.outputDir);
+    expect(new Set((await world.sql`SELECT object_key AS key FROM segments WHERE job_id = ${job.id}`).map(({ key }) => key))).not.toContain(undefined);
+    await eventually(async () => shop.storage.objects.size === 2);
+  });
+});
+
+describe('a segment that fails', () => {
+  it('after its job was deleted leaves nothing', async () => {
+    const account = await rich();
+    const job = await long(account);
+    await planned(job);
+    const { fence } = await acquire(job.id, 0);
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await shop.worker({ config: segmented }).start();
+    await eventually(async () => shop.storage.objects.size === 0);
+    await expect(world.store.segments.retryLater(fence, { delayS: 1 })).rejects.toThrow(LeaseLost);
+    await world.store.segments.release(fence);
+    await eventually(async () => (await world.sql`SELECT FROM segments WHERE job_id = ${job.id}`).length === 0);
+    expect(await queued(job)).toEqual([]);
+  });
+
+  it.each(['processing_timeout', 'processing_failed'] as const)('with %s is made once more, by any worker', async (code) => {
+    const { onEnhance } = shop.media;
+    let failures = 0;
+    shop.media.onEnhance = async (request) => (indexOf(request) === 5 && failures++ === 0 ? Promise.reject(new ReelmendError(code, 'It took too long.')) : onEnhance(request));
+    const job = await long(await rich());
+    await shop.worker({ config: segmented }).start();
+    await ended(job);
+    expect(shop.media.enhancements.filter((request) => indexOf(request) === 5).length).toBe(2);
+  });
+
+  it.each(['processing_timeout', 'unreadable_video'] as const)('each time with %s ends the job with a refund', async (code) => {
+    const { onEnhance } = shop.media;
+    shop.media.onEnhance = async (request) => (indexOf(request) === 5 ? Promise.reject(new ReelmendError(code, 'It did not work.')) : onEnhance(request));
+    const account = await rich();
+    const job = await long(account);
+    await shop.worker({ config: segmented }).start();
+    await ended(job, 'error');
+    expect(shop.media.enhancements.filter((request) => indexOf(request) === 5).length).toBe(code === 'unreadable_video' ? 1 : 2);
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(10_000);
+  });
+});
+
+it('lost pieces are queued a few at a time, one of them with the priority of other jobs', async () => {
+  const job = await long(await rich());
+  await planned(job, 8);
+  for (let number = 0; number < 8; number++) await endOne(job.id, number);
+  await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'segment:%'`;
+  const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60))!;
+  expect(await world.store.segments.remake(fence, { numbers: [1, 3, 6], maxFailures: 5, atOnce: 2 })).toBe(true);
+  expect((await queued(job)).map(({ key, priority }) => [key.split(':')[2], priority === 0])).toEqual([
+    ['1', true],
+    ['3', false],
+  ]);
+  await shop.worker({ config: segmented }).start();
+  await ended(job);
+});
+
+it('a worker with `once` leaves a segment that waits after a failure to others', async () => {
+  const job = await long(await rich());
+  await planned(job, 3);
+  await world.store.segments.retryLater((await acquire(job.id, 1)).fence, { delayS: 3600 });
+  expect(await world.store.segments.waiting(job.id, ['cpu'])).toEqual([0, 2]);
+  const worker = shop.worker({ config: segmented, deps: { lifetime: { once: true } } });
+  await worker.start();
+  await worker.finished;
+  await worker.stop();
+  expect(shop.media.enhancements.map(indexOf)).toEqual([0, 2]);
+  expect((await now(job))!.status).toBe('running');
+});
+
+describe('leases that expired while no worker reached the database', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it('are swept only after the time of another lease', async () => {
+    const job = await long(await rich());
+    await planned(job, 1);
+    const { fence } = await acquire(job.id, 0);
+    await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id}`;
+    const leaseSeconds = 20;
+    let atMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => atMs);
+    const worker = { id: 'another', store: world.store, logger: pino({ level: 'silent' }), tuning: defaultTuning, config: { leaseSeconds }, fleet: { alive: 1 }, deviceClasses: ['cpu'] };
+    const tasks = periodicTasks(worker as unknown as WorkerContext, []);
+    const run = (name: string) => tasks.find((task) => task.name === name)!.run();
+    const crashes = async () => (await world.sql`SELECT crashes FROM segments WHERE job_id = ${job.id}`)[0]!['crashes'];
+    // The outage has lasted longer than a lease, and ends.
+    atMs = 25_000;
+    await run('leases');
+    await run('heartbeat');
+    atMs = 40_000;
+    await run('heartbeat');
+    await run('leases');
+    expect(await crashes()).toBe(0);
+    expect(await world.store.segments.heartbeat(fence, 1)).toBe(true);
+    await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id}`;
+    atMs = 46_000;
+    await run('leases');
+    expect(await crashes()).toBe(1);
+  });
+});
