@@ -7,6 +7,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { backlogCost } from './fleet/backlog.ts';
 import { type FleetService, startFleetService } from './fleet/service.ts';
 import { steadyState } from './fleet/steady-state.ts';
 
@@ -236,7 +237,10 @@ async function measure(service: FleetService) {
     };
     console.error(JSON.stringify(apart));
   }
-  return { scaling, ...apart, idle_in_large_fleet: await idleInLargeFleet(service, 1000) };
+  const idle = await idleInLargeFleet(service, 1000);
+  await Promise.all(service.workers.slice().map((worker) => worker.kill('SIGTERM')));
+  const backlog = await backlogCost(service.sql, service.store, isQuick ? [200, 2000] : [200, 2000, 8000, 32_000]);
+  return { scaling, ...apart, idle_in_large_fleet: idle, backlog };
 }
 
 const began = performance.now();

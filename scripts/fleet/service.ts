@@ -26,6 +26,7 @@ export interface FleetWorker {
 
 export interface FleetService {
   sql: postgres.Sql;
+  store: Store;
   /** events of the devices, oldest first */
   events: WorkerEvent[];
   workers: FleetWorker[];
@@ -89,6 +90,7 @@ async function start(options: FleetOptions, closing: (() => Promise<unknown>)[],
   const made = new Map<number, Promise<unknown>>();
   return {
     sql,
+    store,
     events: fleet.events,
     workers: fleet.workers,
     scaleTo: (count, variables) => fleet.scaleTo(count, variables),

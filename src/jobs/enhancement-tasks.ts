@@ -36,10 +36,10 @@ async function runRest(worker: WorkerContext, jobId: string): Promise<void> {
   const tried = new Set<number>();
   while (!worker.stopping.aborted) {
     const waiting = await worker.store.segments.waiting(jobId, worker.deviceClasses);
-    const [number] = waiting;
-    if (number === undefined) return joinJob(worker, jobId);
     // One that failed is retried later, by any worker.
-    if (waiting.some((each) => tried.has(each))) return;
+    if (waiting.some(({ number }) => tried.has(number))) return;
+    const number = waiting.find(({ isDelayed }) => !isDelayed)?.number;
+    if (number === undefined) return joinJob(worker, jobId);
     tried.add(number);
     await runSegment(worker, { jobId, number });
   }

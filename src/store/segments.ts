@@ -78,8 +78,13 @@ const held = (fence: SegmentFence) =>
 /** The condition that the job's segments are wanted. */
 const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));
 
-/** Whether the segment has failed and waits until it is tried again. */
-const isDelayed = sql`EXISTS (SELECT FROM graphile_worker.jobs q
+export interface WaitingSegment {
+  number: number;
+  /** whether it has failed and waits until it is tried again */
+  isDelayed: boolean;
+}
+
+const isDelayed = sql<boolean>`EXISTS (SELECT FROM graphile_worker.jobs q
   WHERE q.key = 'segment:' || ${segments.jobId} || ':' || ${segments.number} AND q.locked_at IS NULL AND q.run_at > clock_timestamp())`;
 
 /** What a queue row of a segment is made of. */
@@ -95,15 +100,13 @@ export function segmentQueries(db: Db) {
     acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
       transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
 
-    /** The numbers of a job's queued segments that no worker has and that may begin now, for these classes of devices, in order. */
-    async waiting(jobId: string, deviceClasses: readonly DeviceClass[]): Promise<number[]> {
-      const rows = await db
-        .select({ number: segments.number })
+    /** A job's queued segments that no worker has, for these classes of devices, in order. */
+    waiting: (jobId: string, deviceClasses: readonly DeviceClass[]): Promise<WaitingSegment[]> =>
+      db
+        .select({ number: segments.number, isDelayed })
         .from(segments)
-        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, inArray(segments.deviceClass, [...deviceClasses]), not(isDelayed)))
-        .orderBy(asc(segments.number));
-      return rows.map(({ number }) => number);
-    },
+        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, inArray(segments.deviceClass, [...deviceClasses])))
+        .orderBy(asc(segments.number)),
 
     /** Renews the lease; false when it is lost. */
     async heartbeat(fence: SegmentFence, leaseSeconds: number): Promise<boolean> {

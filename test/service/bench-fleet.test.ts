@@ -36,6 +36,7 @@ const output = z.object({
   recovery: z.object({ killed: z.literal(1), segments: z.literal(8), made_again: z.number(), done_after_s: positive }),
   // The difference between two measurements of a few seconds.
   idle_in_large_fleet: z.object({ workers: z.literal(1), fleet: z.literal(1000), idle_worker_per_second: z.object({ statements: z.number(), database_cpu_ms: z.number() }) }),
+  backlog: z.array(z.object({ due_rows: positive, load_ms: positive, fetch_ms: positive })).length(2),
 });
 
 const isThere = (await findS3Server()) !== null;
