@@ -117,6 +117,10 @@ describe.each(versions)('beside version $commit', ({ older, knowsSegments }) => 
       SELECT status, output->>'sha256' AS sha256, error_code AS failure FROM jobs`;
     expect(rows.map(({ status, failure }) => [status, failure])).toEqual(jobs.map(() => ['done', null]));
     if (knowsSegments) expect(new Set(rows.map(({ sha256 }) => sha256)).size).toBe(1);
+    // No version makes again what the other has made.
+    const made = [oldWorker, newWorker].flatMap(({ log }) => log.filter((line) => line.includes('"msg":"segment done"')).map((line) => JSON.parse(line) as { job: string; segment: number }));
+    expect(made.length > 0).toBe(knowsSegments);
+    expect(new Set(made.map(({ job, segment }) => `${job}:${segment}`)).size).toBe(made.length);
     await expect(site.reelmend('ledger', 'check')).resolves.toBeDefined();
     const [books] = await sql`SELECT (10000 - sum(j.credits_charged))::int AS expected, min(a.credits)::int AS credits FROM jobs j JOIN accounts a ON a.id = j.account_id`;
     expect(books!['credits']).toBe(books!['expected']);

@@ -184,6 +184,8 @@ export interface JobView {
   output: { width: number; height: number; size_bytes: number; sha256: string } | null;
   source: Record<string, unknown> | null;
   sandbox: boolean;
+  /** of a running job in segments */
+  segments?: unknown[];
 }
 
 /** Polls until the job has ended. Passes every response to `watch`. */

@@ -10,7 +10,8 @@ import { createTestDatabase } from '../helpers/database.ts';
 import { startPgBouncer } from '../helpers/pgbouncer.ts';
 import { createSite } from '../helpers/service.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
-import { createWorkshop } from '../helpers/worker-fakes.ts';
+import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { createWorkshop, probeResult } from '../helpers/worker-fakes.ts';
 import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -19,14 +20,15 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Runs live jobs, test jobs and webhooks on one worker, and follows a job by notifications alone. */
+/** Runs live jobs in segments, test jobs and webhooks on one worker, and follows a job by notifications alone. */
 async function work(url: string, sessionUrl?: string) {
   const feed = { pollIntervalMs: 2 ** 31 - 1 };
   const store = createStore({ url, sessionUrl, cipher: testCipher, maxConnections: 2, feed });
   const shop = await createWorkshop(world, { scheduled: false });
   const account = await fundedAccount(world.store, 1000);
+  cutIntoSegments(shop.media, { count: 3, pieceS: probeResult.durationS / 3 });
   try {
-    const worker = shop.worker({ deps: { databaseUrl: url, sessionUrl, store }, config: { workerConcurrency: 4 } });
+    const worker = shop.worker({ deps: { databaseUrl: url, sessionUrl, store }, config: { workerConcurrency: 4, segmentsFromSeconds: 1, segmentsAtOnce: 2 } });
     await worker.start();
     const create = (n: number) =>
       store.jobs.create(jobInput(account, { mode: n % 3 === 0 ? 'test' : 'live', webhookUrl: 'https://customer.example.com/hook' }));
@@ -37,6 +39,8 @@ async function work(url: string, sessionUrl?: string) {
     expect(seen.at(-1)).toBe('done');
     for (const { mode, id } of jobs) await eventually(async () => (await store.jobs.get(account.id, mode, id))?.status === 'done');
     await eventually(() => shop.net.posts.length === jobs.length + 1);
+    const live = jobs.filter(({ mode }) => mode === 'live').length + 1;
+    expect(shop.media.enhancements.filter((request) => indexOf(request) !== undefined).length).toBe(3 * live);
     await worker.stop();
     expect(shop.errors).toEqual([]);
   } finally {
