@@ -195,7 +195,7 @@ TEST_F(CudaNetworks, ASourceThatWasEnlargedBeforeIsReducedFirst) {
     EnhanceOptions options = Options(model, Target::kSource);
     options.denoise = {};
     const auto why = PlanEnhance(in, options).stages[1].why;
-    EXPECT_NE(why.find("asked for, from "), std::string::npos) << why;
+    EXPECT_NE(why.find("requested, from "), std::string::npos) << why;
     options.device = "cpu";
     Enhance(in, folder_.File("cpu.mp4"), options);
     run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("gpu.mp4"), options);

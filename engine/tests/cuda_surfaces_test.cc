@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "cuda_standin.h"
-#include "cuda_processor.h"
+#include "cuda_standin_processor.h"
 #include "media/av_error.h"
 #include "reelmend/error.h"
 
@@ -248,7 +248,7 @@ TEST(Fault17_36, TheStagesTakeFramesOfHostAndDeviceMemory) {
   for (int n = 0; n < 12; ++n) {
     media::UniqueFrame frame = n % 3 == 0 ? pool.Decode(n) : HostFrame(n % 3 == 1 ? AV_PIX_FMT_NV12 : AV_PIX_FMT_YUV420P, 40 + 4 * n);
     ASSERT_TRUE(frame);
-    EXPECT_EQ(chain->Fits(*frame), n > 0) << "the stages must be reused for frame " << n;
+    EXPECT_EQ(chain->CanSubmit(*frame), n > 0) << "the stages must be reused for frame " << n;
     ASSERT_TRUE(chain->Submit(*frame, false));
     media::UniqueFrame out = encoder->TakeFrame();
     chain->Retrieve(out.get());
