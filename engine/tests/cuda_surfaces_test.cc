@@ -210,7 +210,7 @@ TEST(CudaSurfaces, AnEncoderThatFailsForAnotherReasonIsAskedAgain) {
   FakeBridge::format_ = AV_PIX_FMT_CUDA;
 }
 
-TEST(Fault17_35, NoPictureIsMadeForAnEncoderThatRefuses) {
+TEST(CudaSurfaces, NoPictureIsMadeForAnEncoderThatRefuses) {
   StandInOptions own;
   own.index = 10;  // a unique index: this device was not tried before
   const auto device = std::make_shared<StandInDevice>(own);
@@ -236,7 +236,7 @@ media::UniqueFrame HostFrame(AVPixelFormat format, int shade) {
   return frame;
 }
 
-TEST(Fault17_36, TheStagesTakeFramesOfHostAndDeviceMemory) {
+TEST(CudaSurfaces, TheStagesTakeFramesOfHostAndDeviceMemory) {
   const auto device = std::make_shared<StandInDevice>();
   SurfacePool pool(device, 6);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
