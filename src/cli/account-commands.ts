@@ -77,10 +77,10 @@ function setQuotasCommand(): Command {
     .description("set limits of one account; omitted ones stay, `default` restores the service's setting")
     .argument('<account>', 'id, acct_…');
   for (const name of quotaNames) command.option(`${optionOf(name)} <number>`, quotaOptions[name], quota);
-  return command.action((id: string, given: Record<string, number | 'default'>) => {
+  return command.action((id: string, options: Record<string, number | 'default'>) => {
     const changes: QuotaChanges = {};
     for (const name of quotaNames) {
-      const value = given[propertyOf(name)];
+      const value = options[propertyOf(name)];
       if (value !== undefined) changes[name] = value === 'default' ? null : value;
     }
     if (Object.keys(changes).length === 0) throw new Error(`Nothing to change: give at least one of ${quotaNames.map(optionOf).join(', ')}.`);

@@ -1,4 +1,4 @@
-/** What users are told about an installed network. */
+/** The description of an installed network that users see. */
 export interface ModelDescription {
   /** the name in jobs */
   name: string;

@@ -8,7 +8,7 @@ import { segmentsAtOnce } from './plan-segments.ts';
 import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
 /** days for which a settled webhook stays in the list of deliveries */
-export const keptDeliveryDays = 30;
+const keptDeliveryDays = 30;
 /** days for which the row of a destroyed upload stays that no job was created from */
 const keptUploadDays = 30;
 
@@ -76,7 +76,7 @@ async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
     { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
-    { ...bounds, done: 'jobs planned again, because no worker has their class of devices', next: (limit) => replanUnserved(worker, limit) },
+    { ...bounds, done: 'jobs planned again, because no worker has their device class', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
     { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
   ]);

@@ -25,7 +25,7 @@ export interface Tuning {
   /** how a worker waits for its storage, ms: pauses double until it answers or a pause is the longest */
   storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number };
   /**
-   * seconds after which a job no longer waits for a class of devices that no worker has. Longer than `periodicMs.describe`: a worker
+   * seconds after which a job no longer waits for a device class that no worker has. Longer than `periodicMs.describe`: a worker
    * whose row was removed while its process slept has no classes until then.
    */
   unservedClassS: number;

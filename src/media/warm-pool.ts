@@ -9,7 +9,7 @@ import { becomesNobody, type ChildPlan, type Mount } from './isolation.ts';
 import { fromChild } from './messages.ts';
 import type { MediaLogger } from './plans.ts';
 import { type ChildListener, type Ending, MediaProcess } from './process.ts';
-import { giveToChild } from './users.ts';
+import { giveToChild } from './child-user.ts';
 import type { WarmUpProfile } from './warm-up-profile.ts';
 import type { Frame } from './wire.ts';
 

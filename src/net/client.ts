@@ -158,16 +158,16 @@ async function readHead(response: HttpResponse, maxBytes: number): Promise<{ siz
   const part = partOf(response, 0);
   if (part.total > maxBytes) throw tooLarge(maxBytes);
   if (part.end >= headBytes)
-    throw new NetFailure('protocol', 'the server answered with more than the range asked for');
+    throw new NetFailure('protocol', 'the server answered with more than the requested range');
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const chunk of response.chunks()) {
     pieces.push(chunk);
     length += chunk.length;
-    if (length > part.end + 1) throw new NetFailure('length', 'the server sent more bytes than it announced');
+    if (length > part.end + 1) throw new NetFailure('length', 'the server sent more bytes than it declared');
   }
   if (length !== part.end + 1) {
-    throw new NetFailure('length', 'the server sent fewer bytes than it announced', { retryable: true });
+    throw new NetFailure('length', 'the server sent fewer bytes than it declared', { retryable: true });
   }
   return { size: part.total, head: Buffer.concat(pieces) };
 }

@@ -10,7 +10,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { safeFileName } from './disposition.ts';
 import { copyHashed, isMissing } from './files.ts';
-import { checkKey, checkPrefix } from './keys.ts';
+import { checkKey, checkPrefix } from './object-keys.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
 import type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
 import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart } from './multipart-files.ts';

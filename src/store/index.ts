@@ -45,7 +45,7 @@ export { defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.
 export { migrate } from './migrate.ts';
 export type { AccountLoad } from './machine-time.ts';
 export { taskOfSegment, taskOfWhole } from './queue.ts';
-export { closeWhenSilent } from './silence.ts';
+export { closeWhenSilent } from './dead-connections.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';

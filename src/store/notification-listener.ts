@@ -1,7 +1,7 @@
 /** A connection that LISTENs and is reopened if it is lost. Nothing else needs a database session of its own. */
 import pg from 'pg';
 import { defaultSilenceTimeoutS, keepAliveS } from './database.ts';
-import { closeWhenSilent } from './silence.ts';
+import { closeWhenSilent } from './dead-connections.ts';
 
 const reconnectMs = 1000;
 

@@ -21,7 +21,7 @@ const framesOf = (seconds: number) => Math.round(seconds * probeResult.frameRate
 export const spansOf = ({ count, pieceS }: Cut) =>
   Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: framesOf(pieceS) }));
 
-/** The text of a plan for that class of devices. */
+/** The text of a plan for that device class. */
 export const planFor = (deviceClass: DeviceClass): string => `a plan for ${deviceClass}`;
 
 /** What the engine reports of a piece. */

@@ -10,7 +10,7 @@ import pino from 'pino';
 import { z } from 'zod';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
-import { runChild } from '../../src/media/session.ts';
+import { runChild } from '../../src/media/child-session.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { createFilesystemStorage, type Storage } from '../../src/storage/index.ts';
 import { createS3Storage, type S3StorageOptions } from '../../src/storage/s3.ts';

@@ -1,4 +1,4 @@
-/** Segments keep to the class of devices for which they were planned. Media is stood in for. */
+/** Segments keep to the device class for which they were planned. Media is stood in for. */
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';

@@ -267,7 +267,7 @@ describe('a job whose worker has too little disk space', () => {
     return { reader, least: () => least };
   }
 
-  it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
+  it('is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
     const sourceBytes = 2e9;
     await world.store.accounts.grant(account.id, 39 * 30);
     const jobs: JobRecord[] = [];
@@ -350,7 +350,7 @@ describe('a job whose worker has too little disk space', () => {
     await ended(first, 'done');
   });
 
-  it('17.16: counts its patience from the first refusal, and from the last time that it waited for others', async () => {
+  it('counts its patience from the first refusal, and from the last time that it waited for others', async () => {
     const job = await create();
     const since = async () => (await world.sql`SELECT insufficient_disk_since FROM jobs WHERE id = ${job.id}`)[0]!['insufficient_disk_since'] as Date | null;
     let free = 1e12;

@@ -148,7 +148,7 @@ describe('a large fleet', () => {
     for (const job of jobs) await ended(job);
   });
 
-  it('is counted again while its workers run, and by the class of devices that is rare', async () => {
+  it('is counted again while its workers run, and by the device class that is rare', async () => {
     const { countAlive } = world.store.workers;
     await world.sql`INSERT INTO workers (id) SELECT 'new-' || n FROM generate_series(1, 2) n`;
     expect(await countAlive(['cpu'])).toBe(2);

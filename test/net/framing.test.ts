@@ -148,7 +148,7 @@ async function inTurns(cases: Case[], work: (test: Case, turn: number) => Promis
   return failures;
 }
 
-describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: responses framed by %s', (framing) => {
+describe.each<Framing>(['length', 'chunked', 'close-delimited'])('responses framed by %s', (framing) => {
   it.each([
     { name: 'measured', work: (test: Case) => measured(test) },
     { name: 'downloaded', work: (test: Case, turn: number) => downloaded(test, join(folder, `file-${turn}`)) },
@@ -162,7 +162,7 @@ describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: response
   });
 });
 
-it.each(['readable', 'end'])('17.4: an exception in the event "%s" of one connection ends that one alone', async (event) => {
+it.each(['readable', 'end'])('an exception in the event "%s" of one connection ends that one alone', async (event) => {
   const logged: string[] = [];
   const log = (_facts: object, message: string) => void logged.push(message);
   let faulty = true;
