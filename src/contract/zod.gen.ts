@@ -389,8 +389,8 @@ export const zAppliedEnhancements = z.object({
     face_restoration: zAppliedStrength,
     adaptive_contrast: zAppliedStrength,
     model: z.string(),
-    device: z.string().check(characters({ max: 200 })).optional(),
-    plan: z.array(zPlannedStage).max(20).optional(),
+    device: z.string().check(characters({ max: 200 })),
+    plan: z.array(zPlannedStage).max(20),
     condition: z.string().check(characters({ max: 200 })).optional()
 });
 
