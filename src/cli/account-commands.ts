@@ -206,7 +206,7 @@ export function keyCommands(): Command {
     .description('replace a key with a new one of the same mode, tier, name and access; both work during the overlap')
     .argument('<key>', 'id, key_…')
     .addOption(
-      new Option('--overlap-days <days>', 'days for which both keys work, 0 to 7; 0 revokes the old key at once')
+      new Option('--overlap-days <days>', 'number of days that both keys work, 0 to 7; 0 revokes the old key at once')
         .argParser(overlapDays)
         .default(1),
     )

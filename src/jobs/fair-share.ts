@@ -11,7 +11,7 @@ import type { AccountLoad } from '../store/index.ts';
 import { accountOf } from './account-limiter.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** ms for which a slot waits for the previous one. A slot whose query failed does not end its turn. */
+/** How long a slot waits for the previous one, in ms. A slot whose query failed does not end its turn. */
 const maxTurnMs = 2000;
 
 /** The virtual time of accounts that have had nothing to do for a while: when the last row of those with waiting rows began. */

@@ -25,7 +25,7 @@ export const pollsPerSecond = 20;
 /** How often all workers together check for expired leases. */
 export const leaseSweepsPerSecond = 4;
 
-/** How many workers poll for each new row of which they are notified. If all of these are busy, the polls of the others find it. */
+/** How many workers poll for each new row when they are notified of it. If all of these are busy, the polls of the others find it. */
 const pollersPerRow = 8;
 
 /** The share of notifications of so many new rows that a worker follows. */

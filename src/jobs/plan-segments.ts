@@ -1,4 +1,4 @@
-/** Cuts a long video into segments, each of which is a task of its own. */
+/** Cuts a long video into segments. Each is a task of its own. */
 import type { EnhanceRequest } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
 import { copyTimeoutMs } from './copy-timeout.ts';

@@ -35,7 +35,7 @@ export interface RunnerSpec {
 }
 
 export interface KeptRunner {
-  /** Graphile's name of the current pool, under which queue rows are locked */
+  /** Graphile's name of the current pool; queue rows are locked under it */
   pool(): string | undefined;
   /** Frees rows whose lock nobody knows of; returns how many (lost-rows.ts). */
   freeLostRows(): Promise<number>;

@@ -18,7 +18,7 @@ import type { GuardedClient, PostOptions, PostResponse, RemoteVideo } from './ty
 export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp' | 'logger'> {
   /** `host:port` pairs that may be reached although their IP address is private */
   allowHosts: readonly string[];
-  /** `host` or `host:port` under which this service itself is reached; requests there are refused */
+  /** `host` or `host:port` of this service itself; requests there are refused */
   denyHosts?: readonly string[];
   timeouts?: Partial<Timeouts>;
   /** bytes that openVideo reads of a file if its server does not support Range (default 64 MiB) */

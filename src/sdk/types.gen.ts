@@ -316,7 +316,7 @@ export type EnhancementsInput = {
 
 /**
  * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
- * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * x264, the encoder on CPUs; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
  * larger: six less make the file about twice as large. Usual values are 14 to 28. `standard`, the default,
  * is the operator's setting, 16 unless changed: hard to distinguish from the frames before encoding.
  * `high` is 4 less, for videos that are edited or encoded again.
@@ -1311,7 +1311,7 @@ export type Model = {
      */
     description: string | null;
     /**
-     * Factors by which it enlarges each side, largest first; 1 restores at the same size. The service resizes from
+     * Factors of the enlargement of each side, largest first; 1 restores at the same size. The service resizes from
      * there to the target.
      *
      */

@@ -40,7 +40,7 @@ export interface FilesystemStorage extends Storage {
   writePart(upload: MultipartUpload, part: StoredPart, body: AsyncIterable<Uint8Array>): Promise<boolean>;
 }
 
-/** ms after which uploads of killed processes are removed. */
+/** Uploads of killed processes are removed after so many ms. */
 const staleUploadMs = 24 * 3600 * 1000;
 
 export function createFilesystemStorage(options: FilesystemStorageOptions): FilesystemStorage {

@@ -66,7 +66,7 @@ export interface StoreOptions {
   sessionUrl?: string | undefined;
   /** largest number of connections, default 10 */
   maxConnections?: number | undefined;
-  /** seconds without an answer after which a connection is replaced; default 60 */
+  /** a connection is replaced after so many seconds without an answer; default 60 */
   silenceTimeoutS?: number | undefined;
   /** interval for polling watched jobs, ms */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;

@@ -19,7 +19,7 @@ export interface NotificationListenerOptions {
   onListening?(): void;
   /** whether a lost connection is reopened; default: always */
   isNeeded?(): boolean;
-  /** seconds after which a silent connection is replaced; default 60 */
+  /** a silent connection is replaced after so many seconds; default 60 */
   silenceTimeoutS?: number | undefined;
 }
 

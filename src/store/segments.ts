@@ -95,7 +95,7 @@ export function segmentQueries(db: Db) {
     acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
       transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
 
-    /** The numbers of a job's queued segments that no worker has and that may begin now, for these classes of devices, in order. */
+    /** The numbers of a job's queued segments that no worker has and that may begin now, for these device classes, in order. */
     async waiting(jobId: string, deviceClasses: readonly DeviceClass[]): Promise<number[]> {
       const rows = await db
         .select({ number: segments.number })
@@ -194,7 +194,7 @@ export function segmentQueries(db: Db) {
     /** Queues up to `limit` pending segments again that have no queue row that can still run. Returns their keys. */
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
-    /** Queues segments of up to `limit` jobs of which fewer than `atOnce` wait or run. Returns the ids of these jobs. */
+    /** Queues segments of up to `limit` jobs that have fewer than `atOnce` waiting or running. Returns the ids of these jobs. */
     refill: (atOnce: number, limit: number) => refill(db, atOnce, limit),
 
     /** Forgets the segments of a job that has ended, unless a worker may still write one. */

@@ -25,7 +25,7 @@ export interface WorkerProcessOptions {
   leaseSeconds: number;
   /** ms that one enhancement takes; never ends when negative */
   enhanceMs: number;
-  /** expired leases after which a job fails; default: the service's */
+  /** a job fails after so many expired leases; default: the service's */
   maxCrashes?: number;
   /** how its media cut each video; they print `begun JOB NUMBER` for each segment. Default: videos stay in one piece */
   segments?: { count: number; pieceS: number };
@@ -35,7 +35,7 @@ export interface WorkerProcessOptions {
   source?: Partial<ProbeResult>;
   /** where it stores objects; default: files below `dataDir` */
   s3?: S3StorageOptions;
-  /** step in which the process hangs: it prints `reached` and waits until it is killed */
+  /** the process hangs in this step: it prints `reached` and waits until it is killed */
   stallAt?: 'download' | 'enhance' | 'put';
 }
 

@@ -1,4 +1,4 @@
-/** worker_demand(), the query from which an autoscaler learns how many workers to run. */
+/** worker_demand(), the query that tells an autoscaler how many workers to run. */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import type { TaskName } from '../../src/store/queue.ts';

@@ -1,4 +1,4 @@
-/** Every way in which a server may frame and end a response, in many sizes, while another customer's server is read. */
+/** Every way that a server may frame and end a response, in many sizes, while another customer's server is read. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
@@ -104,7 +104,7 @@ function use(options: Partial<NetClientOptions> = {}) {
   client = createNetClient({ allowHosts: [server.hostPort, good.hostPort], ...options });
 }
 
-/** Reads as a demuxer does: the head, a pause in which the server ends, and the tail. */
+/** Reads as a demuxer does: the head, a pause while the server ends, and the tail. */
 async function measured(test: Case): Promise<void> {
   const video = await client.openVideo(`http://${server.hostPort}${pathOf(test)}`, { maxBytes: 1e9 });
   try {

@@ -23,7 +23,7 @@ const manners = (['length', 'chunked', 'close'] as const).flatMap((framing) =>
   (['keep-alive', 'close'] as const).flatMap((connection) => (['honoured', 'ignored'] as const).map((ranges) => ({ framing, connection, ranges }))),
 );
 
-/** bytes: sizes at which the process once ended */
+/** sizes in bytes that once ended the process */
 const deadlySizes = [77_000, 149_000];
 /** One for each manner, from 10 kB to 2 MB in equal factors. */
 const steps = manners.map((_, n) => Math.round(10_000 * 200 ** (n / (manners.length - 1))));
