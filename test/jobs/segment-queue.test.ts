@@ -35,7 +35,7 @@ describe('segments in the queue', () => {
     expect(Math.max(...seen)).toBeLessThanOrEqual(3);
   });
 
-  it('are announced together, in one notification', async () => {
+  it('share one notification', async () => {
     const job = await long(await rich());
     const counts: number[] = [];
     await world.sql.listen('jobs:insert', (message) => counts.push((JSON.parse(message) as { count: number }).count));
