@@ -177,7 +177,7 @@ function bestAndAll(results: Round[]) {
 
 /**
  * Still pictures (Note in engine/src/cpu/network_stage.h), with `fast`: a recorded screen with a cursor and a clock, slides,
- * and grain, in which every sample changes from picture to picture.
+ * and grain, where every sample changes from picture to picture.
  */
 async function stillPictures(folder: string) {
   const still = (rate: number) => `testsrc2=s=960x540:r=${rate}:d=5`;

@@ -1,4 +1,4 @@
-/** Stores across runs what passed and with which fingerprint, so that a run after a small change takes minutes. */
+/** Stores across runs what passed, with its fingerprint, so that a run after a small change takes minutes. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -9,7 +9,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** The console's own operations, the API description, and the targets of signed links, for which httpx suffices. */
+/** The console's own operations, the API description, and the targets of signed links: httpx suffices for these. */
 const leftOut = ['Console', 'Description', 'Downloads'];
 
 /** "Exactly one of these is required": the generator does not know this rule and would make the whole schema `Any`. */

@@ -11,8 +11,8 @@ export interface Step {
    */
   inputs?: string[];
   /**
-   * Globs of vitest's test files. Then each file counts by itself: it runs again only if one of the inputs has changed, or a file
-   * that it can see (visible-files.ts). The command without file names runs all.
+   * Globs of vitest's test files. With these, each file is cached separately: it runs again only if one of the inputs has changed,
+   * or a file that it can see (visible-files.ts). The command without file names runs all.
    */
   testFiles?: string[];
   /** report with its tests; without one, the exit status counts as one test */
@@ -24,7 +24,7 @@ const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml
 const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
 
-/** What decides the outcome of every test file of the service: packages, settings of the runner, and what is neither TypeScript nor a document. */
+/** What decides the outcome of every test file of the service: packages, settings of the runner, and sources that imports do not show: contract, migrations, engine, addon. */
 const service = [
   ...['package.json', 'package-lock.json', 'patches/', 'tsconfig.json', 'vitest.config.ts', 'openapi.yaml', 'migrations/'],
   ...['test/helpers/longest-first.ts', ...addon],

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "cuda/stage_plan.h"
 #include "media/demuxer.h"
 #include "media/video_decoder.h"

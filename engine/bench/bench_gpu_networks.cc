@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/cuda_processor.h"
 #include "cuda/network_rate.h"
-#include "cuda/processor.h"
 #include "inference/gpu_model.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"

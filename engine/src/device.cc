@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "device/cores.h"
 #include "inference/backend.h"
 #include "media/av_handles.h"

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRounds_ms = 800;  ///< after which no further round begins
+constexpr double kRounds_ms = 800;  ///< no further round begins after this time
 
 double Milliseconds(Clock::time_point from) {
   return std::chrono::duration<double, std::milli>(Clock::now() - from).count();

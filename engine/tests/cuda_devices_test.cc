@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda_standin.h"
-#include "cuda_processor.h"
+#include "cuda_standin_processor.h"
 #include "reelmend/device.h"
 #include "reelmend/error.h"
 #include "run/open_processor.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "cuda_network_standin.h"
 #include "device/processor.h"
 #include "helpers/clips.h"

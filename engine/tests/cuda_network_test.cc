@@ -195,7 +195,7 @@ TEST_F(CudaNetworks, ASourceThatWasEnlargedBeforeIsReducedFirst) {
     EnhanceOptions options = Options(model, Target::kSource);
     options.denoise = {};
     const auto why = PlanEnhance(in, options).stages[1].why;
-    EXPECT_NE(why.find("asked for, from "), std::string::npos) << why;
+    EXPECT_NE(why.find("requested, from "), std::string::npos) << why;
     options.device = "cpu";
     Enhance(in, folder_.File("cpu.mp4"), options);
     run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("gpu.mp4"), options);
@@ -222,7 +222,7 @@ TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
   EXPECT_EQ(log_->built, 2) << "the engine in the folder was not used";
 }
 
-TEST_F(CudaNetworks, Fault17_37ABuilderOutOfMemoryMeansTiles) {
+TEST_F(CudaNetworks, ABuilderOutOfMemoryMeansTiles) {
   const std::string in = Clip("320x180", 0.12);
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
   const auto run = [&](const std::string& out) { run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(out), options); };
@@ -250,7 +250,7 @@ TEST_F(CudaNetworks, ABuilderOutOfMemoryIsAskedOnceForEachSize) {
   }
 }
 
-TEST_F(CudaNetworks, Fault17_37AJobBuildsNoSlowEngineThatItCannotKeep) {
+TEST_F(CudaNetworks, AJobBuildsNoSlowEngineThatItCannotKeep) {
   const std::string in = Clip("160x90", 0.12);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   log_->builds_slowly = true;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <thread>
 
-#include "cuda_processor.h"
 #include "cuda_standin.h"
+#include "cuda_standin_processor.h"
 #include "device/processor.h"
 #include "helpers/clips.h"
 #include "reelmend/error.h"

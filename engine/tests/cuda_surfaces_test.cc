@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "cuda_standin.h"
-#include "cuda_processor.h"
+#include "cuda_standin_processor.h"
 #include "media/av_error.h"
 #include "reelmend/error.h"
 
@@ -210,7 +210,7 @@ TEST(CudaSurfaces, AnEncoderThatFailsForAnotherReasonIsAskedAgain) {
   FakeBridge::format_ = AV_PIX_FMT_CUDA;
 }
 
-TEST(Fault17_35, NoPictureIsMadeForAnEncoderThatRefuses) {
+TEST(CudaSurfaces, NoPictureIsMadeForAnEncoderThatRefuses) {
   StandInOptions own;
   own.index = 10;  // a unique index: this device was not tried before
   const auto device = std::make_shared<StandInDevice>(own);
@@ -236,7 +236,7 @@ media::UniqueFrame HostFrame(AVPixelFormat format, int shade) {
   return frame;
 }
 
-TEST(Fault17_36, TheStagesTakeFramesOfHostAndDeviceMemory) {
+TEST(CudaSurfaces, TheStagesTakeFramesOfHostAndDeviceMemory) {
   const auto device = std::make_shared<StandInDevice>();
   SurfacePool pool(device, 6);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
@@ -248,7 +248,7 @@ TEST(Fault17_36, TheStagesTakeFramesOfHostAndDeviceMemory) {
   for (int n = 0; n < 12; ++n) {
     media::UniqueFrame frame = n % 3 == 0 ? pool.Decode(n) : HostFrame(n % 3 == 1 ? AV_PIX_FMT_NV12 : AV_PIX_FMT_YUV420P, 40 + 4 * n);
     ASSERT_TRUE(frame);
-    EXPECT_EQ(chain->Fits(*frame), n > 0) << "the stages must be reused for frame " << n;
+    EXPECT_EQ(chain->CanSubmit(*frame), n > 0) << "the stages must be reused for frame " << n;
     ASSERT_TRUE(chain->Submit(*frame, false));
     media::UniqueFrame out = encoder->TakeFrame();
     chain->Retrieve(out.get());

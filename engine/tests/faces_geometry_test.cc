@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "faces/geometry.h"
+#include "faces/face_geometry.h"
 #include "faces/restorer.h"
 #include "faces/sampling.h"
 #include "faces/tracker.h"

@@ -38,7 +38,7 @@ bool ProcessorHasAmx() {
   return std::string(std::istreambuf_iterator<char>(file), {}).find("amx_bf16") != std::string::npos;
 }
 
-TEST(Fault17_39, TilesAreUsedWhereTheKernelGrantsThem) {
+TEST(Amx, TilesAreUsedWhereTheKernelGrantsThem) {
   // /proc/cpuinfo lists the CPU's features even if this process may not use them (containers, old kernels).
   constexpr int kRequestPermission = 0x1023;
   constexpr int kTileData = 18;
@@ -46,7 +46,7 @@ TEST(Fault17_39, TilesAreUsedWhereTheKernelGrantsThem) {
   EXPECT_EQ(HasBf16Tiles(ExtendedFeatures()), is_granted && ProcessorHasAmx());
 }
 
-TEST(Fault17_39, TilesThatTheKernelDeniesAreNotUsed) {
+TEST(Amx, TilesThatTheKernelDeniesAreNotUsed) {
   const auto denied = [] {
     if (!DenyArchPrctl()) std::_Exit(2);
     std::_Exit(HasBf16Tiles(kAmxBf16) ? 1 : 0);

@@ -250,7 +250,7 @@ TEST_F(TensorRtRtx, WithoutAGpuLoadingIsRefusedAndNothingCrashes) {
   }
 }
 
-TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
+TEST(TensorRtMessages, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
   constexpr const char* kNoTactic = "Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[conv1]}.)";
   const auto is_about_memory = [&](std::initializer_list<std::pair<bool, const char*>> messages) {
     Messages all;

@@ -21,7 +21,7 @@ UniqueFrame Frame(AVPixelFormat format, std::int64_t pts, bool is_interlaced) {
   return frame;
 }
 
-TEST(Fault17_36, OnceItIsOpenTheDeinterlacerTakesAllFrames) {
+TEST(Deinterlacer, OnceItIsOpenTheDeinterlacerTakesAllFrames) {
   QuietLibav();
   int copies = 0;
   Deinterlacer deinterlacer({1, 25}, [&](const AVFrame& frame) {

@@ -61,7 +61,7 @@ TEST(GpuDecoder, FallsBackToTheCpuWhenItRefusesTheStream) {
   }
 }
 
-TEST(Fault17_35, ARefusedStreamIsDecodedByFrameThreads) {
+TEST(GpuDecoder, ARefusedStreamIsDecodedByFrameThreads) {
   const TemporaryFolder folder;
   const struct {
     const char* name;
@@ -164,7 +164,7 @@ int CountSurfaces(const AVStream& stream, const AVPacket& packet, AVBufferRef* d
   return count;
 }
 
-TEST(Fault17_35, ADecoderHasNoMoreSurfacesThanNvdecSupports) {
+TEST(GpuDecoder, ADecoderHasNoMoreSurfacesThanNvdecSupports) {
   const TemporaryFolder folder;
   const std::string file = folder.File("vp9.webm");
   Ffmpeg(VideoInput("640x360", 0.04) + " -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p " + file);
@@ -192,7 +192,7 @@ void DecodeFirstPacket(const std::string& file, std::size_t limit_bytes, AVBuffe
   decoder.Decode(packet.get(), [](UniqueFrame) {});
 }
 
-TEST(Fault17_35, TheErrorSaysWhetherTheCpuOrTheGpuRanOutOfMemory) {
+TEST(GpuDecoder, TheErrorSaysWhetherTheCpuOrTheGpuRanOutOfMemory) {
   const TemporaryFolder folder;
   // The FFV1 decoder returns ENOMEM; the H.264 decoder would continue with the next picture.
   const std::string by_cpu = folder.File("ffv1.mkv");

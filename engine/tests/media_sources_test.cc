@@ -62,13 +62,13 @@ class SourcesTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// ---- 17.5: encryption ------------------------------------------------------------------------------------------
+// ---- encryption ------------------------------------------------------------------------------------------------
 
 constexpr const char* kCommonEncryption =
     " -encryption_scheme cenc-aes-ctr -encryption_key 76a6c65c5ea762046bd749a2e632ccbb"
     " -encryption_kid a7e61c373e219033c21091fa607bf3b8 ";
 
-TEST_F(SourcesTest, Fault17_5_RefusesCommonEncryption) {
+TEST_F(SourcesTest, RefusesCommonEncryption) {
   const std::string inputs = VideoInput("320x180", 2) + " " + ToneInput(2) + kH264 + "-c:a aac";
   ExpectEncrypted(Make("encrypted.mp4", inputs + kCommonEncryption));
   ExpectEncrypted(Make("faststart.mp4", inputs + kCommonEncryption + "-movflags +faststart"));
@@ -87,7 +87,7 @@ std::string Renamed(const std::string& file, const std::string& behind, const st
   return file + "-renamed.mp4";
 }
 
-TEST_F(SourcesTest, Fault17_5_RefusesASingleEncryptedTrack) {
+TEST_F(SourcesTest, RefusesASingleEncryptedTrack) {
   // Only one of the two tracks is encrypted: its sample entry says so.
   const std::string clear = Make("clear.mp4", VideoInput("320x180", 1) + " " + ToneInput(1) + kH264 + "-c:a aac");
   ExpectEncrypted(Renamed(clear, "stsd", "avc1", "encv"));
@@ -109,7 +109,7 @@ TEST_F(SourcesTest, RefusesEncryptedPacketsWhereTheHeadersAreOutOfReach) {
   ExpectEncrypted(file);
 }
 
-TEST_F(SourcesTest, Fault17_5_RefusesEncryptedWebm) {
+TEST_F(SourcesTest, RefusesEncryptedWebm) {
   // Replaces the title element by an element of the same length: encryption with AES and the ID of the key.
   const std::string encoding = std::string("\x50\x33\x81\x01\x50\x35\x97\x47\xE1\x81\x05\x47\xE2\x90", 14) + "0123456789abcdef";
   const std::string payload = "\x62\x40" + std::string(1, static_cast<char>(0x80 | encoding.size())) + encoding;
@@ -126,7 +126,7 @@ TEST_F(SourcesTest, Fault17_5_RefusesEncryptedWebm) {
   ExpectEncrypted(file);
 }
 
-// ---- 17.7: frames per billed second ------------------------------------------------------------------------------
+// ---- frames per billed second ----------------------------------------------------------------------------------
 
 struct Dense {
   const char* file;
@@ -152,7 +152,7 @@ SourceLimits ServiceLimits() {
   return limits;
 }
 
-TEST_F(SourcesTest, Fault17_7_RefusesThousandsOfFramesASecond) {
+TEST_F(SourcesTest, RefusesThousandsOfFramesASecond) {
   for (const Dense& clip : kDense) {
     SCOPED_TRACE(clip.file);
     const std::string file = Make(clip.file, std::string("-f lavfi -i color=size=64x64:rate=5000:duration=2 ") + clip.encode);
@@ -168,7 +168,7 @@ TEST_F(SourcesTest, Fault17_7_RefusesThousandsOfFramesASecond) {
   }
 }
 
-TEST_F(SourcesTest, Fault17_7_Takes240FramesASecond) {
+TEST_F(SourcesTest, Takes240FramesASecond) {
   for (const Dense& clip : kDense) {
     SCOPED_TRACE(clip.file);
     const std::string file = Make(clip.file, std::string("-f lavfi -i color=size=64x64:rate=240:duration=2 ") + clip.encode);
@@ -178,7 +178,7 @@ TEST_F(SourcesTest, Fault17_7_Takes240FramesASecond) {
   }
 }
 
-TEST_F(SourcesTest, Fault17_7_CountsForEachStartedSecond) {
+TEST_F(SourcesTest, CountsForEachStartedSecond) {
   // 300 frames per second for 0.5 s are 150 frames in one billed second; for 1.9 s they are 570 frames in two.
   const std::string half = Make("half.mp4", std::string("-f lavfi -i color=size=64x64:rate=300:duration=0.5") + kH264);
   EXPECT_NO_THROW(ProbeFile(half, {ServiceLimits(), false, {}}));
@@ -186,7 +186,7 @@ TEST_F(SourcesTest, Fault17_7_CountsForEachStartedSecond) {
   EXPECT_THROW(ProbeFile(two, {ServiceLimits(), false, {}}), Error);
 }
 
-TEST_F(SourcesTest, Fault17_7_TakesACutOfASlowMotionFilm) {
+TEST_F(SourcesTest, TakesACutOfASlowMotionFilm) {
   // The edit list hides most of the frames in the file.
   const std::string film = Make("film.mp4", std::string("-f lavfi -i color=size=64x64:rate=240:duration=4") + kH264 + "-g 480");
   const std::string cut = Make("cut.mp4", "-ss 3.7 -i '" + film + "' -c copy");
@@ -194,7 +194,7 @@ TEST_F(SourcesTest, Fault17_7_TakesACutOfASlowMotionFilm) {
   for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(cut, {ServiceLimits(), walk, {}}).duration_s, 0.3, 0.05);
 }
 
-TEST_F(SourcesTest, Fault17_7_AFalseHeaderIsDetectedWhenAllIsRead) {
+TEST_F(SourcesTest, AFalseHeaderIsDetectedWhenAllIsRead) {
   const std::string file = Make("lies.mkv", "-f lavfi -i color=size=64x64:rate=5000:duration=2 -c:v mjpeg");
   // Replaces the track's lacing flag and language by a default frame duration of 40 ms.
   std::string bytes = ReadFile(file);
@@ -210,7 +210,7 @@ TEST_F(SourcesTest, Fault17_7_AFalseHeaderIsDetectedWhenAllIsRead) {
   EXPECT_THROW(ProbeFile(file, {ServiceLimits(), true, {}}), Error);
 }
 
-TEST_F(SourcesTest, Fault17_7_DecodingEndsWhenThereAreTooMany) {
+TEST_F(SourcesTest, DecodingEndsWhenThereAreTooMany) {
   const std::string file = Make("dense.mp4", std::string("-f lavfi -i color=size=64x64:rate=5000:duration=2") + kH264);
   EnhanceOptions options = PlainOptions();
   options.limits = ServiceLimits();
@@ -229,9 +229,9 @@ TEST_F(SourcesTest, Fault17_7_DecodingEndsWhenThereAreTooMany) {
   EXPECT_FALSE(testing::FileExists(folder_.File("out.mp4")));
 }
 
-// ---- 17.9: several video tracks --------------------------------------------------------------------------------
+// ---- several video tracks --------------------------------------------------------------------------------------
 
-TEST_F(SourcesTest, Fault17_9_TakesTheTrackThatMoves) {
+TEST_F(SourcesTest, TakesTheTrackThatMoves) {
   const std::string inputs = VideoInput("160x90", 2) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 ";
   for (const std::string order : {"-map 0 -map 1", "-map 1 -map 0"}) {
     for (const std::string name : {"photo.mp4", "photo.mov", "photo.mkv", "photo.avi", "photo.ts", "photo-fragments.mp4"}) {
@@ -247,7 +247,7 @@ TEST_F(SourcesTest, Fault17_9_TakesTheTrackThatMoves) {
   EXPECT_EQ(result.width, 160);
 }
 
-TEST_F(SourcesTest, Fault17_9_TakesTheDefaultAmongThoseThatMove) {
+TEST_F(SourcesTest, TakesTheDefaultAmongThoseThatMove) {
   const std::string inputs = VideoInput("160x90", 1) + " " + VideoInput("320x180", 1) + " -map 0 -map 1 -c:v mpeg4 ";
   EXPECT_EQ(ProbeFile(Make("small.mkv", inputs + "-disposition:v:0 default -disposition:v:1 0")).width, 160);
   EXPECT_EQ(ProbeFile(Make("large.mkv", inputs + "-disposition:v:0 0 -disposition:v:1 default")).width, 320);
@@ -255,7 +255,7 @@ TEST_F(SourcesTest, Fault17_9_TakesTheDefaultAmongThoseThatMove) {
   EXPECT_EQ(ProbeFile(Make("still.mkv", still + "-disposition:v:0 0 -disposition:v:1 default")).width, 160);
 }
 
-TEST_F(SourcesTest, Fault17_9_LosesNoPacketWhileChoosingTheTrack) {
+TEST_F(SourcesTest, LosesNoPacketWhileChoosingTheTrack) {
   const std::string file = Make("photo.mkv", VideoInput("160x90", 2) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 " +
                                                  ToneInput(2) + " -map 0 -map 1 -map 2 -c:v mpeg4 -c:a ac3");
   const EnhanceResult result = Enhance(file, folder_.File("out.mp4"), PlainOptions());
@@ -263,7 +263,7 @@ TEST_F(SourcesTest, Fault17_9_LosesNoPacketWhileChoosingTheTrack) {
   EXPECT_EQ(testing::CountPackets(folder_.File("out.mp4"), "a:0"), testing::CountPackets(file, "a:0"));
 }
 
-// ---- 17.6: the same facts, however a file is read ---------------------------------------------------------------
+// ---- the same facts, however a file is read ---------------------------------------------------------------------
 
 /// Reads in blocks like a remote source: a read may return fewer bytes than requested.
 class BlockSource : public ByteSource {
@@ -315,9 +315,9 @@ const Format kFormats[] = {
     {"pixels.mkv", "-vf setsar=4/3 -c:v libx264 -pix_fmt yuv420p -an"},
 };
 
-class Facts17_6 : public ::testing::TestWithParam<Format> {};
+class SourceFacts : public ::testing::TestWithParam<Format> {};
 
-TEST_P(Facts17_6, AreTheSameInRangesAndInTheWholeFile) {
+TEST_P(SourceFacts, AreTheSameInRangesAndInTheWholeFile) {
   const TemporaryFolder folder;
   const std::string file = folder.File(GetParam().file);
   Ffmpeg(VideoInput("160x90", 3, "30000/1001") + " -f lavfi -i sine=sample_rate=48000:duration=3.4 " + GetParam().encode + " '" + file + "'");
@@ -341,7 +341,7 @@ TEST_P(Facts17_6, AreTheSameInRangesAndInTheWholeFile) {
   for (std::size_t i = 0; i < ranged.audio.size(); ++i) EXPECT_EQ(ranged.audio[i].codec, walked.audio[i].codec);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Facts17_6, ::testing::ValuesIn(kFormats), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Formats, SourceFacts, ::testing::ValuesIn(kFormats), [](const auto& info) {
   std::string name = info.param.file;
   for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
   return name;

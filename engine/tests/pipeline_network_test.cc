@@ -347,7 +347,7 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   const EnhancePlan asked = PlanEnhance(fine, options);
   EXPECT_EQ(asked.model, "detail");
   EXPECT_FLOAT_EQ(asked.stages[0].strength, 0.5F);
-  EXPECT_EQ(asked.stages[1].why, "asked for");
+  EXPECT_EQ(asked.stages[1].why, "requested");
 }
 
 TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {

@@ -65,7 +65,7 @@ class SoundTest : public ::testing::Test {
   std::string output_ = folder_.File("out.mp4");
 };
 
-TEST_F(SoundTest, Fault17_34_IsHeardAfterTheClockStartsAgain) {
+TEST_F(SoundTest, IsHeardAfterTheClockStartsAgain) {
   for (const std::string name : {"joined.ts", "joined.mpg", "joined.vob"}) {
     SCOPED_TRACE(name);
     const std::string part = Part("part" + name.substr(6), 3);
@@ -76,7 +76,7 @@ TEST_F(SoundTest, Fault17_34_IsHeardAfterTheClockStartsAgain) {
   }
 }
 
-TEST_F(SoundTest, Fault17_34_IsHeardAfterAClockThatStartsAnywhere) {
+TEST_F(SoundTest, IsHeardAfterAClockThatStartsAnywhere) {
   const std::string late = Part("late.ts", 3, 30);
   const std::string early = Part("early.ts", 3, 12);
   Enhance(Join("joined.ts", {late, early, late}), output_, PlainOptions());
@@ -88,7 +88,7 @@ TEST_F(SoundTest, Fault17_34_IsHeardAfterAClockThatStartsAnywhere) {
   EXPECT_NEAR(static_cast<double>(heard.size()) / kRate, 24, 0.3);
 }
 
-TEST_F(SoundTest, Fault17_34_KeepsUpWithAPictureThatJumpsTenMinutes) {
+TEST_F(SoundTest, KeepsUpWithAPictureThatJumpsTenMinutes) {
   Enhance(Join("joined.ts", {Part("now.ts", 2), Part("later.ts", 2, 700)}), output_, PlainOptions());
   const std::vector<double> frames = testing::FrameTimes(output_);
   ASSERT_EQ(frames.size(), 100U);
@@ -119,7 +119,7 @@ void DamageTimes(const std::string& file, int first, int count, int by_ms) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-TEST_F(SoundTest, Fault17_34_DamagedTimesMoveNothing) {
+TEST_F(SoundTest, DamagedTimesMoveNothing) {
   const struct {
     const char* name;
     int first;
@@ -137,7 +137,7 @@ TEST_F(SoundTest, Fault17_34_DamagedTimesMoveNothing) {
   }
 }
 
-TEST_F(SoundTest, Fault17_34_HolesStayHoles) {
+TEST_F(SoundTest, HolesStayHoles) {
   // In the first 3 s only every third tenth of a second remains. Then a whole second is missing.
   const std::string source =
       Make("holes.mkv", VideoInput("160x90", 6) + " -f lavfi -i sine=frequency=440:sample_rate=48000:duration=6:samples_per_frame=4800 "
@@ -151,7 +151,7 @@ TEST_F(SoundTest, Fault17_34_HolesStayHoles) {
   EXPECT_GT(Loudness(heard, 4.2, 5.8), kTone);
 }
 
-TEST_F(SoundTest, Fault17_38_SoundWithAnUnusableRateIsLeftOut) {
+TEST_F(SoundTest, SoundWithAnUnusableRateIsLeftOut) {
   std::ofstream(folder_.File("raw")) << std::string(2'000, 'x');
   const std::pair<const char*, bool> rates[] = {{"1", false}, {"3999", false}, {"4000", true}, {"768000", true}, {"1000000", false}};
   for (const auto& [rate, is_kept] : rates) {

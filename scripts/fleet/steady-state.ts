@@ -15,13 +15,13 @@ interface Span {
 export interface SteadyState {
   /** from the first event until all devices have work, s; not part of the figures below */
   rampS: number;
-  /** in which all devices have work */
+  /** while all devices have work */
   windowS: number;
   /** from the end of the window to the last event, s; not part of the other figures */
   tailS: number;
   /** in the window; of segments that are partly in it, the part */
   segments: number;
-  /** share of the window in which a device works */
+  /** share of the window while a device works */
   utilisation: number;
   /** from the end of a segment to the begin of the next on the same device, ms */
   gapsMs: { median: number; p95: number; max: number };

@@ -115,7 +115,7 @@ export interface Config {
   databaseUrl: string | undefined;
   /** the same database with sessions, if `databaseUrl` leads to a pooler in transaction mode */
   databaseSessionUrl: string | undefined;
-  /** seconds without an answer after which a connection to the database is replaced */
+  /** a connection to the database is replaced after so many seconds without an answer */
   databaseTimeoutS: number;
   /** absolute */
   dataDir: string;
@@ -164,7 +164,7 @@ export interface Config {
   console: boolean;
   /** whether anyone who can reach the console can create an account */
   signUp: 'open' | 'closed';
-  /** number of reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is ignored */
+  /** number of reverse proxies in front that add to X-Forwarded-For; 0 = the header is ignored */
   proxyHops: number;
   /** whether the header Strict-Transport-Security covers subdomains */
   hstsSubdomains: boolean;

@@ -17,7 +17,12 @@ import type { Config } from './config.ts';
 /** Ends a stuck child. The caller's signal usually ends a measurement earlier. */
 const probeTimeoutMs = 30_000;
 
-/** Slots for the measurements of one process. A measurement mostly waits for the video's server, which may be slow. */
+/**
+ * Slots for the measurements of one process. A measurement mostly waits for the video's server, which may be slow. So one account
+ * gets few of the slots, and a request waits for a slot for a limited time. The slots of `media` are no substitute. They limit the
+ * child processes that probe, also those of the worker. They know no accounts and refuse nobody. `probeSlots` makes them so many
+ * that a measurement with a slot here never waits there.
+ */
 export const measureSlots = { total: 12, each: 3, waitMs: 6000 };
 
 /** Probes that one process may run at a time: those of its API, and one for each download of its worker. */

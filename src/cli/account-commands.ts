@@ -77,10 +77,10 @@ function setQuotasCommand(): Command {
     .description("set limits of one account; omitted ones stay, `default` restores the service's setting")
     .argument('<account>', 'id, acct_…');
   for (const name of quotaNames) command.option(`${optionOf(name)} <number>`, quotaOptions[name], quota);
-  return command.action((id: string, given: Record<string, number | 'default'>) => {
+  return command.action((id: string, options: Record<string, number | 'default'>) => {
     const changes: QuotaChanges = {};
     for (const name of quotaNames) {
-      const value = given[propertyOf(name)];
+      const value = options[propertyOf(name)];
       if (value !== undefined) changes[name] = value === 'default' ? null : value;
     }
     if (Object.keys(changes).length === 0) throw new Error(`Nothing to change: give at least one of ${quotaNames.map(optionOf).join(', ')}.`);
@@ -206,7 +206,7 @@ export function keyCommands(): Command {
     .description('replace a key with a new one of the same mode, tier, name and access; both work during the overlap')
     .argument('<key>', 'id, key_…')
     .addOption(
-      new Option('--overlap-days <days>', 'days for which both keys work, 0 to 7; 0 revokes the old key at once')
+      new Option('--overlap-days <days>', 'number of days that both keys work, 0 to 7; 0 revokes the old key at once')
         .argParser(overlapDays)
         .default(1),
     )

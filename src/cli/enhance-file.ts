@@ -111,7 +111,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
 
 /** Somebody who names two videos, as other programs take them, must not lose the second. */
 async function requireFreeOutput({ input, output, force }: EnhanceCommand): Promise<void> {
-  if (input.kind === 'file' && resolve(output) === resolve(input.given)) throw new Error('The output would overwrite the input; choose another name.');
+  if (input.kind === 'file' && resolve(output) === resolve(input.source)) throw new Error('The output would overwrite the input; choose another name.');
   // Also what is no file, such as a device or a link, is not replaced unasked.
   if (force || (await lstat(output).catch(() => null)) === null) return;
   throw new Error(`${output} exists already: add --force to replace it, or name a folder for the results of several videos.`);
@@ -138,7 +138,7 @@ export async function enhanceOne(media: Media, config: Config, command: Omit<Enh
     const fetched = join(outputDir, 'input');
     if (input.kind !== 'file') await fetchInput(input, fetched, running.signal);
     const result = await media.enhance({
-      input: input.kind === 'file' ? resolve(input.given) : fetched,
+      input: input.kind === 'file' ? resolve(input.source) : fetched,
       outputDir,
       outputName: 'output.mp4',
       options: enhanceOptions(config, command),

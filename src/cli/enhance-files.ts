@@ -54,7 +54,7 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
   const failed = outcomes.filter(({ state }) => state === 'failed').length;
   if (failed === 0) return;
   for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.state === 'failed') terminal().stderr(`reelmend: ${inputs[index]!.given}: ${reasonOf(outcome.error)}\n`);
+    if (outcome.state === 'failed') terminal().stderr(`reelmend: ${inputs[index]!.source}: ${reasonOf(outcome.error)}\n`);
   }
   terminal().status = 1;
 }
@@ -89,11 +89,11 @@ function progressBars(): MultiBar | undefined {
 }
 
 /** Results appear only when they are complete. One that is older than its video belongs to another video. */
-async function isFinished({ given, kind }: Input, output: string): Promise<boolean> {
+async function isFinished({ source, kind }: Input, output: string): Promise<boolean> {
   const made = await stat(output).catch(() => null);
   if (made === null) return false;
-  const source = kind === 'file' ? await stat(given) : null;
-  return source === null || made.mtimeMs >= source.mtimeMs;
+  const video = kind === 'file' ? await stat(source) : null;
+  return video === null || made.mtimeMs >= video.mtimeMs;
 }
 
 /** A result does not say which settings made it, so one of other settings is skipped, too. */

@@ -13,8 +13,8 @@ const videoExtensions: ReadonlySet<string> = new Set([
 ]);
 
 export interface Input {
-  /** as it was given: a path, a URL, or `-` */
-  given: string;
+  /** the argument itself: a path, a URL, or `-` */
+  source: string;
   kind: 'file' | 'url' | 'stdin';
   /** file name without folders and extension */
   stem: string;
@@ -27,10 +27,10 @@ const isFile = async (path: string) => (await stat(path).catch(() => null))?.isF
 
 const stemOf = (name: string) => basename(name, extname(name)) || 'video';
 
-function input(given: string): Input {
-  if (given === '-') return { given, kind: 'stdin', stem: 'video' };
-  if (!urlPattern.test(given)) return { given, kind: 'file', stem: stemOf(given) };
-  return { given, kind: 'url', stem: stemOf(fileNameOf(given)) };
+function input(source: string): Input {
+  if (source === '-') return { source, kind: 'stdin', stem: 'video' };
+  if (!urlPattern.test(source)) return { source, kind: 'file', stem: stemOf(source) };
+  return { source, kind: 'url', stem: stemOf(fileNameOf(source)) };
 }
 
 /** What a URL calls its file, without what no file name may have. An escape that stands for no text stays as it is. */
@@ -45,30 +45,30 @@ function fileNameOf(url: string): string {
 }
 
 /** The videos that the arguments name, each once, in the order of the arguments. Throws when one names none. */
-export async function expandInputs(given: readonly string[]): Promise<Input[]> {
+async function expandInputs(args: readonly string[]): Promise<Input[]> {
   const found = new Map<string, Input>();
-  for (const one of given) {
-    for (const path of await expand(one)) found.set(urlPattern.test(path) || path === '-' ? path : resolve(path), input(path));
+  for (const argument of args) {
+    for (const path of await expand(argument)) found.set(urlPattern.test(path) || path === '-' ? path : resolve(path), input(path));
   }
   return [...found.values()];
 }
 
-async function expand(given: string): Promise<string[]> {
-  if (given === '-' || urlPattern.test(given) || (await isFile(given))) return [given];
-  const folder = await isFolder(given);
-  if (!folder && !isPattern(given)) throw new Error(`There is no file ${given}.`);
+async function expand(argument: string): Promise<string[]> {
+  if (argument === '-' || urlPattern.test(argument) || (await isFile(argument))) return [argument];
+  const folder = await isFolder(argument);
+  if (!folder && !isPattern(argument)) throw new Error(`There is no file ${argument}.`);
   const videos: string[] = [];
-  for await (const path of folder ? await pathsIn(given) : glob(given)) {
+  for await (const path of folder ? await pathsIn(argument) : glob(argument)) {
     if (videoExtensions.has(extname(path).toLowerCase()) && (await isFile(path))) videos.push(path);
   }
-  if (videos.length === 0) throw new Error(folder ? `There are no videos in the folder ${given}.` : `No video matches ${given}.`);
+  if (videos.length === 0) throw new Error(folder ? `There are no videos in the folder ${argument}.` : `No video matches ${argument}.`);
   return videos.toSorted();
 }
 
 const pathsIn = async (folder: string) => (await readdir(folder)).map((name) => join(folder, name));
 
 /** The lines of a list; `-` reads it from standard input. Empty lines and lines that start with `#` are left out. */
-export async function readList(path: string): Promise<string[]> {
+async function readList(path: string): Promise<string[]> {
   const text = path === '-' ? await textOf(terminal().stdin) : await readFile(path, 'utf8').catch(() => null);
   if (text === null) throw new Error(`There is no list ${path}.`);
   return text.split('\n').map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
@@ -92,14 +92,14 @@ export interface Arguments {
 export async function targetsOf({ paths, list, resolution }: Arguments): Promise<Targets> {
   const listed = list === undefined ? [] : await readList(list);
   const alone = paths.length === 1 && list === undefined;
-  const given = [...(alone ? paths : paths.slice(0, -1)), ...listed];
-  const inputs = await expandInputs(given);
+  const sources = [...(alone ? paths : paths.slice(0, -1)), ...listed];
+  const inputs = await expandInputs(sources);
   const [first] = inputs;
   if (first === undefined) throw new Error('There is no video to enhance.');
-  const single = given.length === 1 && inputs.length === 1 && list === undefined && !(await isFolder(given[0]!));
+  const single = sources.length === 1 && inputs.length === 1 && list === undefined && !(await isFolder(sources[0]!));
   if (alone) {
     if (!single || first.kind === 'stdin') throw new Error(`Name the output, too: a ${single ? 'file' : 'folder'} for the result${single ? '' : 's'}.`);
-    return { kind: 'one', input: first, output: join(first.kind === 'file' ? dirname(first.given) : '.', resultName(first, resolution)) };
+    return { kind: 'one', input: first, output: join(first.kind === 'file' ? dirname(first.source) : '.', resultName(first, resolution)) };
   }
   const output = paths.at(-1)!;
   const toFolder = output.endsWith(sep) || (await isFolder(output));
@@ -108,7 +108,7 @@ export async function targetsOf({ paths, list, resolution }: Arguments): Promise
   if (await isFile(output)) throw new Error(`${output} is a file: name a folder for the results.`);
   // A pattern may reach into the folder of earlier results.
   const folder = resolve(output);
-  return { kind: 'many', inputs: inputs.filter(({ kind, given: path }) => kind !== 'file' || dirname(resolve(path)) !== folder), folder: output };
+  return { kind: 'many', inputs: inputs.filter(({ kind, source }) => kind !== 'file' || dirname(resolve(source)) !== folder), folder: output };
 }
 
 /** `holiday-1080p.mp4` */
@@ -125,10 +125,10 @@ function checkedName(output: string): string {
 }
 
 /** Writes a URL or standard input into a file: the engine needs to go back and forth in a video. */
-export async function fetchInput({ given, kind }: Input, path: string, signal: AbortSignal): Promise<void> {
-  const source = kind === 'stdin' ? terminal().stdin : await open(given, signal);
-  await pipeline(source, createWriteStream(path), { signal });
-  if ((await stat(path)).size === 0) throw new Error(kind === 'stdin' ? 'Standard input is empty.' : `${given} is empty.`);
+export async function fetchInput({ source, kind }: Input, path: string, signal: AbortSignal): Promise<void> {
+  const content = kind === 'stdin' ? terminal().stdin : await open(source, signal);
+  await pipeline(content, createWriteStream(path), { signal });
+  if ((await stat(path)).size === 0) throw new Error(kind === 'stdin' ? 'Standard input is empty.' : `${source} is empty.`);
 }
 
 async function open(url: string, signal: AbortSignal): Promise<Readable> {

@@ -91,7 +91,7 @@ async function resetPassword(email: string, options: PasswordOptions): Promise<v
   });
 }
 
-/** Prints a link with which the user sets a new password; it replaces the previous one. */
+/** Prints a link that lets the user set a new password; it replaces the previous one. */
 async function passwordLink(email: string): Promise<void> {
   await withStore(async ({ store, config, secrets }) => {
     const { id } = known(await store.users.byEmail(email), 'user', email);
@@ -110,7 +110,7 @@ async function resetTwoFactor(email: string): Promise<void> {
   });
 }
 
-/** Prints a link with which another person joins an account. */
+/** Prints a link that lets another person join an account. */
 async function invite(accountId: string, email: string, { role }: { role: Role }): Promise<void> {
   await requireEmail(email);
   await withStore(async ({ store, config, secrets }) => {
@@ -166,7 +166,7 @@ export function userCommands(): Command {
     .action(resetPassword);
   users
     .command('password-link')
-    .description(`print a link with which the user sets a new password; it works once, for ${passwordLinkMinutes} minutes`)
+    .description(`print a link that lets the user set a new password; it works once, for ${passwordLinkMinutes} minutes`)
     .argument('<email>', 'email address that the user signs in with')
     .action(passwordLink);
   users
@@ -176,7 +176,7 @@ export function userCommands(): Command {
     .action(resetTwoFactor);
   users
     .command('invite')
-    .description(`print a link with which a further person joins an account; it works once, for ${invitationDays} days`)
+    .description(`print a link that lets a further person join an account; it works once, for ${invitationDays} days`)
     .argument('<account>', 'id, acct_…')
     .argument('<email>', 'email address that the person will sign in with')
     .addOption(new Option('--role <role>', roleText).choices(roles).default('member'))

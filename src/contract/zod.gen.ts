@@ -196,7 +196,7 @@ export const zEnhancementsInput = z.strictObject({
 
 /**
  * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
- * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * x264, the encoder on CPUs; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
  * larger: six less make the file about twice as large. Usual values are 14 to 28. `standard`, the default,
  * is the operator's setting, 16 unless changed: hard to distinguish from the frames before encoding.
  * `high` is 4 less, for videos that are edited or encoded again.
@@ -389,8 +389,8 @@ export const zAppliedEnhancements = z.object({
     face_restoration: zAppliedStrength,
     adaptive_contrast: zAppliedStrength,
     model: z.string(),
-    device: z.string().check(characters({ max: 200 })).optional(),
-    plan: z.array(zPlannedStage).max(20).optional(),
+    device: z.string().check(characters({ max: 200 })),
+    plan: z.array(zPlannedStage).max(20),
     condition: z.string().check(characters({ max: 200 })).optional()
 });
 

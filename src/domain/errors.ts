@@ -82,7 +82,7 @@ export interface ReelmendErrorOptions {
   /** JSON Pointer of the bad field. */
   param?: string;
   cause?: unknown;
-  /** Seconds after which a retry may succeed (429, 503). */
+  /** Seconds to wait before a retry may succeed (429, 503). */
   retryAfterS?: number;
 }
 

@@ -65,7 +65,7 @@ export interface OutputFacts {
   size_bytes: number;
   /** lower-case hex */
   sha256: string;
-  /** the CRF that it was encoded with; absent in older jobs and in test mode */
+  /** the CRF that it was encoded with; absent in test mode */
   quality?: number;
   /** bits per second; null without a limit; absent if `quality` is */
   max_bitrate?: number | null;
@@ -85,11 +85,11 @@ export interface AppliedEnhancements {
   face_restoration: number;
   adaptive_contrast: number;
   model: string;
-  /** `cpu` or `cuda:N (name)`; absent in older jobs */
-  device?: string;
-  /** decisions before the first frame, with their reasons; absent in older jobs */
-  plan?: PlannedStage[];
-  /** damage of the source, in words; absent in older jobs and if nothing is known */
+  /** `cpu` or `cuda:N (name)`; several are separated by commas */
+  device: string;
+  /** decisions before the first frame, with their reasons */
+  plan: PlannedStage[];
+  /** damage of the source, in words; absent if nothing is known */
   condition?: string;
 }
 

@@ -19,7 +19,7 @@ export const defaultVideoLimits: VideoLimits = { durationS: 600, bytes: 2_000_00
 /** seconds; the most that an operator can allow. A longer job would exceed what timers and the database accept. */
 export const longestDurationS = 21_600;
 
-/** Factors by which the limits exceed the defaults, at least 1. Time limits and disk reservations grow by them. */
+/** The limits as multiples of the defaults, at least 1. Time limits and disk reservations grow by them. */
 export function limitFactors({ durationS, bytes }: VideoLimits): { duration: number; size: number } {
   return { duration: Math.max(1, durationS / defaultVideoLimits.durationS), size: Math.max(1, bytes / defaultVideoLimits.bytes) };
 }
@@ -56,9 +56,9 @@ export function testJobSeconds(hintS: number = testJobDurationS, { durationS }: 
   return billedSeconds(Math.min(hintS, durationS));
 }
 
-/** seconds by which a second measurement may differ from the first */
+/** a second measurement may differ from the first by so many seconds */
 export const measurementToleranceS = 1;
-/** share by which the frame rate of a second measurement may differ; it is a mean if frames are unevenly spaced */
+/** the frame rate of a second measurement may differ by this share; it is a mean if frames are unevenly spaced */
 const frameRateTolerance = 0.01;
 
 /**
@@ -88,7 +88,7 @@ export function assertSizeAllowed(sizeBytes: number, limits: VideoLimits): void 
   if (sizeBytes > limits.bytes) throw new ReelmendError('video_too_large', tooLargeMessage(sizeBytes, limits));
 }
 
-/** The first fact in which two measurements differ beyond the tolerance; null when they agree. */
+/** The first fact that differs between two measurements beyond the tolerance; null when they agree. */
 export function changeOfSource(before: MeasuredSource, now: MeasuredSource): string | null {
   const facts = ['container', 'video_codec', 'audio_codec', 'width', 'height', 'size_bytes'] as const;
   const changed = facts.find((name) => before[name] !== now[name]);

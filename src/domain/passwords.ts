@@ -58,7 +58,7 @@ const retryAfterS = 5;
 
 function refusal(reason: 'caller' | 'all' | 'time'): ReelmendError {
   if (reason === 'caller') {
-    const message = `Too many sign-ins from this network address at the same time. Retry after ${retryAfterS} s.`;
+    const message = `Too many sign-ins from this IP address at the same time. Retry after ${retryAfterS} s.`;
     return new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
   const message = 'Too many users are signing in. Retry shortly.';

@@ -5,7 +5,7 @@
 import type { JobStatus } from './job.ts';
 
 export interface Transition {
-  /** states in which the move is allowed; a deleted job makes no move at all */
+  /** states that allow the move; a deleted job makes no move at all */
   from: readonly JobStatus[];
   /** the state after it; null: the status stays and the job is deleted */
   to: JobStatus | null;

@@ -35,7 +35,7 @@ export const partSizeBytes = 8 * mebibyte;
  * The checksums of this many parts fit into the body of a request. S3 allows 10,000 parts. A connection that sends a whole
  * file within the 24 hours that an upload is kept sends such a part in 96 s.
  */
-export const maxUploadParts = 900;
+const maxUploadParts = 900;
 /** hours that an upload is kept after its creation, and again after its completion */
 export const uploadKeptHours = 24;
 /** seconds of validity of a part's URL */

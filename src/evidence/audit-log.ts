@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../domain/audit.ts';
-import type { Jwks, SigningKey } from './keys.ts';
+import type { Jwks, SigningKey } from './signing-keys.ts';
 import { EvidenceError, sign, verify } from './signature.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);

@@ -4,7 +4,7 @@
  * logical deletion that the storage itself confirmed; it does not claim that the medium was purged.
  */
 import { z } from 'zod';
-import type { Jwks, SigningKey } from './keys.ts';
+import type { Jwks, SigningKey } from './signing-keys.ts';
 import { EvidenceError, sign, verify } from './signature.ts';
 
 const timestamp = z.iso.datetime({ precision: 3 });

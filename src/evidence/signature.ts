@@ -2,7 +2,7 @@
 import { CompactSign, compactVerify, decodeProtectedHeader, importJWK } from 'jose';
 import { jcs } from '../domain/audit.ts';
 import { isCanonicalBase64url } from './base64url.ts';
-import type { Jwks, SigningKey } from './keys.ts';
+import type { Jwks, SigningKey } from './signing-keys.ts';
 
 /** The `typ` of each kind of document; verification compares it, so that one kind cannot pass for another. */
 export type DocumentType = 'reelmend-deletion-certificate+jws' | 'reelmend-audit-head+jws';

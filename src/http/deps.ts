@@ -114,7 +114,7 @@ export interface ConsoleDeps {
   secureCookies: boolean;
   /** origins of the page other than the request's own Host (for proxies that change Host) */
   origins: readonly string[];
-  /** other origins from which the page may play videos */
+  /** other origins that the page may play videos from */
   mediaOrigins: readonly string[];
   /** URL of the bundled sample for live jobs; null if there is none */
   sampleUrl: string | null;

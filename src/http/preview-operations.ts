@@ -6,8 +6,8 @@ import type { PreviewFacts } from '../domain/previews.ts';
 import { previewFileName } from '../domain/uploads.ts';
 import type { Principal } from '../store/types.ts';
 import { actorOf } from './actor.ts';
+import { issuedCertificate } from './certificates.ts';
 import type { HttpDeps } from './deps.ts';
-import { issuedCertificate } from './routes/evidence.ts';
 import { limitsOf, serializeJob } from './serialize.ts';
 import { previewNotFound } from './validation.ts';
 

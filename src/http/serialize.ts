@@ -23,7 +23,7 @@ function serializeApplied(applied: AppliedEnhancements): AppliedEnhancements {
     sharpen: rounded(sharpen),
     face_restoration: rounded(face_restoration),
     adaptive_contrast: rounded(adaptive_contrast),
-    ...(plan === undefined ? {} : { plan: plan.map((stage) => ({ ...stage, strength: rounded(stage.strength) })) }),
+    plan: plan.map((stage) => ({ ...stage, strength: rounded(stage.strength) })),
   };
 }
 

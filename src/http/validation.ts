@@ -83,7 +83,7 @@ function reasonOf(issue: Issue): string {
   }
 }
 
-/** The names of properties of which exactly one is required, from the issue of that check (../contract/exactly-one.ts). */
+/** The names of properties, exactly one of them required, from the issue of that check (../contract/exactly-one.ts). */
 function exactlyOneOf(issue: Issue): string[] | undefined {
   const names: unknown = issue.code === 'custom' ? issue.params?.['exactlyOne'] : undefined;
   return Array.isArray(names) ? names.map(String) : undefined;

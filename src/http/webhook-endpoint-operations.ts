@@ -18,7 +18,7 @@ interface EndpointUpdate {
 
 type EndpointInput = Omit<EndpointUpdate, 'enabled'> & { url: string };
 
-export function serializeEndpoint({ id, url, events, description, enabled, mode, createdAt }: WebhookEndpointRecord): WebhookEndpoint {
+function serializeEndpoint({ id, url, events, description, enabled, mode, createdAt }: WebhookEndpointRecord): WebhookEndpoint {
   return { id, url, events, description, enabled, sandbox: mode === 'test', created_at: createdAt.toISOString() };
 }
 

@@ -35,13 +35,13 @@ export type RetryDecision =
 export interface FailureHistory {
   /** counted failures */
   failures: number;
-  /** seconds for which disk space has been short although no other job could free any; 0: it was not */
+  /** how long disk space has been short although no other job could free any, in seconds; 0: it was not */
   diskFullForS: number;
-  /** seconds for which the job has waited for disk space; 0: it did not wait */
+  /** how long the job has waited for disk space, in seconds; 0: it did not wait */
   diskWaitForS: number;
   /** whether this failure is a fault of the storage or the database (isInfrastructureFault) */
   isInfrastructureFault: boolean;
-  /** seconds for which all attempts have ended by such faults; 0: the last one did not */
+  /** how long all attempts have ended by such faults, in seconds; 0: the last one did not */
   infrastructureFaultForS: number;
   /** whether a GPU is at fault, and another one may do the same work; default: false */
   isGpuFault?: boolean;

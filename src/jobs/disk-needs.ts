@@ -1,4 +1,4 @@
-/** How much disk space a job needs, as far as that can be told before it is enhanced. */
+/** How much disk space a job needs, as far as that can be estimated before it is enhanced. */
 import type { JobRecord, PreviewFacts } from '../domain/job.ts';
 import { expectedResultBytes, meanBytes } from '../domain/output-size.ts';
 import { candidateStarts, secondsPerSetting, untouchedCrf } from '../domain/previews.ts';
@@ -27,7 +27,7 @@ function previewBytes({ source, durationSeconds }: SizedJob, { settings }: Previ
   const seconds = secondsPerSetting(durationS);
   const stretches = { durationSeconds: seconds, source: source === null ? null : { ...source, duration: seconds } };
   const clips = settings.map(({ resolution, output = {} }) => expectedResultBytes({ ...stretches, resolution, outputSettings: output }, standardCrf));
-  // The untouched stretches, and a sample of a second at each place.
+  // The untouched stretches, and a sample of a second at each position.
   const untouchedS = seconds + candidateStarts(durationS).length;
   const { width = 1920, height = 1080, frame_rate: frameRate = 0 } = source ?? {};
   const untouched = meanBytes({ width, height, frameRate, durationS: untouchedS, crf: untouchedCrf });

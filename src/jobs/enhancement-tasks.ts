@@ -1,4 +1,4 @@
-/** The tasks that use the slots for enhancements: whole videos and segments for the classes of devices that this worker has, and joins. */
+/** The tasks that use the slots for enhancements: whole videos and segments for the device classes that this worker has, and joins. */
 import { type DeviceClass, taskOfSegment, taskOfWhole } from '../store/index.ts';
 import { enhanceJob } from './enhance-step.ts';
 import { joinJob } from './join-step.ts';
@@ -19,7 +19,7 @@ export function enhancementTasks(worker: WorkerContext): Record<string, RunTask>
 }
 
 /**
- * For `work --once`: the same tasks, each of which goes on with its job to the end, as far as other workers do not have it. Leases
+ * For `work --once`: the same tasks, but each goes on with its job to the end, as far as other workers do not have it. Leases
  * make the remaining queue rows harmless.
  */
 export function wholeJobTasks(worker: WorkerContext): ReturnType<typeof enhancementTasks> {

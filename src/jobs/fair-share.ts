@@ -11,7 +11,7 @@ import type { AccountLoad } from '../store/index.ts';
 import { accountOf } from './account-limiter.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** ms for which a slot waits for the previous one. A slot whose query failed does not end its turn. */
+/** How long a slot waits for the previous one, in ms. A slot whose query failed does not end its turn. */
 const maxTurnMs = 2000;
 
 /** The virtual time of accounts that have had nothing to do for a while: when the last row of those with waiting rows began. */
@@ -35,7 +35,7 @@ export function accountsToSkip(loads: readonly AccountLoad[], perAccount: number
 }
 
 /**
- * How often in a row a slot looks again at once, the last time for a row of any account. The load may name rows that cannot be fetched,
+ * How often in a row a slot polls again at once, the last time for a row of any account. The load may name rows that cannot be fetched,
  * because others have just fetched them, or while a slow transaction locks them.
  */
 const maxRetries = 3;
@@ -51,7 +51,7 @@ export class FairShare {
   #virtualTime = 0;
   /** whether the slot that queried last passed over accounts */
   #hasSkipped = false;
-  /** times in a row that a slot looked again */
+  /** times in a row that a slot polled again */
   #retries = 0;
   /** resolves when the slot that queried last has fetched a row, or found none */
   #turn = Promise.resolve();
@@ -62,15 +62,15 @@ export class FairShare {
   }
 
   /**
-   * No row was found. Returns whether to look again at once: the slot passed over accounts for the row of another, which another
+   * No row was found. Returns whether to poll again at once: the slot passed over accounts for the row of another, which another
    * worker has fetched meanwhile. Otherwise the queue was empty, and the next row is fetched without a query of the load.
    */
   foundNothing(): boolean {
-    const looksAgain = this.#hasSkipped && this.#retries < maxRetries;
-    this.#retries = looksAgain ? this.#retries + 1 : 0;
-    this.#isIdle = !looksAgain;
+    const pollsAgain = this.#hasSkipped && this.#retries < maxRetries;
+    this.#retries = pollsAgain ? this.#retries + 1 : 0;
+    this.#isIdle = !pollsAgain;
     this.#endTurn();
-    return looksAgain;
+    return pollsAgain;
   }
 
   /** Wraps the tasks so that the machine time of their rows is charged to the accounts. */

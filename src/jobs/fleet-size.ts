@@ -5,7 +5,7 @@
 
 /** What is known of the fleet. */
 export interface FleetSize {
-  /** workers that are alive; of those with the rarest class of devices of this worker, because no others can run its segments */
+  /** workers that are alive; of those with the rarest device class of this worker, because no others can run its segments */
   alive: number;
 }
 
@@ -22,11 +22,11 @@ export const sharedIntervalMs = ({ alive }: FleetSize, { shortestMs, perSecond }
 /** How often all workers together poll the queue for one kind of work. */
 export const pollsPerSecond = 20;
 
-/** How often all workers together look for expired leases. */
+/** How often all workers together check for expired leases. */
 export const leaseSweepsPerSecond = 4;
 
-/** How many workers look for each row that is announced. If all of these are busy, the polls of the others find it. */
-const lookersPerRow = 8;
+/** How many workers poll for each new row when they are notified of it. If all of these are busy, the polls of the others find it. */
+const pollersPerRow = 8;
 
-/** The share of announcements of so many new rows that a worker follows. */
-export const followedShare = ({ alive }: FleetSize, rows: number): number => Math.min(1, (lookersPerRow * rows) / Math.max(1, alive));
+/** The share of notifications of so many new rows that a worker follows. */
+export const followedShare = ({ alive }: FleetSize, rows: number): number => Math.min(1, (pollersPerRow * rows) / Math.max(1, alive));

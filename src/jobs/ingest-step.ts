@@ -12,12 +12,12 @@ import {
 } from '../domain/limits.ts';
 import type { MeasuredSource } from '../domain/job.ts';
 import { jobIdOf } from './payload.ts';
-import { persistently } from './persistently.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { withDownloadReservation } from './disk-reservation.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 import { sourceFacts } from '../media/facts.ts';
-import { openToChild } from '../media/users.ts';
+import { openToChild } from '../media/child-user.ts';
 
 export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
@@ -45,10 +45,10 @@ async function download(context: StepContext): Promise<void> {
   assertSameSource(probe.durationS, job.source?.duration ?? job.durationSeconds);
   assertSameFacts(job.source, { ...sourceFacts(probe), ...(received.etag === null ? {} : { etag: received.etag }) });
   signal.throwIfAborted();
-  const key = await persistently(signal, () => worker.store.objects.registerPendingObject(fence, 'original'));
+  const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, 'original'));
   const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
   if (stored.sha256 !== received.sha256) throw new Error('The stored original differs from the downloaded one');
-  await persistently(signal, () => worker.store.leases.ingested(fence, stored, sourceFacts(probe)));
+  await retryOnDatabaseFault(signal, () => worker.store.leases.ingested(fence, stored, sourceFacts(probe)));
 }
 
 interface Received {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { AppliedEnhancements } from '../domain/job.ts';
 import { isSegmentMismatch } from '../media/failures.ts';
-import { openToChild } from '../media/users.ts';
+import { openToChild } from '../media/child-user.ts';
 import type { Piece } from '../store/index.ts';
 import { copyTimeoutMs } from './copy-timeout.ts';
 import { bytesOf } from './disk-needs.ts';
@@ -17,7 +17,7 @@ import { assertSameSource } from './ingest-step.ts';
 import { fetchOriginal, finishJob } from './original-to-result.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { runStep, type StepContext } from './step.ts';
-import { persistently } from './persistently.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export const joinJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'join', jobId, joinReserved);
@@ -52,7 +52,7 @@ async function joinPieces(context: StepContext): Promise<void> {
 /** A storage that loses the same piece again and again would otherwise have it made for ever. */
 async function makeAgain({ worker, fence, signal, logger }: StepContext, lost: number[]): Promise<void> {
   const pieces = { numbers: lost, maxFailures: worker.tuning.retryDelaysS.length + 1, atOnce: segmentsAtOnce(worker) };
-  if (await persistently(signal, () => worker.store.segments.remake(fence, pieces))) return logger.warn({ segments: lost }, 'they are made again');
+  if (await retryOnDatabaseFault(signal, () => worker.store.segments.remake(fence, pieces))) return logger.warn({ segments: lost }, 'they are made again');
   const code = 'processing_failed';
   logger.warn({ segments: lost, code }, 'job failed');
   worker.metrics.jobFailed(code);

@@ -11,7 +11,7 @@ export interface Lifetime {
 /** Follows the steps of a worker and ends its life at the right moment. */
 export class LifetimeWatch {
   readonly #once: boolean;
-  /** ms without a step after which the life ends */
+  /** the life ends after so many ms without a step */
   readonly idleMs: number;
   #running = 0;
   #steps = 0;
@@ -34,7 +34,7 @@ export class LifetimeWatch {
     return this.#finished.promise;
   }
 
-  /** `stop` is called in the moment in which the life ends, so that no further step begins. */
+  /** `stop` is called at the moment when the life ends, so that no further step begins. */
   onEnd(stop: () => Promise<unknown>): void {
     this.#stop = stop;
   }

@@ -7,8 +7,8 @@ import type { Job, WorkerEvents } from 'graphile-worker';
 import type { Store } from '../store/index.ts';
 import { StorageDown } from './storage-health.ts';
 
-/** seconds after which a row that was locked has reached its slot, and one that was completed is gone from the queue */
-export const settledAfterS = 5;
+/** After so many seconds a row that was locked has reached its slot, and one that was completed is gone from the queue. */
+const settledAfterS = 5;
 
 export class LostRows {
   readonly #store: Pick<Store, 'workers'>;

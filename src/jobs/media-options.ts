@@ -34,7 +34,7 @@ function encoderOptions(worker: WorkerContext, job: JobRecord) {
 }
 
 /**
- * The device for work that belongs to one class of devices; null: any. `auto` would turn to the CPU where a GPU fails, and pieces of
+ * The device for work that belongs to one device class; null: any. `auto` would turn to the CPU where a GPU fails, and pieces of
  * two classes do not fit together.
  */
 export function deviceOfClass({ device }: Pick<WorkerContext['config'], 'device'>, deviceClass: DeviceClass | null): string {

@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements } from '../domain/job.ts';
-import { openToChild } from '../media/users.ts';
+import { openToChild } from '../media/child-user.ts';
 import { encoding } from './media-options.ts';
-import { persistently } from './persistently.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { putResult } from './put-result.ts';
 import type { StepContext } from './step.ts';
 import { storePictures } from './store-pictures.ts';
@@ -30,9 +30,9 @@ interface Result {
 /** Stores the result with its pictures, and ends the job. */
 export async function finishJob(context: StepContext, path: string, { width, height, applied }: Result): Promise<void> {
   const { worker, job, fence, signal } = context;
-  const key = await persistently(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
+  const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
   const stored = await putResult(worker.storage, key, path, signal);
   const pictures = await storePictures(context, path);
   const output = { width, height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) };
-  await persistently(signal, () => worker.store.leases.finish(fence, { stored, pictures, output, applied }));
+  await retryOnDatabaseFault(signal, () => worker.store.leases.finish(fence, { stored, pictures, output, applied }));
 }

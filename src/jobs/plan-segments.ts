@@ -1,9 +1,9 @@
-/** Cuts a long video into segments, each of which is a task of its own. */
+/** Cuts a long video into segments. Each is a task of its own. */
 import type { EnhanceRequest } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
 import { copyTimeoutMs } from './copy-timeout.ts';
 import { isCut } from './disk-needs.ts';
-import { persistently } from './persistently.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import type { StepContext } from './step.ts';
 import type { WorkerConfig } from './worker-context.ts';
 
@@ -31,12 +31,12 @@ export async function planSegments(context: StepContext, inputPath: string, opti
   if (segments.length < 2) return false;
   const spans = segments.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
   const planned = { text, deviceClass: classOf(plan.device), segments: spans, atOnce: segmentsAtOnce(worker) };
-  await persistently(signal, () => worker.store.segments.planned(fence, planned));
+  await retryOnDatabaseFault(signal, () => worker.store.segments.planned(fence, planned));
   return true;
 }
 
 /** Enough for a large fleet. Further segments are queued as these end, so the queue stays short. */
-export const defaultSegmentsAtOnce = 64;
+const defaultSegmentsAtOnce = 64;
 
 export const segmentsAtOnce = ({ config }: { config: Pick<WorkerConfig, 'segmentsAtOnce'> }): number => config.segmentsAtOnce ?? defaultSegmentsAtOnce;
 

@@ -1,14 +1,14 @@
 /**
- * The enhancement of a preview: chooses the most telling stretches of the stored original, and makes each of them once
- * untouched and once with each setting. Every clip is a segment of its own: all that the engine decides, it decides for the
- * whole video, so a clip shows what the job would make.
+ * The enhancement of a preview: chooses the most informative stretches of the stored original, and makes each of them once
+ * without enhancement and once with each setting. Each clip is a segment. The engine decides by the whole video, so a clip
+ * shows what the job would make.
  */
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts, type Stretch, type StretchSample, stretchesOf, untouchedCrf } from '../domain/previews.ts';
 import { isEmptySegment } from '../media/failures.ts';
 import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
-import { openToChild } from '../media/users.ts';
+import { openToChild } from '../media/child-user.ts';
 import type { StoredFile } from '../store/index.ts';
 import { mediaOptions } from './media-options.ts';
 import type { StepContext } from './step.ts';
@@ -52,7 +52,7 @@ function progressReporter({ progress }: StepContext, { settings }: PreviewFacts,
   };
 }
 
-/** Samples the candidates one after the other, as jobs use their worker's cores one at a time. */
+/** Samples the candidates one after the other, because one job already uses all the worker's cores. */
 async function findStretches(context: StepContext, files: Files, report: () => void): Promise<Stretch[]> {
   const samples: StretchSample[] = [];
   for (const start of candidateStarts(files.durationS)) {
@@ -64,20 +64,20 @@ async function findStretches(context: StepContext, files: Files, report: () => v
     report();
   }
   const stretches = chooseStretches(samples, files.durationS);
-  // What is charged is made, or refunded.
+  // A preview with missing clips fails and is refunded.
   if (stretches.length === stretchesOf(files.durationS).count) return stretches;
   throw new ReelmendError('processing_failed', 'The frames of the video are too far apart for a preview.');
 }
 
-/** Enough for movement to count; each candidate is twice as long. */
+/** Long enough to include movement; a candidate lasts 2 s. */
 const sampleSeconds = 1;
 /** Finds faces and hardly changes them, so that they do not count as hard to encode. */
 const barelyRestored = 0.01;
 const untouched = { target: 'source', model: 'none', denoise: 'off', sharpen: 'off', adaptiveContrast: 'off', faceRestoration: 'off' } as const;
 
 /**
- * Encodes the middle of a candidate at one quality, with nothing but the search for faces, and plans the restoration of what
- * was encoded: the plan of the original is one for the whole video. On a CPU, where faces are found.
+ * Encodes the middle of a candidate at one quality, with nothing but the search for faces, and plans the restoration of the
+ * encoded sample, because a plan of the original covers the whole video. Runs on the CPU, because faces are found only there.
  */
 async function sample(context: StepContext, files: Files, start: number): Promise<StretchSample> {
   const { worker, job, signal } = context;
@@ -96,12 +96,12 @@ async function sample(context: StepContext, files: Files, start: number): Promis
     start,
     facesPerFrame: result.faces / result.frames,
     bytesPerSecond: result.sizeBytes / Math.max(result.durationS, 0.001),
-    damage: plan.stages.reduce((sum, { name, strength }) => (restoring.has(name) ? sum + strength : sum), 0),
+    damage: plan.stages.reduce((sum, { name, strength }) => (restorationStages.has(name) ? sum + strength : sum), 0),
   };
 }
 
 /** The stages whose strength follows from the damage of the source. */
-const restoring: ReadonlySet<string> = new Set(['denoise', 'model', 'face_restoration']);
+const restorationStages: ReadonlySet<string> = new Set(['denoise', 'model', 'face_restoration']);
 
 /** The options of a job with that setting; null: those of the untouched stretch. */
 function optionsOf({ worker, job }: StepContext, { settings }: PreviewFacts, { durationS }: Files, setting: number | null): Options {

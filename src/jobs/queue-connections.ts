@@ -22,8 +22,8 @@ export interface QueueConnections {
 const newRows = 'jobs:insert';
 const channels = [newRows, 'worker:migrate'];
 
-/** The rows that an announcement of Graphile Worker tells of; 1 if it does not say. */
-function announcedRows(payload = ''): number {
+/** How many new rows a notification of Graphile Worker reports; 1 if it has no count. */
+function notifiedRows(payload = ''): number {
   const count = Number(/"count": ?(\d+)/.exec(payload)?.[1]);
   return count > 0 ? count : 1;
 }
@@ -55,7 +55,7 @@ export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeout
     applicationName: 'reelmend-listen',
     silenceTimeoutS,
     onNotification: (message) => {
-      if (message.channel !== newRows || Math.random() < followedShare(fleet, announcedRows(message.payload))) notifications.emit('notification', message);
+      if (message.channel !== newRows || Math.random() < followedShare(fleet, notifiedRows(message.payload))) notifications.emit('notification', message);
     },
   });
   void listener.open();

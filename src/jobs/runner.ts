@@ -35,7 +35,7 @@ export interface RunnerSpec {
 }
 
 export interface KeptRunner {
-  /** Graphile's name of the current pool, under which queue rows are locked */
+  /** Graphile's name of the current pool; queue rows are locked under it */
   pool(): string | undefined;
   /** Frees rows whose lock nobody knows of; returns how many (lost-rows.ts). */
   freeLostRows(): Promise<number>;
@@ -98,7 +98,7 @@ export const pollIntervalMs = ({ fleet, tuning, lifetime }: Pick<WorkerContext, 
 
 function launchRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec, events: WorkerEvents): Promise<Runner> {
   const { fairShare } = spec;
-  // A slot that looks again has not found the queue empty. Without the nudge it would sleep for a poll interval beside waiting rows.
+  // A slot that polls again has not found the queue empty. Without the nudge it would sleep for a poll interval beside waiting rows.
   events.on('worker:getJob:empty', ({ worker: slot }) => (fairShare?.foundNothing() === true ? slot.nudge() : spec.foundNothing?.()));
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   const skipped = () => {

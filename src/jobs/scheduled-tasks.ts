@@ -7,12 +7,12 @@ import { keptLogDays, keptLogEntries } from '../domain/request-log.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
-/** days for which a settled webhook stays in the list of deliveries */
-export const keptDeliveryDays = 30;
-/** days for which the row of a destroyed upload stays that no job was created from */
+/** how many days a settled webhook stays in the list of deliveries */
+const keptDeliveryDays = 30;
+/** how many days the row of a destroyed upload stays if no job was created from it */
 const keptUploadDays = 30;
 
-/** seconds after which the machine time of an account without enhancements is forgotten */
+/** the machine time of an account is forgotten after so many seconds without enhancements */
 const idleAccountS = 600;
 
 const minuteMs = 60_000;
@@ -76,7 +76,7 @@ async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
     { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
-    { ...bounds, done: 'jobs planned again, because no worker has their class of devices', next: (limit) => replanUnserved(worker, limit) },
+    { ...bounds, done: 'jobs planned again, because no worker has their device class', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
     { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
   ]);
@@ -130,7 +130,7 @@ async function pruneRequestLog({ store, stopping }: ScheduledTaskContext): Promi
   for (let removed = prunedAtOnce; removed === prunedAtOnce && !stopping.aborted; ) removed = await store.requestLog.prune(query);
 }
 
-/** seconds after which the whole ledger is checked again: every second run of its task, whose times are not exact */
+/** The whole ledger is checked again after so many seconds: every second run of its task, whose times are not exact */
 const ledgerCheckS = 9 * 60;
 
 /** Checks the ledger when a check is due. A worker also calls it at start, so that a new service has a result soon. */

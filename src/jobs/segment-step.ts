@@ -7,7 +7,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import { expectedResultBytes } from '../domain/output-size.ts';
 import { isDeviceFault, isNoEngine, isSegmentMismatch } from '../media/failures.ts';
 import type { ByteSource, EnhanceResult } from '../media/types.ts';
-import { openToChild } from '../media/users.ts';
+import { openToChild } from '../media/child-user.ts';
 import { rangesOf } from '../storage/ranges.ts';
 import { LeaseLost, type SegmentLease } from '../store/index.ts';
 import { classifyFailure } from './classify-failure.ts';
@@ -16,7 +16,7 @@ import { appliedEnhancements, outputName } from './enhance-step.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import { deviceOfClass, mediaOptions } from './media-options.ts';
-import { persistently } from './persistently.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { putResult, storageRetryDelaysMs } from './put-result.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { withScratch } from './scratch.ts';
@@ -89,10 +89,10 @@ async function makePiece(context: SegmentContext): Promise<void> {
   await checkPiece(context, join(outputDir, outputName), result);
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
-  const key = await persistently(signal, () => worker.store.segments.registerPendingPiece(fence));
+  const key = await retryOnDatabaseFault(signal, () => worker.store.segments.registerPendingPiece(fence));
   const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
   const piece = { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) };
-  await persistently(signal, () => worker.store.segments.finish(fence, piece));
+  await retryOnDatabaseFault(signal, () => worker.store.segments.finish(fence, piece));
 }
 
 /** The stored original as a source of ranges, so that only the parts for this segment are fetched. */
@@ -185,7 +185,7 @@ async function handleError(attempt: SegmentAttempt, error: unknown): Promise<Ste
   return 'returned';
 }
 
-/** Retries the segment, has the video enhanced in one piece or planned again for the other class of devices, or fails the job. Throws LeaseLost. */
+/** Retries the segment, has the video enhanced in one piece or planned again for the other device class, or fails the job. Throws LeaseLost. */
 async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, error: unknown): Promise<StepOutcome> {
   const { signal } = keeper;
   const { segments } = worker.store;
@@ -205,16 +205,16 @@ async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, 
     // At every attempt, the piece differed from the plan.
     if (error instanceof UnexpectedPiece) return enhanceInOnePiece();
     if (await segments.moveToOtherClass(fence)) {
-      logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this class of devices; the video is enhanced anew on the other');
+      logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this device class; the video is enhanced anew on the other');
       worker.metrics.jobReplanned('failed');
       return 'retried';
     }
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await persistently(signal, () => segments.fail(fence, decision.failure));
+    await retryOnDatabaseFault(signal, () => segments.fail(fence, decision.failure));
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
   logRetry(logger, error, decision);
-  await persistently(signal, () => segments.retryLater(fence, decision));
+  await retryOnDatabaseFault(signal, () => segments.retryLater(fence, decision));
   return 'retried';
 }

@@ -7,7 +7,7 @@ import { classifyFailure } from './classify-failure.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
-import { persistently } from './persistently.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './step-span.ts';
@@ -22,7 +22,7 @@ export interface StepContext {
   segmentPlan: string | null;
   /** the video is not to be cut into segments */
   inOnePiece: boolean;
-  /** the class of devices that is to enhance it; null: any */
+  /** the device class that is to enhance it; null: any */
   deviceClass: DeviceClass | null;
   /** a folder for this attempt only */
   scratch: string;
@@ -120,12 +120,12 @@ async function recordFailure({ worker, lease, keeper, logger }: Attempt, error: 
   const decision = classifyFailure(error, history, worker.tuning);
   if (decision.kind === 'fail') {
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await persistently(keeper.signal, () => leases.fail(lease.fence, decision.failure));
+    await retryOnDatabaseFault(keeper.signal, () => leases.fail(lease.fence, decision.failure));
     worker.metrics.jobFailed(decision.failure.code);
     return 'failed';
   }
   logRetry(logger, error, decision);
-  await persistently(keeper.signal, () => leases.retryLater(lease.fence, decision));
+  await retryOnDatabaseFault(keeper.signal, () => leases.retryLater(lease.fence, decision));
   return 'retried';
 }
 

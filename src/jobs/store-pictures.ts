@@ -1,6 +1,6 @@
 /** The poster and the thumbnails of a result. */
 import { dirname, join } from 'node:path';
-import { openToChild } from '../media/users.ts';
+import { openToChild } from '../media/child-user.ts';
 import type { FinishedJob } from '../store/leases.ts';
 import type { StepContext } from './step.ts';
 

@@ -10,14 +10,14 @@ export interface Tuning {
   insufficientDisk: {
     /** seconds until it tries again */
     retryDelayS: number;
-    /** seconds after which each failed check counts as a failure, if no other job can free space */
+    /** after so many seconds each failed check counts as a failure, if no other job can free space */
     patienceS: number;
-    /** seconds after which it counts as a failure even if other jobs may free space */
+    /** after so many seconds it counts as a failure even if other jobs may free space */
     maxWaitS: number;
   };
   /** faults of the storage and the database, which use up no attempt */
   infrastructureFaults: {
-    /** seconds after which they count as failures, if all attempts of the step end that way */
+    /** after so many seconds they count as failures, if all attempts of the step end that way */
     patienceS: number;
     /** longest pause of a step between two attempts, seconds; pauses grow with the time since the first fault */
     longestDelayS: number;
@@ -25,7 +25,7 @@ export interface Tuning {
   /** how a worker waits for its storage, ms: pauses double until it answers or a pause is the longest */
   storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number };
   /**
-   * seconds after which a job no longer waits for a class of devices that no worker has. Longer than `periodicMs.describe`: a worker
+   * A job waits so many seconds for a device class that no worker has. Longer than `periodicMs.describe`: a worker
    * whose row was removed while its process slept has no classes until then.
    */
   unservedClassS: number;
@@ -33,7 +33,7 @@ export interface Tuning {
   downloadAttempts: number;
   /** heartbeats that a running step sends in the time of one lease; they also tell it of the deletion of its job */
   heartbeatsPerLease: number;
-  /** expired leases after which a job fails */
+  /** a job fails after so many expired leases */
   maxCrashes: number;
   /** wall-clock limit of measuring, ms */
   probeTimeoutMs: number;
@@ -45,7 +45,7 @@ export interface Tuning {
   stopGraceMs: number;
   /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker, counting the fleet */
   periodicMs: { scratch: number; describe: number; fleet: number };
-  /** seconds after which a destruction that is no longer queued is queued again */
+  /** a destruction that is no longer queued is queued again after so many seconds */
   destroyOverdueS: number;
   /** seconds until the destruction of an upload that a job has to read is tried again */
   uploadNeededRetryS: number;
@@ -54,7 +54,7 @@ export interface Tuning {
     timeoutMs: number;
     /** when the attempts are due, seconds after the first */
     scheduleS: readonly number[];
-    /** seconds after which a due delivery that is no longer queued is queued again */
+    /** a due delivery that is no longer queued is queued again after so many seconds */
     overdueS: number;
   };
 }

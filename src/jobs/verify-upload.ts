@@ -26,7 +26,7 @@ async function verify({ storage, store, stopping, logger }: WorkerContext, uploa
   const file = await storage.open(key);
   if (file === null) throw new Error(`The file of ${id} is gone`);
   const hashes = await hashFile(file, upload.partSizeBytes, stopping);
-  if (isAsAnnounced(upload, hashes)) await store.uploads.verified(id, { sha256: hashes.sha256, version });
+  if (isAsDeclared(upload, hashes)) await store.uploads.verified(id, { sha256: hashes.sha256, version });
   else {
     logger.info({ upload: id }, 'an upload differs from its checksum');
     await store.uploads.failed(id, 'checksum_mismatch');
@@ -39,7 +39,7 @@ interface FileHashes {
   partSha256: string[];
 }
 
-function isAsAnnounced({ sizeBytes, sha256, partSha256 }: UnverifiedUpload, measured: FileHashes): boolean {
+function isAsDeclared({ sizeBytes, sha256, partSha256 }: UnverifiedUpload, measured: FileHashes): boolean {
   // One of both is always there.
   if (measured.sizeBytes !== sizeBytes || (sha256 === null && partSha256 === null)) return false;
   if (sha256 !== null && sha256 !== measured.sha256) return false;

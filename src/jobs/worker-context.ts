@@ -49,7 +49,7 @@ export interface WorkerDeps {
   databaseUrl: string;
   /** the same database, for LISTEN, where `databaseUrl` leads to a pooler that keeps no sessions */
   sessionUrl?: string | undefined;
-  /** seconds without an answer after which a connection of the queue is replaced; default 60 */
+  /** a connection of the queue is replaced after so many seconds without an answer; default 60 */
   silenceTimeoutS?: number | undefined;
   store: Store;
   storage: Storage;
@@ -78,7 +78,7 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;
-  /** the classes of devices for which it makes segments */
+  /** the device classes that it makes segments for */
   deviceClasses: readonly DeviceClass[];
   /** the fleet when it was last counted */
   fleet: FleetSize;

@@ -4,7 +4,7 @@
  */
 import { chmod, copyFile, link, lstat, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { giveToChild, takeFromChild } from './users.ts';
+import { giveToChild, takeFromChild } from './child-user.ts';
 
 export async function withEngineFolder<T>(folder: string, work: (own: string) => Promise<T>): Promise<T> {
   const own = await mkdtemp(join(folder, '.compile-'));

@@ -15,7 +15,7 @@ import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult, segmentPlan } from './messages.ts';
 import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { takePictures } from './pictures.ts';
-import { runChild } from './session.ts';
+import { runChild } from './child-session.ts';
 import { Speeds } from './speeds.ts';
 import type {
   CheckModelRequest,
@@ -91,6 +91,7 @@ function reasonOf(error: unknown): string {
 class ChildMedia implements Media {
   readonly isolation: Media['isolation'];
   readonly #options: MediaOptions;
+  /** Limits the children that probe. Accounts have slots of their own before (`measureSlots` in app/measure.ts). */
   readonly #probes: FairSemaphore;
   readonly #gpuFiles: string[];
   readonly #enhancer: Enhancer;

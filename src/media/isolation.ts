@@ -11,7 +11,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { addonFile, projectRoot } from './addon.ts';
 import { gpuArguments, gpuEnvironment } from './gpu.ts';
 import { seccompProgram } from './seccomp.ts';
-import { canMapNobody, isOpenToNobody, nobody } from './users.ts';
+import { canMapNobody, isOpenToNobody, nobody } from './child-user.ts';
 
 export type IsolationKind = 'bubblewrap' | 'none';
 

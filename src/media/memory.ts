@@ -33,7 +33,7 @@ function filesInMemoryBytes(pid: number): number {
 }
 
 /** Bytes of the processes' own memory: anonymous and shared pages, and files in tmpfs. Mapped files do not count. */
-export function ownMemoryBytes(pid: number): number {
+function ownMemoryBytes(pid: number): number {
   let kilobytes = 0;
   const members = tree(pid);
   for (const member of members) {

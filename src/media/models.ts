@@ -25,7 +25,7 @@ export interface InstalledModel extends ModelFile {
 export const shippedModelsDir = join(projectRoot, 'engine', 'models');
 export const manifestName = 'manifest.json';
 
-/** Largest loss, in dB, at which a bfloat16 or int8 network counts as equal to the float network. */
+/** Largest loss, in dB, of a bfloat16 or int8 network that counts as equal to the float network. */
 export const tolerableLossDb = 0.1;
 
 /** A name that jobs may use for a network. */

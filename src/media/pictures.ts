@@ -5,9 +5,9 @@ import { misbehaved } from './failures.ts';
 import { becomesNobody, type ChildPlan, type Mount } from './isolation.ts';
 import { pictureList } from './messages.ts';
 import { insideInput, insideOutput, readableFile } from './plans.ts';
-import { runChild } from './session.ts';
+import { runChild } from './child-session.ts';
 import type { Picture, PicturesRequest } from './types.ts';
-import { giveToChild, takeFromChild } from './users.ts';
+import { giveToChild, takeFromChild } from './child-user.ts';
 
 const posterName = 'poster.jpg';
 
@@ -45,11 +45,11 @@ export async function takePictures(parts: PicturesParts, request: PicturesReques
   }
 }
 
-/** A child cannot name another file than it was asked for. */
+/** A child cannot name another file than the requested ones. */
 function assertExpected(pictures: Picture[], request: PicturesRequest): void {
   const expected = namesOf(request);
   const fits = pictures.length === expected.length && pictures.every(({ file, isPoster }, index) => file === expected[index] && isPoster === (file === posterName));
-  if (!fits) throw misbehaved(new Error('the media child took other pictures than it was asked for'));
+  if (!fits) throw misbehaved(new Error('the media child took other pictures than the requested ones'));
 }
 
 async function inChild({ isolated, plan: planOf, onStart }: PicturesParts, request: PicturesRequest, folder: string): Promise<Picture[]> {

@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { blockFd, type ChildPlan, childCommand, filterFd, infoFd } from './isolation.ts';
 import { watchMemory } from './memory.ts';
-import { mapUsers } from './users.ts';
+import { mapUsers } from './child-user.ts';
 import { type Frame, FrameReader, type ToChild, channelFd, encodeBytes, encodeMessage, maxMessageBytes } from './wire.ts';
 
 /** How a process ended; `error`: it could not be started. */

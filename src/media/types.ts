@@ -32,7 +32,7 @@ export interface ProbeRequest {
   limits?: SourceLimits;
   /** walk every packet for an exact duration (local files) */
   walkPackets?: boolean;
-  /** also decode all frames, with so many threads, and refuse a video of which one is damaged */
+  /** also decode all frames, with so many threads, and refuse a video if one is damaged */
   decodingThreads?: number;
   /** wall-clock limit of the child, ms */
   timeoutMs: number;
@@ -56,7 +56,7 @@ export interface WarmPoolRequest {
   folder: string;
   /** options of the jobs to come, as far as they are known */
   options: JobOptions;
-  /** ms without a job after which prepared children are replaced by unprepared ones; ten minutes when absent */
+  /** prepared children are replaced by unprepared ones after so many ms without a job; ten minutes when absent */
   idleMs?: number;
 }
 

@@ -9,7 +9,7 @@ import { becomesNobody, type ChildPlan, type Mount } from './isolation.ts';
 import { fromChild } from './messages.ts';
 import type { MediaLogger } from './plans.ts';
 import { type ChildListener, type Ending, MediaProcess } from './process.ts';
-import { giveToChild } from './users.ts';
+import { giveToChild } from './child-user.ts';
 import type { WarmUpProfile } from './warm-up-profile.ts';
 import type { Frame } from './wire.ts';
 
@@ -20,7 +20,7 @@ export interface WarmPoolOptions {
   /** returns the plan of a child with these mounts */
   plan: (mounts: Mount[]) => ChildPlan;
   logger: MediaLogger;
-  /** ms without a job after which unprepared children replace prepared ones (default ten minutes) */
+  /** unprepared children replace prepared ones after so many ms without a job (default ten minutes) */
   idleMs?: number;
   /** ms after the start of a job until its child is replaced, so that both do not start at once (default 500) */
   refillMs?: number;

@@ -18,7 +18,7 @@ import type { GuardedClient, PostOptions, PostResponse, RemoteVideo } from './ty
 export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp' | 'logger'> {
   /** `host:port` pairs that may be reached although their IP address is private */
   allowHosts: readonly string[];
-  /** `host` or `host:port` under which this service itself is reached; requests there are refused */
+  /** `host` or `host:port` of this service itself; requests there are refused */
   denyHosts?: readonly string[];
   timeouts?: Partial<Timeouts>;
   /** bytes that openVideo reads of a file if its server does not support Range (default 64 MiB) */
@@ -158,16 +158,16 @@ async function readHead(response: HttpResponse, maxBytes: number): Promise<{ siz
   const part = partOf(response, 0);
   if (part.total > maxBytes) throw tooLarge(maxBytes);
   if (part.end >= headBytes)
-    throw new NetFailure('protocol', 'the server answered with more than the range asked for');
+    throw new NetFailure('protocol', 'the server answered with more than the requested range');
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const chunk of response.chunks()) {
     pieces.push(chunk);
     length += chunk.length;
-    if (length > part.end + 1) throw new NetFailure('length', 'the server sent more bytes than it announced');
+    if (length > part.end + 1) throw new NetFailure('length', 'the server sent more bytes than it declared');
   }
   if (length !== part.end + 1) {
-    throw new NetFailure('length', 'the server sent fewer bytes than it announced', { retryable: true });
+    throw new NetFailure('length', 'the server sent fewer bytes than it declared', { retryable: true });
   }
   return { size: part.total, head: Buffer.concat(pieces) };
 }

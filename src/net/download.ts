@@ -99,7 +99,7 @@ async function transferOnce(session: Session, url: string, transfer: Transfer, o
   const response = await session.get(url, { headers, signal: options.signal });
   try {
     expectVideo(response, resume ? [200, 206, 416] : [200]);
-    if (response.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
+    if (response.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it declared');
     if (response.status === 206) continueTransfer(response, transfer);
     else await startOver(response, transfer);
     if (transfer.total !== null && transfer.total > options.maxBytes) throw tooLarge(options.maxBytes);
@@ -134,7 +134,7 @@ async function receive(response: HttpResponse, transfer: Transfer, options: Down
     transfer.bytes += chunk.length;
   }
   if (transfer.total !== null && transfer.bytes !== transfer.total) {
-    const message = `the server sent ${transfer.bytes < transfer.total ? 'fewer' : 'more'} bytes than it announced`;
+    const message = `the server sent ${transfer.bytes < transfer.total ? 'fewer' : 'more'} bytes than it declared`;
     throw new NetFailure('length', message, { retryable: transfer.bytes < transfer.total });
   }
 }

@@ -117,7 +117,7 @@ export class ForwardVideo implements RemoteVideo {
   async #storeUpTo(end: number): Promise<void> {
     while (this.#stored < end) {
       const { value, done } = await this.#chunks.next();
-      if (done === true) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
+      if (done === true) throw new NetFailure('length', 'the server sent fewer bytes than it declared');
       this.#options.budget.take(value.length);
       this.#stored += value.length;
       await this.#file.write(value, 0, value.length, this.#stored - value.length);

@@ -91,7 +91,7 @@ export class RangedVideo implements RemoteVideo {
       if (part.total !== this.size || part.end > end) throw sourceChanged();
       for await (const chunk of response.chunks()) {
         if (state.at + chunk.length > part.end + 1)
-          throw new NetFailure('length', 'the server sent more than it announced');
+          throw new NetFailure('length', 'the server sent more than it declared');
         chunk.copy(out, state.at - start);
         state.at += chunk.length;
       }

@@ -19,7 +19,7 @@ export function isRetryable(error: unknown): error is NetFailure {
 const progressBytes = 16 * 1024;
 /** Bytes that attempts must bring on average, so that no server can keep a transfer going with a few bytes each. */
 const meanBytes = 64 * 1024;
-/** Attempts to which that average does not apply, for each attempt that may bring nothing. */
+/** Attempts that are exempt from that average, for each attempt that may bring nothing. */
 const freeAttempts = 16;
 
 /** Counts the failed attempts of one transfer. Each attempt continues where the last one ended. */

@@ -5,11 +5,11 @@ import type { Store } from '../store/index.ts';
 export interface ServiceMetricsOptions {
   registry: Registry;
   store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>;
-  /** ms for which a reading is reused; default 5 s */
+  /** how long a reading is reused, in ms; default 5 s */
   overviewMs?: number;
-  /** ms after which a scrape continues without the values; default 8 s, within Prometheus' usual limit of 10 s */
+  /** a scrape continues without the values after so many ms; default 8 s, within Prometheus' usual limit of 10 s */
   timeoutMs?: number;
-  /** ms after which the database counts as down; default 2 s */
+  /** the database counts as down after so many ms; default 2 s */
   pingTimeoutMs?: number;
 }
 
@@ -109,7 +109,7 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   }
 }
 
-/** ms after which an unanswered reading no longer blocks the next one: its connection is dead. */
+/** An unanswered reading blocks the next one for so many ms; then its connection counts as dead. */
 const abandonedMs = 60_000;
 
 /**

@@ -61,7 +61,7 @@ const inUserNamespace = ['unshare', '--user', '--map-user=1000', '--map-group=10
 const nobody = { uid: 65_534, gid: 65_534 };
 
 /**
- * Chooses how to run the programs. For root it is a user namespace in which root is an ordinary user: no further user is
+ * Chooses how to run the programs. For root it is a user namespace where root is an ordinary user: no further user is
  * needed, and folders that only root may enter stay usable. If namespaces are forbidden, as in a plain container, the
  * programs run as nobody, who then owns the server's folder.
  */

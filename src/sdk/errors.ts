@@ -27,7 +27,7 @@ export class ReelmendApiError extends ReelmendError {
   readonly param: string | undefined;
   /** Id of the request in the log of the service. */
   readonly requestId: string | undefined;
-  /** Seconds after which a retry may succeed (`Retry-After`). */
+  /** Seconds to wait before a retry may succeed (`Retry-After`). */
   readonly retryAfterS: number | undefined;
   /** URL of an explanation. */
   readonly docUrl: string | undefined;

@@ -183,8 +183,8 @@ export const listPreviews = <ThrowOnError extends boolean = false>(options?: Opt
  * compared before the whole video is made. The video is measured as for a job, and the same limits apply. A refused
  * request stores and charges nothing.
  *
- * The service chooses the stretches. It samples up to eight places, evenly spaced over the video, and takes the one
- * with the most faces, the one that is hardest to encode, and the one for which it plans the strongest restoration.
+ * The service chooses the stretches. It samples up to eight positions, evenly spaced over the video, and takes the one
+ * with the most faces, the one that is hardest to encode, and the one with the strongest planned restoration.
  * A stretch without such a reason is `evenly_spaced`. A video of less than 6 s has fewer stretches, and one of less
  * than 2 s is a single stretch.
  *

@@ -316,7 +316,7 @@ export type EnhancementsInput = {
 
 /**
  * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
- * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * x264, the encoder on CPUs; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
  * larger: six less make the file about twice as large. Usual values are 14 to 28. `standard`, the default,
  * is the operator's setting, 16 unless changed: hard to distinguish from the frames before encoding.
  * `high` is 4 less, for videos that are edited or encoded again.
@@ -739,7 +739,7 @@ export type Output = {
      */
     sha256: string;
     /**
-     * The CRF that the video was encoded with; see `OutputQuality`. Absent in old jobs and in test mode.
+     * The CRF that the video was encoded with; see `OutputQuality`. Absent in test mode.
      *
      */
     quality?: number;
@@ -779,19 +779,19 @@ export type AppliedEnhancements = {
      */
     model: string;
     /**
-     * The device that processed the job: `cpu`, or `cuda:N` with the GPU's name. Absent in old jobs.
+     * The device that processed the job: `cpu`, or `cuda:N` with the GPU's name.
      */
-    device?: string;
+    device: string;
     /**
      * The plan that was made before the first frame, stage by stage. An applied strength can be lower than the
-     * planned one: `face_restoration` is 0 if no face was found. Absent in old jobs.
+     * planned one: `face_restoration` is 0 if no face was found.
      *
      */
-    plan?: Array<PlannedStage>;
+    plan: Array<PlannedStage>;
     /**
      * The damage of the source, in words: compression, an earlier enlargement, blur, noise, flat
-     * levels; `clean` if there is none. Estimated from a few of its pictures. Absent in old jobs and
-     * if they showed too little.
+     * levels; `clean` if there is none. Estimated from a few of its pictures. Absent if they showed too
+     * little.
      *
      */
     condition?: string;
@@ -850,11 +850,11 @@ export type JobResult = {
      */
     expires_in: number;
     /**
-     * The poster, if the job asked for one.
+     * The poster, if the job requested one.
      */
     poster: Picture | null;
     /**
-     * In order of time; as many as the job asked for.
+     * In order of time; as many as the job requested.
      */
     thumbnails: Array<Picture>;
     retention: RetentionReminder;
@@ -1311,7 +1311,7 @@ export type Model = {
      */
     description: string | null;
     /**
-     * Factors by which it enlarges each side, largest first; 1 restores at the same size. The service resizes from
+     * Factors of the enlargement of each side, largest first; 1 restores at the same size. The service resizes from
      * there to the target.
      *
      */

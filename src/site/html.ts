@@ -61,7 +61,7 @@ export interface Panel {
   html: string;
 }
 
-/** Panels of which one is shown at a time. Without scripts all are shown, one below the other. */
+/** Panels, one shown at a time. Without scripts all are shown, one below the other. */
 export function tabs(panels: readonly Panel[]): string {
   const parts = panels.map(({ label, html }, i) => `<div class="panel${i === 0 ? ' shown' : ''}" data-label="${escapeHtml(label)}">${html}</div>`);
   return `<div class="tabs">${parts.join('')}</div>\n`;

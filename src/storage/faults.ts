@@ -12,7 +12,7 @@ const refusals = new Set([
   ...['AuthorizationHeaderMalformed', 'RequestTimeTooSkewed', 'RequestTimeout', 'SlowDown', 'TimeoutError'],
 ]);
 
-/** Statuses with which a storage refuses all requests: missing rights, a wrong region, too many requests. */
+/** Statuses of a storage that refuses all requests: missing rights, a wrong region, too many requests. */
 const refusingStatuses = new Set([301, 307, 308, 401, 403, 408, 429]);
 
 interface ErrorFacts {

@@ -10,7 +10,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { safeFileName } from './disposition.ts';
 import { copyHashed, isMissing } from './files.ts';
-import { checkKey, checkPrefix } from './keys.ts';
+import { checkKey, checkPrefix } from './object-keys.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
 import type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
 import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart } from './multipart-files.ts';
@@ -40,7 +40,7 @@ export interface FilesystemStorage extends Storage {
   writePart(upload: MultipartUpload, part: StoredPart, body: AsyncIterable<Uint8Array>): Promise<boolean>;
 }
 
-/** ms after which uploads of killed processes are removed. */
+/** Uploads of killed processes are removed after so many ms. */
 const staleUploadMs = 24 * 3600 * 1000;
 
 export function createFilesystemStorage(options: FilesystemStorageOptions): FilesystemStorage {

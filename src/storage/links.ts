@@ -1,6 +1,6 @@
 /** Signed, time-limited links of the filesystem storage, to download a file or to send a part of one. The API verifies them. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isStorageKey } from './keys.ts';
+import { isStorageKey } from './object-keys.ts';
 
 /** The content of a link; the signature covers all of it. */
 export interface LinkClaims {

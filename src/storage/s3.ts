@@ -18,7 +18,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { contentDisposition } from './disposition.ts';
 import { copyHashed } from './files.ts';
-import { checkKey, checkPrefix } from './keys.ts';
+import { checkKey, checkPrefix } from './object-keys.ts';
 import { completeMultipart, createMultipart, linkPart, listParts } from './s3-multipart.ts';
 import { answered, isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';

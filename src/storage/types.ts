@@ -55,7 +55,7 @@ export interface Storage {
   /** The received parts, by number; none if the transfer is completed or was removed. */
   listParts(upload: MultipartUpload): Promise<StoredPart[]>;
   /**
-   * Joins the parts 1…`count`, all of which must have arrived, into the object; `size` bytes together. May be called again
+   * Joins the parts 1…`count` into the object, `size` bytes together. All parts must have arrived. May be called again
    * after a success. Parts that arrive later change nothing.
    */
   completeMultipart(upload: MultipartUpload, whole: { count: number; size: number }): Promise<{ version: string | null }>;

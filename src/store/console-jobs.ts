@@ -129,7 +129,7 @@ async function openJobs(db: Db, accountId: string): Promise<JobRecord[]> {
 }
 
 /**
- * Jobs whose creation the audit log records after that sequence, and the sequence up to which it was read. No lower number
+ * Jobs whose creation the audit log records after that sequence, and the last sequence that was read. No lower number
  * can appear later: each entry takes its number under a lock on the log's head, held until the commit.
  */
 async function createdAfter(db: Db, accountId: string, after: number): Promise<{ ids: string[]; position: number }> {

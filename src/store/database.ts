@@ -25,15 +25,15 @@ export interface ConnectOptions {
    * right after another query, the pooler gives the server connection to another client between the two responses.
    */
   isPooled?: boolean;
-  /** seconds after which a connection attempt is given up; default 10 */
+  /** a connection attempt is given up after so many seconds; default 10 */
   connectTimeoutS?: number;
-  /** seconds without a response to a query after which its connection is considered dead and replaced; default 60 */
+  /** a connection counts as dead and is replaced after so many seconds without a response to a query; default 60 */
   silenceTimeoutS?: number | undefined;
 }
 
 export const defaultSilenceTimeoutS = 60;
 
-/** seconds after which the kernel probes an idle peer; Node then probes ten times in ten seconds */
+/** The kernel probes a peer that was idle for so many seconds; Node then probes ten times in ten seconds. */
 export const keepAliveS = 10;
 
 /** Number of slow reads that are running, by pool. */

@@ -170,14 +170,14 @@ function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void
   });
 }
 
-/** seconds after which a running attempt counts as lost with its worker */
+/** A running attempt counts as lost with its worker after so many seconds. */
 const busyS = 30;
 
 export function deliveryQueries(db: Db) {
   return {
     /**
      * Takes a pending delivery for one attempt; null if there is nothing to do. If another worker is sending it, it is
-     * queued for the time at which that worker counts as dead.
+     * queued for the time when that worker counts as dead.
      */
     async begin(id: string): Promise<DueDelivery | null> {
       const [row] = await db

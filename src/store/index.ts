@@ -45,7 +45,7 @@ export { defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.
 export { migrate } from './migrate.ts';
 export type { AccountLoad } from './machine-time.ts';
 export { taskOfSegment, taskOfWhole } from './queue.ts';
-export { closeWhenSilent } from './silence.ts';
+export { closeWhenSilent } from './dead-connections.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
@@ -66,7 +66,7 @@ export interface StoreOptions {
   sessionUrl?: string | undefined;
   /** largest number of connections, default 10 */
   maxConnections?: number | undefined;
-  /** seconds without an answer after which a connection is replaced; default 60 */
+  /** a connection is replaced after so many seconds without an answer; default 60 */
   silenceTimeoutS?: number | undefined;
   /** interval for polling watched jobs, ms */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;

@@ -4,7 +4,7 @@ import type { jobs } from './schema.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
-/** Throws for a deleted job, of which only ledger, audit log and certificate may be shown. */
+/** Throws if the job is deleted: only its ledger, audit log and certificate may be shown. */
 export function toJobRecord(row: JobRow): JobRecord {
   if (row.deletedAt !== null) throw new Error(`Job ${row.id} was deleted`);
   return {
@@ -48,11 +48,11 @@ const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolu
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,
   preview, created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"`;
 
-/** The query of a poll. Parameters: id, account, mode. */
+/** Reads one job for a status poll. Parameters: id, account, mode. */
 export const visibleJobQuery = `SELECT ${recordColumns}
   FROM jobs WHERE id = $1 AND account_id = $2 AND mode = $3 AND deleted_at IS NULL`;
 
-/** The query of a creation (migrations/functions/create_job.sql). Parameters: job, idempotency record, queue row, event id, event data. */
+/** Creates a job (migrations/functions/create_job.sql) and returns it. Parameters: job, idempotency record, queue row, event id, event data. */
 export const createJobQuery = `SELECT ${recordColumns} FROM create_job($1, $2, $3, $4, $5)`;
 
 type Timestamps = 'createdAt' | 'startedAt' | 'finishedAt' | 'expiresAt';

@@ -28,7 +28,7 @@ export interface Lease {
   segmentPlan: string | null;
   /** the video must not be cut into segments */
   inOnePiece: boolean;
-  /** the class of devices that is to enhance it; null: any */
+  /** the device class that is to enhance it; null: any */
   deviceClass: DeviceClass | null;
   /** traceparent of the request that created the job */
   traceparent: string | null;

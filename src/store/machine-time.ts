@@ -24,9 +24,9 @@ export interface AccountLoad {
   waiting: number;
   /** rows that may run at a time, set for this account; null: as for all */
   quota: number | null;
-  /** virtual time at which its last row began, seconds; 0: it had none for a while */
+  /** virtual time when its last row began, seconds; 0: it had none for a while */
   virtualStart: number;
-  /** virtual time at which its next row may begin: after all that have begun, including the time by which running rows exceed their estimate */
+  /** virtual time when its next row may begin: after all that have begun, including the time that running rows take beyond their estimate */
   virtualFinish: number;
 }
 
@@ -64,7 +64,7 @@ export function machineTimeQueries(db: Db) {
       return row!.charged;
     },
 
-    /** A row has ended after `usedS` seconds, for which `chargedS` were added. */
+    /** A row has ended after `usedS` seconds; `chargedS` were added for it. */
     async settle(account: string, { chargedS, usedS }: { chargedS: number; usedS: number }): Promise<void> {
       const finish = sql`virtual_finish_seconds + ${usedS - chargedS}::float8`;
       await db.execute(sql`UPDATE account_machine_time SET

@@ -1,7 +1,7 @@
 /** A connection that LISTENs and is reopened if it is lost. Nothing else needs a database session of its own. */
 import pg from 'pg';
 import { defaultSilenceTimeoutS, keepAliveS } from './database.ts';
-import { closeWhenSilent } from './silence.ts';
+import { closeWhenSilent } from './dead-connections.ts';
 
 const reconnectMs = 1000;
 
@@ -19,7 +19,7 @@ export interface NotificationListenerOptions {
   onListening?(): void;
   /** whether a lost connection is reopened; default: always */
   isNeeded?(): boolean;
-  /** seconds after which a silent connection is replaced; default 60 */
+  /** a silent connection is replaced after so many seconds; default 60 */
   silenceTimeoutS?: number | undefined;
 }
 

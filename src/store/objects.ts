@@ -29,7 +29,7 @@ export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
   if (rows.length !== 1) throw new Error(`Object ${stored.key} was not registered, or is destroyed`);
 }
 
-/** Objects of which a job may have several. */
+/** Objects that a job may have several of. */
 type Numbered = 'segment' | 'thumbnail' | 'clip';
 
 const fileNames: Readonly<Record<Exclude<ObjectRole, Numbered>, string>> = {
@@ -88,7 +88,7 @@ export function objectQueries(db: Db) {
       return rows.map((row) => row.key);
     },
 
-    /** Records that the storage confirmed "absent". `again`: also for an object for which this is recorded already. */
+    /** Records that the storage confirmed "absent". `again`: also if this is recorded already for the object. */
     async markDestroyed(key: string, { again = false } = {}): Promise<void> {
       await db
         .update(objects)

@@ -67,7 +67,7 @@ export interface FailureRecord {
   finishedAt: Date;
 }
 
-/** seconds without a heartbeat after which a worker counts as dead */
+/** A worker counts as dead after so many seconds without a heartbeat. */
 const aliveS = 30;
 
 export function operationQueries(db: Db) {

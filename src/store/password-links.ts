@@ -1,4 +1,4 @@
-/** One-time links with which people set a new password. Tokens are stored as hashes only. */
+/** One-time links that let people set a new password. Tokens are stored as hashes only. */
 import { and, eq, gt, lte, sql } from './orm.ts';
 import { passwordLinkMinutes } from '../domain/one-time-link.ts';
 import type { Operator } from './accounts.ts';

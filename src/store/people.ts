@@ -70,10 +70,13 @@ export function peopleQueries(db: Db) {
   return {
     /** Newest first. */
     list(query: PageQuery): Promise<PersonRecord[]> {
-      const { id: userId, email: address, role: its, operator, createdAt: since } = consoleUsers;
+      const { id: userId } = consoleUsers;
       const after = query.startingAfter === undefined ? undefined : sql`${userId} COLLATE "C" < ${query.startingAfter}`;
       return db
-        .select({ id: userId, email: address, role: its, operator, twoFactor: hasTwoFactor, createdAt: since })
+        .select({
+          id: userId, email: consoleUsers.email, role: consoleUsers.role, operator: consoleUsers.operator, twoFactor: hasTwoFactor,
+          createdAt: consoleUsers.createdAt,
+        })
         .from(consoleUsers)
         .where(and(eq(consoleUsers.accountId, query.accountId), after))
         .orderBy(desc(sql`${userId} COLLATE "C"`))

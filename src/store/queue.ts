@@ -11,10 +11,10 @@ export interface Tasks {
   job_ingest: { jobId: string };
   /** a whole video, or its plan of segments */
   job_enhance: { jobId: string };
-  /** the same, on that class of devices */
+  /** the same, on that device class */
   enhance_cpu: { jobId: string };
   enhance_cuda: { jobId: string };
-  /** one segment, on that class of devices */
+  /** one segment, on that device class */
   segment_cpu: { jobId: string; segment: number };
   segment_cuda: { jobId: string; segment: number };
   /** the step after all segments */
@@ -118,8 +118,8 @@ export function enqueueSegment(on: Executor, { jobId, number, deviceClass, prior
 /**
  * Queues further segments of a job whose row is locked, in order, until `atOnce` of them wait or run. One of a job's segments
  * has the priority of other jobs, behind those that wait already; when it has ended, the next one gets that priority, even if it
- * was queued before. The rest run when nothing else waits, those of the job with the least work left first. All rows are announced
- * in one notification. Each is due a microsecond after the one before it, which keeps them in order.
+ * was queued before. The rest run when nothing else waits, those of the job with the least work left first. One notification
+ * covers all rows. Each is due a microsecond after the one before it, which keeps them in order.
  */
 export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: number): Promise<void> {
   await on.execute(sql`WITH open AS (

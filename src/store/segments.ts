@@ -100,7 +100,7 @@ export function segmentQueries(db: Db) {
     acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
       transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
 
-    /** A job's queued segments that no worker has, for these classes of devices, in order. */
+    /** A job's queued segments that no worker has, for these device classes, in order. */
     waiting: (jobId: string, deviceClasses: readonly DeviceClass[]): Promise<WaitingSegment[]> =>
       db
         .select({ number: segments.number, isDelayed })
@@ -142,13 +142,13 @@ export function segmentQueries(db: Db) {
     retryLater: (fence: SegmentFence, how: RetryLater) => transact(db, (tx) => retryLater(tx, fence, how)),
 
     /**
-     * The segment failed on its class of devices: the video is planned again, on the other class. False, and nothing is changed,
+     * The segment failed on its device class: the video is planned again, on the other class. False, and nothing is changed,
      * when no worker has that class, or the video came from it. Throws LeaseLost.
      */
     moveToOtherClass: (fence: SegmentFence) => transact(db, (tx) => moveToOtherClass(tx, fence)),
 
     /**
-     * Lets any worker plan jobs again that have waited for `afterS` seconds for a class of devices that no worker has, while workers
+     * Lets any worker plan jobs again that have waited for `afterS` seconds for a device class that no worker has, while workers
      * of the other class run. Up to `limit`; returns their ids.
      */
     replanUnserved: (afterS: number, limit: number) => replanUnserved(db, afterS, limit),
@@ -197,7 +197,7 @@ export function segmentQueries(db: Db) {
     /** Queues up to `limit` pending segments again that have no queue row that can still run. Returns their keys. */
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
-    /** Queues segments of up to `limit` jobs of which fewer than `atOnce` wait or run. Returns the ids of these jobs. */
+    /** Queues segments of up to `limit` jobs that have fewer than `atOnce` waiting or running. Returns the ids of these jobs. */
     refill: (atOnce: number, limit: number) => refill(db, atOnce, limit),
 
     /** Forgets the segments of a job that has ended, unless a worker may still write one. */
@@ -377,7 +377,7 @@ async function moveToOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
 const isUnserved = (deviceClass: SQLWrapper) => sql`NOT EXISTS (SELECT FROM workers w WHERE ${deviceClass} = ANY (w.device_classes))
   AND EXISTS (SELECT FROM workers w WHERE cardinality(w.device_classes) > 0)`;
 
-/** Whether the job waits for a class of devices that no worker has. */
+/** Whether the job waits for a device class that no worker has. */
 const waitsUnserved = sql`CASE ${jobs.step}
   WHEN 'segments' THEN EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND s.state = 'pending' AND ${isUnserved(sql`s.device_class`)})
   WHEN 'enhance' THEN ${jobs.deviceClass} IS NOT NULL AND ${jobs.leaseOwner} IS NULL AND ${isUnserved(jobs.deviceClass)}
@@ -416,8 +416,8 @@ async function release(tx: Tx, fence: SegmentFence): Promise<void> {
 const noProgress = { progress: sql`CASE WHEN ${jobs.segmentPlan} IS NULL THEN ${jobs.progress} ELSE 0 END`, etaSeconds: null };
 
 /**
- * Of a locked job: forgets its segments and pieces, with their progress, and enhances the video anew, in one piece or on a class of
- * devices. Workers that hold segments notice at their next heartbeat.
+ * Of a locked job: forgets its segments and pieces, with their progress, and enhances the video anew, in one piece or on a device
+ * class. Workers that hold segments notice at their next heartbeat.
  */
 async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { deviceClass: DeviceClass | null }): Promise<void> {
   await dequeueSegments(tx, jobId);

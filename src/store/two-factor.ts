@@ -9,7 +9,7 @@ import { appendEvent } from './events.ts';
 import { consoleUsers, recoveryCodes, twoFactor } from './schema.ts';
 import { endSessions, lockForOperator } from './users.ts';
 
-/** minutes in which the first code must confirm a new secret */
+/** the first code must confirm a new secret within so many minutes */
 const enrolmentMinutes = 30;
 
 export interface TwoFactorState {

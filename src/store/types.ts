@@ -327,7 +327,7 @@ export interface WebhookEndpointStore {
   list(accountId: string, mode?: Mode): Promise<WebhookEndpointRecord[]>;
   get(which: WhichWebhookEndpoint): Promise<WebhookEndpointRecord | null>;
   update(which: WhichWebhookEndpoint, change: UpdateWebhookEndpoint, actor?: Actor): Promise<WebhookEndpointRecord | null>;
-  /** False in the cases in which the others return null. */
+  /** False where the others return null. */
   delete(which: WhichWebhookEndpoint, actor?: Actor): Promise<boolean>;
   rotateSecret(which: WhichWebhookEndpoint, actor?: Actor): Promise<NewEndpointSecret | null>;
   /** `x-service-signature` uses the newest secret from now on. */

@@ -13,9 +13,9 @@ import { accounts, consoleSessions, consoleUsers, passwordLinks } from './schema
 import type { Account } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
-/** hours without a request after which a session ends */
+/** a session ends after so many hours without a request */
 export const sessionIdleHours = 24;
-/** days after which a session ends in any case */
+/** a session ends after so many days in any case */
 export const sessionDays = 14;
 /** seconds between two updates of `last_seen_at` */
 const seenNoteS = 60;

@@ -17,7 +17,7 @@ export interface AccountQueries<Job extends { id: string }> {
 export interface AccountWatchOptions<Job extends { id: string }> {
   feed: JobFeed;
   queries: AccountQueries<Job>;
-  /** ms between two polls for new jobs, for which there is no notification; default 3000 */
+  /** ms between two polls for new jobs, because no notification reports them; default 3000 */
   pollIntervalMs?: number;
 }
 

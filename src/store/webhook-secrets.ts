@@ -59,7 +59,7 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return rows.length === 0 ? null : describe(rows);
     },
 
-    /** The same, with the times at which replaced secrets expire. */
+    /** The same, with the times when replaced secrets expire. */
     async overview(accountId: string): Promise<SecretsOverview> {
       const owner = accountOwner(accountId);
       const rows = await readActive(db, required(cipher), owner);
@@ -163,7 +163,7 @@ async function readActive(on: Executor, cipher: SecretCipher, owner: SecretOwner
   }));
 }
 
-/** `x-service-signature` stays with the oldest active secret from which the account has not switched. */
+/** `x-service-signature` stays with the oldest active secret that the account has not switched from. */
 function describe(active: ActiveSecret[]): SecretsOverview {
   const service = active.findLast(({ switchedAt }) => switchedAt === null)!;
   return {

@@ -10,13 +10,13 @@ export interface WorkerFacts {
   /** concurrent media jobs */
   concurrency: number;
   devices: WorkerDevice[];
-  /** devices for which it makes segments */
+  /** devices that it makes segments for */
   deviceClasses: DeviceClass[];
 }
 
 export function workerQueries(db: Db) {
   return {
-    /** `pools` are the names under which Graphile locks queue rows for this process. */
+    /** `pools` are the names that Graphile locks queue rows under for this process. */
     async heartbeat(id: string, pools: string[]): Promise<void> {
       await db
         .insert(workers)
@@ -76,7 +76,7 @@ export function workerQueries(db: Db) {
     },
 
     /**
-     * Number of workers that are alive and have the rarest of these classes of devices; of all workers, if no worker is known to have
+     * Number of workers that are alive and have the rarest of these device classes; of all workers, if no worker is known to have
      * any of them.
      */
     async countAlive(deviceClasses: readonly DeviceClass[]): Promise<number> {

@@ -268,7 +268,7 @@ describe('deleting', () => {
 });
 
 describe('test mode', () => {
-  it('17.14: lets an account that is not approved make so many jobs a day; replays and others are not counted', async () => {
+  it('lets an account that is not approved make so many jobs a day; replays and others are not counted', async () => {
     const small = await makeConsole({ options: { rateLimits: { pending: 2 } } });
     const post = (person: Person, n: number) =>
       person.browser.request('/console/api/jobs', {
@@ -287,7 +287,7 @@ describe('test mode', () => {
     await small.close();
   });
 
-  it('17.14: links to the sample that its jobs share', async () => {
+  it('links to the sample that its jobs share', async () => {
     const { browser, accountId } = await world.person();
     const job = await makeJob(world, accountId, { mode: 'test' });
     const key = 'samples/test-mode-1080p-0123456789abcdef.mp4';
@@ -331,7 +331,7 @@ describe('the stream of all jobs', () => {
     abort.abort();
   });
 
-  it('17.20: ends with the session that opened it', async () => {
+  it('ends with the session that opened it', async () => {
     const short = await makeConsole({ options: { streams: { checkMs: 20 } } });
     const { browser } = await short.person();
     const response = await browser.request('/console/api/job-events');
@@ -459,7 +459,7 @@ describe('uploads', () => {
     await poor.close();
   });
 
-  it('17.21: 403 for live ones of an account that is not approved', async () => {
+  it('403 for live ones of an account that is not approved', async () => {
     const pending = await world.person({ approved: false });
     const response = await pending.browser.request(path, { method: 'POST', json: { mode: 'live', request: input } });
     expect([response.status, (await errorOf(response)).code]).toEqual([403, 'account_pending_approval']);

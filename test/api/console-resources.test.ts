@@ -127,7 +127,7 @@ describe('keys', () => {
     expect(listed.data.map(({ id }) => id)).not.toContain(key.id);
   });
 
-  it('17.19: at most 25 of an account work at a time, however many are asked for at once', async () => {
+  it('at most 25 of an account work at a time, however many are asked for at once', async () => {
     const { browser } = await world.person();
     const make = () => browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } });
     const responses = await Promise.all(Array.from({ length: 30 }, make));
@@ -175,7 +175,7 @@ describe('webhooks', () => {
     expect((await stranger.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret')).secret).not.toBe(after.secret);
   });
 
-  it('17.40: say which secret signs X-Service-Signature until when, and switch at once when asked', async () => {
+  it('say which secret signs X-Service-Signature until when, and switch at once when asked', async () => {
     const person = await world.person({ credits: 10 });
     const call = (path: string, json?: object) => person.browser.post<ConsoleWebhookSecret>(`/console/api/webhooks/secret${path}`, json);
     const before = await person.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
@@ -294,7 +294,7 @@ describe('evidence', () => {
     });
   });
 
-  it('17.28: the retention is not set when its entry cannot be written, and entries name the value before', async () => {
+  it('the retention is not set when its entry cannot be written, and entries name the value before', async () => {
     const person = await world.person({ credits: 10 });
     const set = (retention_days: number) =>
       person.browser.request('/console/api/account', { method: 'PATCH', json: { retention_days } });

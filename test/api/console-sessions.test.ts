@@ -302,7 +302,7 @@ describe('pace', () => {
       headers: { 'X-Forwarded-For': `9.9.9.9, ${ip}` },
     });
 
-  it('17.18: 429 for an email that is tried too often from one IP; the right password works from any other', async () => {
+  it('429 for an email that is tried too often from one IP; the right password works from any other', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 5 } }, console: { proxyHops: 1 } });
     const email = 'owner@example.com';
     await limited.browser().post('/console/api/sign-up', { email, password });
@@ -322,7 +322,7 @@ describe('pace', () => {
     await limited.close();
   });
 
-  it('17.18: only failures are counted: signing in again and again is let through', async () => {
+  it('only failures are counted: signing in again and again is let through', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1 } });
     const email = 'often@example.com';
     await limited.browser().post('/console/api/sign-up', { email, password });
@@ -376,7 +376,7 @@ describe('pace', () => {
     await limited.close();
   });
 
-  it('17.18: 84 bad sign-ins from 3 addresses at once keep nobody else from signing in', async () => {
+  it('84 bad sign-ins from 3 addresses at once keep nobody else from signing in', async () => {
     const limited = await makeConsole({ console: { proxyHops: 1, passwords: createPasswords() } });
     const email = 'valid@example.com';
     await limited.browser().post('/console/api/sign-up', { email, password });
@@ -390,7 +390,7 @@ describe('pace', () => {
     await limited.close();
   });
 
-  it('17.18: 429 for an IP that fails with ever other emails', async () => {
+  it('429 for an IP that fails with ever other emails', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 2 } }, console: { proxyHops: 1 } });
     const statuses = [];
     for (let i = 0; i < 22; i += 1) {

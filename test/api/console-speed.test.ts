@@ -91,7 +91,7 @@ describe('with 10,000 jobs', () => {
     expect(after.rows - before.rows).toBeLessThan(mostRows[path] ?? 1000);
   });
 
-  it('use per day of 90 days, of which all jobs are part, reads each once', async () => {
+  it('use per day of 90 days with all jobs reads each once', async () => {
     const before = await reads();
     const { days } = await ours.browser.call<{ days: { jobs: number; seconds: number; credits: number }[] }>(
       '/console/api/usage?days=90',

@@ -178,7 +178,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     expect(api.store.watching).toBe(0);
   });
 
-  it('17.20: 429 beyond so many open streams of a key or an account, until one is closed', async () => {
+  it('429 beyond so many open streams of a key or an account, until one is closed', async () => {
     const { api, path } = await watched({ streams: { perCredential: 2, perAccount: 3 } });
     const open = async (key: string) => {
       const response = await api.request(path, { key });
@@ -199,7 +199,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     expect((await open(api.keys.live)).status).toBe(200);
   });
 
-  it('17.20: ends with the key that opened it, and only then', async () => {
+  it('ends with the key that opened it, and only then', async () => {
     const { api, path } = await watched({ streams: { checkMs: 20 } });
     const [mine, other] = [await api.request(path), await api.request(path, { key: api.keys.liveSecure })];
     const reader = other.body!.getReader();
@@ -212,7 +212,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     await reader.cancel();
   });
 
-  it('17.20: a slow reader gets the latest state only, and no events pile up for it', async () => {
+  it('a slow reader gets the latest state only, and no events pile up for it', async () => {
     const { api, id, path } = await watched({ eventHeartbeatMs: 1 });
     const response = await api.request(path);
     await vi.waitFor(() => expect(api.store.watching).toBe(1), hangMs);
@@ -226,7 +226,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     expect(events.at(-1)!.data).toMatchObject({ status: 'done' });
   });
 
-  it('17.20: a reader that has stopped reading is let go at the end of the stream’s time', async () => {
+  it('a reader that has stopped reading is let go at the end of the stream’s time', async () => {
     const { api, id, path } = await watched({ eventStreamMs: 100 });
     await api.request(path);
     await api.store.changeJob(id, { status: 'running' });

@@ -3,7 +3,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { verifyAuditLog } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate, verifyCertificate } from '../../src/evidence/certificate.ts';
-import { generateSigningKey } from '../../src/evidence/keys.ts';
+import { generateSigningKey } from '../../src/evidence/signing-keys.ts';
 import { errorOf, finished, makeApi, type Api } from '../helpers/http.ts';
 import { hangMs } from '../helpers/wait.ts';
 

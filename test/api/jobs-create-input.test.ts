@@ -219,7 +219,7 @@ describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both modes: %s', (path) 
     ['https://bücher.example/a.mp4', 'https://xn--bcher-kva.example/a.mp4'],
     ['https://media.example.com./a.mp4', 'https://media.example.com./a.mp4'],
     ['http://134744072/a.mp4', 'http://8.8.8.8/a.mp4'],
-  ])('17.10: take the public %s as the URL parser spells it', async (video_url, spelt) => {
+  ])('take the public %s as the URL parser spells it', async (video_url, spelt) => {
     const live = await ask('live', { ...input, video_url });
     expect(live.response.status).toBeLessThan(300);
     expect(live.api.measured).toEqual([spelt]);
@@ -238,7 +238,7 @@ describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both modes: %s', (path) 
     'http://db/slow.mp4',
     'https://user:pw@example.com/a.mp4',
     'http://example.com:5432/a.mp4',
-  ])('17.11: refuse %s alike, and measure nothing', async (url) => {
+  ])('refuse %s alike, and measure nothing', async (url) => {
     for (const field of ['video_url', 'webhook_url']) {
       const [live, testMode] = await Promise.all((['live', 'test'] as const).map((mode) => ask(mode, { ...input, [field]: url })));
       const errors = await Promise.all([live, testMode].map(async (each) => errorOf(each!.response)));
@@ -248,7 +248,7 @@ describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both modes: %s', (path) 
     }
   });
 
-  it.each([0.001, 1, 1.5, 600, 601, 86_400, 1e300])('17.12: %d s as a hint is taken, and bills nothing', async (duration_seconds) => {
+  it.each([0.001, 1, 1.5, 600, 601, 86_400, 1e300])('%d s as a hint is taken, and bills nothing', async (duration_seconds) => {
     const { response } = await ask('live', { ...input, duration_seconds });
     expect(response.status).toBeLessThan(300);
     expect(await response.json()).toMatchObject({ duration_seconds: 42 });

@@ -216,7 +216,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     }
   });
 
-  it('17.17: 503 with Retry-After when this service is busy, which blames no field', async () => {
+  it('503 with Retry-After when this service is busy, which blames no field', async () => {
     const busy = new ReelmendError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
     const api = makeApi({ measure: () => Promise.reject(busy) });
     for (const path of ['/v1/jobs', '/v1/quotes']) {
@@ -227,7 +227,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     }
   });
 
-  it('17.17: 503 when it had to wait for its turn and was not measured in the time that was left', async () => {
+  it('503 when it had to wait for its turn and was not measured in the time that was left', async () => {
     const api = makeApi({
       options: { measureTimeoutMs: 40 },
       measure: (_video, { signal, onStart }) => {

@@ -51,8 +51,8 @@ describe('GET /v1/jobs/{id}', () => {
 
   it('rounds what the engine counts in single precision', async () => {
     const api = makeApi();
-    const plan = [{ stage: 'sharpen', strength: 0.10000000149011612, reason: 'asked for' }];
-    const applied = { denoise: 0.06531239300966263, sharpen: 0.1 + 0.2, face_restoration: 0, adaptive_contrast: 1, model: 'fast', plan };
+    const plan = [{ stage: 'sharpen', strength: 0.10000000149011612, reason: 'requested' }];
+    const applied = { denoise: 0.06531239300966263, sharpen: 0.1 + 0.2, face_restoration: 0, adaptive_contrast: 1, model: 'fast', device: 'cpu', plan };
     const job = await addJob(api, { ...finished(), status: 'running', progress: 0.8200000000000001, applied });
     expect(await (await api.request(`/v1/jobs/${job.id}`)).json()).toMatchObject({
       progress: 0.82,
@@ -325,7 +325,7 @@ describe('GET /v1/account', () => {
     }
   });
 
-  it('17.41: the retention that applies to the key, and the prices of every tier that the key may use', async () => {
+  it('the retention that applies to the key, and the prices of every tier that the key may use', async () => {
     const api = makeApi({ account: { retentionDays: 7 } });
     const of = async (key: string) =>
       (await (await api.request('/v1/account', { key })).json()) as { retention_days: number; pricing: { tiers: object } };

@@ -33,7 +33,7 @@ async function send(bytes: string): Promise<{ head: string; body: string }> {
   return { head, body };
 }
 
-describe('17.13: the error envelope', () => {
+describe('the error envelope', () => {
   it.each([
     ['a control character in a header', 'GET / HTTP/1.1\r\nHost: a\r\nX-Bad: a\x01b\r\n\r\n', /not proper HTTP/],
     ['20 KB of headers', `GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`, /headers of the request are too large/],

@@ -108,7 +108,7 @@ describe('POST /v1/quotes', () => {
     expect(max_bytes / min_bytes).toBeLessThan(2);
   });
 
-  it('17.6: shows nobody the ETag that is kept to notice another file', async () => {
+  it('shows nobody the ETag that is kept to notice another file', async () => {
     const api = makeApi({ measure: async () => ({ ...source, etag: '"canary"' }) });
     for (const path of ['/v1/quotes', '/v1/jobs']) {
       const response = await api.request(path, { ...post, json: input });

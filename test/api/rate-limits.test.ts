@@ -60,7 +60,7 @@ describe('rate limits', () => {
     expect(response.headers.get('RateLimit')).toMatch(/r=599;/);
   });
 
-  it('17.19: hold for all keys of an account together as well, at five times the quota of one', async () => {
+  it('hold for all keys of an account together as well, at five times the quota of one', async () => {
     const api = makeApi({ options: { rateLimits: { create: 5 } } });
     await api.request('/v1/account');
     await api.request('/v1/jobs', { method: 'POST', json: {} });

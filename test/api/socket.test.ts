@@ -81,7 +81,7 @@ describe('over a socket', () => {
   const unfinished = ['POST /v1/jobs HTTP/1.1', authorization, 'Content-Type: application/json', 'Content-Length: 100'];
   const lastStatus = ({ logged }: typeof api) => (logged.findLast(({ message }) => message === 'request')?.facts as { status?: number }).status;
 
-  it('17.33: 400 for a body that does not arrive in time, and the log says so', async () => {
+  it('400 for a body that does not arrive in time, and the log says so', async () => {
     const request = unfinished.map((line) => line.replace(api.keys.live, shortTimeout.keys.live));
     const response = await exchange(request, '{"video_url": ', shortTimeoutPort);
     expect(response).toMatch(/^HTTP\/1\.1 400 /);
@@ -90,7 +90,7 @@ describe('over a socket', () => {
     expect(shortTimeout.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('17.33: a body that breaks off is logged as the caller’s failure', async () => {
+  it('a body that breaks off is logged as the caller’s failure', async () => {
     api.logged.length = 0;
     const before = api.store.lookUps;
     const socket = connect(port, '127.0.0.1');

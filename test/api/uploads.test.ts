@@ -206,7 +206,7 @@ describe('uploads', () => {
     await created(api);
   });
 
-  it('17.14: of an account that is not approved have a smaller quota', async () => {
+  it('of an account that is not approved have a smaller quota', async () => {
     const api = makeApi({ account: { approvalStatus: 'pending' } });
     const key = api.keys.test;
     const account = (await (await api.request('/v1/account', { key })).json()) as { limits: { upload_quota_bytes: number } };

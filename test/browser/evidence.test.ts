@@ -6,7 +6,7 @@ import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/a
 import { verifyAuditLog as verifyOnServer } from '../../src/evidence/audit-log.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate, verifyCertificate as verifyCertificateOnServer } from '../../src/evidence/certificate.ts';
-import { generateSigningKey, type Jwks, type SigningKey } from '../../src/evidence/keys.ts';
+import { generateSigningKey, type Jwks, type SigningKey } from '../../src/evidence/signing-keys.ts';
 import { type Entry, verifyAuditLog, verifyCertificate } from '../../src/console/evidence/verify.ts';
 
 const accountId = 'acct_01jdq4s9xkf5v8t2m6w0c3rhbz';

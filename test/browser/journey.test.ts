@@ -105,7 +105,7 @@ describe('keys', () => {
     expect(await accountStatus(secret)).toBe(200);
   });
 
-  it('are rotated with an overlap in which both work', async () => {
+  it('are rotated with an overlap while both work', async () => {
     const { page } = customer;
     await page.getByRole('button', { name: /^Actions for svc_live/ }).click();
     await page.getByRole('menuitem', { name: 'Rotate' }).click();

@@ -47,7 +47,7 @@ describe.skipIf(!haveS3)('a file of two parts', () => {
     return box;
   }
 
-  /** Origins to which the programs of this process send parts. */
+  /** Origins that the programs of this process send parts to. */
   const sentTo: string[] = [];
   beforeEach(() => {
     sentTo.length = 0;

@@ -236,7 +236,7 @@ describe('what generators usually drop', () => {
 });
 
 describe('the pattern of URLs', () => {
-  it('17.10: does not check how a host is written; the guard does, after the URL parser', () => {
+  it('does not check how a host is written; the guard does, after the URL parser', () => {
     const urls = [
       'https://media.example.com/holiday.mp4',
       'http://example.com',

@@ -27,7 +27,7 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
     const env = Object.fromEntries(settings!.replaceAll('\\\n', ' ').trim().split(/\s+/).map((entry) => entry.split('=')));
     const own = name === 'Dockerfile' ? { device: 'cpu' } : { enginesDir: '/engines' };
     expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false, ...own });
-    // 17.3: what dies is started again, by `npm start` as well.
+    // What dies is started again, by `npm start` as well.
     expect(loadConfig(env).restart).toBe(true);
     expect(await read('scripts/start')).toContain('export REELMEND_RESTART="${REELMEND_RESTART:-1}"');
   });

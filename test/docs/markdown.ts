@@ -20,7 +20,7 @@ export const guides = [
  */
 export const operatorsGuides = ['docs/fleet.md', 'docs/gpu.md', 'docs/accounts.md', 'docs/operating.md'] as const;
 /** Without anything to follow. */
-export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/scaling.md', 'test/docs/README.md'] as const;
+export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/scaling.md', 'test/README.md', 'test/docs/README.md'] as const;
 
 /** Relative to the root of the repository. */
 export const documents: readonly string[] = [...guides, ...operatorsGuides, ...toBeRead];

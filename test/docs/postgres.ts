@@ -16,7 +16,7 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-/** PostgreSQL does not run as root; root gives it a user namespace in which it is an ordinary user. */
+/** PostgreSQL does not run as root; root gives it a user namespace where it is an ordinary user. */
 const asOrdinaryUser =
   process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'] : ['env'];
 

@@ -26,7 +26,7 @@ function works(of: FairSemaphore) {
   return { started, run, endOne };
 }
 
-describe('17.17: the slots of a fair semaphore', () => {
+describe('the slots of a fair semaphore', () => {
   it('let one caller have only its own share', async () => {
     const { started, run, endOne } = works(semaphore());
     const all = [run('a'), run('a'), run('a'), run('b'), run('c'), run('d')];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
 import { type AuditExport, signHead, verifyAuditLog } from '../../src/evidence/audit-log.ts';
-import { generateSigningKey, type Jwks, type SigningKey } from '../../src/evidence/keys.ts';
+import { generateSigningKey, type Jwks, type SigningKey } from '../../src/evidence/signing-keys.ts';
 
 const account_id = 'acct_00000000000000000000000000';
 let key: SigningKey;

@@ -131,7 +131,7 @@ describe('a deletion certificate', () => {
     expect((await certificate(job)).objects).toHaveLength(2);
   });
 
-  it('does not wait for the hours to which the delays grew in a long outage', async () => {
+  it('does not wait for hours, although the delays grew to hours in a long outage', async () => {
     const job = await create();
     await shop.worker().start();
     await eventually(async () => (await statusOf(job)) === 'done');

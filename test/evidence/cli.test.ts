@@ -11,7 +11,7 @@ import type { AuditEntry } from '../../src/domain/audit.ts';
 import { hashApiKey } from '../../src/domain/api-key.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate } from '../../src/evidence/certificate.ts';
-import { generateSigningKey } from '../../src/evidence/keys.ts';
+import { generateSigningKey } from '../../src/evidence/signing-keys.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { certificateOf } from '../../src/jobs/destroy-objects.ts';
 import { createStore } from '../../src/store/index.ts';
@@ -145,7 +145,7 @@ describe('the ledger check', () => {
 });
 
 describe('webhook secrets', () => {
-  it('17.40: are made with the account, encrypted, rotated and switched', async () => {
+  it('are made with the account, encrypted, rotated and switched', async () => {
     const id = await account();
     const first = await site.reelmend<{ secret: string }>('webhooks', 'secret', id);
     expect(first).toMatchObject({
@@ -259,7 +259,7 @@ describe('a certificate', () => {
   });
 });
 
-describe('17.24: a document that brings its own keys', () => {
+describe('a document that brings its own keys', () => {
   const log = async () => {
     const [honest, forger] = [await generateSigningKey(), await generateSigningKey()];
     const head = { account_id: 'acct_1', size: 0, hash: '0'.repeat(64), signed_at: '2026-01-01T00:00:00.000Z' };

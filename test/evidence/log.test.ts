@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { signHead, verifyAuditLog } from '../../src/evidence/audit-log.ts';
-import { generateSigningKey } from '../../src/evidence/keys.ts';
+import { generateSigningKey } from '../../src/evidence/signing-keys.ts';
 import type { Store } from '../../src/store/index.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 

@@ -17,7 +17,7 @@ let url: string;
 const near = new Set<Socket>();
 /** by which the server knows them */
 const farPorts = new Set<number>();
-/** bytes from the server after which a new connection breaks off; undefined: never */
+/** a new connection breaks off after so many bytes from the server; undefined: never */
 let breakAfter: number | undefined;
 
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 /**
- * Connections to PostgreSQL on which nothing arrives any more and that nobody closes: a firewall that forgot them, a cable that
+ * Connections to PostgreSQL that receive nothing any more and that nobody closes: a firewall that forgot them, a cable that
  * is out, a proxy that hangs. Both sides give them up by themselves within a stated time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

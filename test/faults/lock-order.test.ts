@@ -84,7 +84,7 @@ const blocked = () =>
   });
 
 describe('an entry of the audit log', () => {
-  it.each(Object.keys(writers))('17.30: is written while the head is waited for by: %s', async (name) => {
+  it.each(Object.keys(writers))('is written while the head is waited for by: %s', async (name) => {
     const account = await fundedAccount(store, 100);
     const scene = { account, jobId: (await liveJob(account)).id };
     const write = await writers[name]!(scene);
@@ -128,7 +128,7 @@ describe('everybody at once', () => {
     expect(await store.ledgerCheck()).toEqual([]);
   });
 
-  it('17.30: results handed out, jobs deleted, credits granted, keys and secrets replaced', async () => {
+  it('results handed out, jobs deleted, credits granted, keys and secrets replaced', async () => {
     const account = await fundedAccount(store, 1000);
     const jobs = await Promise.all(Array.from({ length: 12 }, () => liveJob(account)));
     const key = await store.keys.create({
@@ -150,7 +150,7 @@ describe('everybody at once', () => {
     expect(await store.ledgerCheck()).toEqual([]);
   });
 
-  it('17.30: an account is closed while keys and users are added; none is left', async () => {
+  it('an account is closed while keys and users are added; none is left', async () => {
     for (let round = 0; round < 10; round++) {
       const account = await fundedAccount(store, 10);
       const lastFour = 'abcd';

@@ -100,7 +100,7 @@ const segments = (id: string) => sql<{ state: string; attempt: number; owner: st
   SELECT state, attempt, lease_owner AS owner FROM segments WHERE job_id = ${id}`;
 const statusOf = async (id: string) => (await sql<{ status: string }[]>`SELECT status FROM jobs WHERE id = ${id}`)[0]!.status;
 
-/** A job of which the far machine has a segment in hand. There are several attempts, because the near worker may be faster. */
+/** A job with a segment in the hands of the far machine. There are several attempts, because the near worker may be faster. */
 const jobInFarHands = () =>
   eventually(async () => {
     const id = await create();

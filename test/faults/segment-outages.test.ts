@@ -80,7 +80,7 @@ beforeAll(async () => {
   const options = { url: database.url, dataDir: dir, leaseSeconds, segments, hasChildren: true, source };
   start = (enhanceMs = 150) => spawnWorker({ ...options, enhanceMs, s3: { bucket, region, endpoint, client: { credentials: keys } } });
   api = await site.start('serve');
-  await fillPlaces();
+  await fillSlots();
 });
 afterAll(async () => {
   await Promise.all(workers.map(async (worker) => worker?.end('SIGKILL')));
@@ -93,7 +93,7 @@ afterAll(async () => {
   if (dir) await rm(dir, { recursive: true, force: true });
 });
 
-async function fillPlaces(enhanceMs?: number): Promise<void> {
+async function fillSlots(enhanceMs?: number): Promise<void> {
   for (const [index, worker] of workers.entries()) workers[index] = worker ?? start(enhanceMs);
   await Promise.all(workers.map((worker) => worker!.waitForOutput('started')));
 }
@@ -117,7 +117,7 @@ async function killWorkers(): Promise<Toll> {
     killed.push(worker);
   }
   await expireLeasesOfTheDead();
-  await fillPlaces();
+  await fillSlots();
   return { workers: indices.length, children: 0 };
 }
 
@@ -239,7 +239,7 @@ async function startEverything(enhanceMs: number): Promise<void> {
   await s3.restart();
   api = await site.start('serve');
   await expireLeasesOfTheDead();
-  await fillPlaces(enhanceMs);
+  await fillSlots(enhanceMs);
 }
 
 const doneSegments = async (id: string) =>

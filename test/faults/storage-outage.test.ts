@@ -1,5 +1,5 @@
 /**
- * Two workers over one real S3 server: one whose way to the storage is broken, in all the ways in which it may be, and a
+ * Two workers over one real S3 server: one whose way to the storage is broken, in all possible ways, and a
  * healthy one. The broken one uses up no attempt, leaves the work to the other, and takes work again once the storage answers.
  */
 import { createServer, request as forward, type Server } from 'node:http';

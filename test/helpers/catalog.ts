@@ -11,7 +11,7 @@ export interface CatalogColumn {
   identity: boolean;
 }
 
-/** Tables of this project, without the tables in which `migrate` keeps its records. */
+/** Tables of this project, without those for the records of `migrate`. */
 const ourTables = `c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
   AND c.relname NOT IN ('schema_migrations', 'schema_functions')`;
 

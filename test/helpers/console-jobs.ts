@@ -57,7 +57,7 @@ export async function endJob(world: World, jobId: string, as: 'done' | 'error', 
   await store.leases.progress(fence, { fraction: 0.5, etaSeconds: 3 }, 60);
   const key = await store.objects.registerPendingObject(fence, 'output');
   objects.set(key, Buffer.from('the enhanced one'));
-  const applied = { denoise: 0, sharpen: 0.4, face_restoration: 0, adaptive_contrast: 0, model: 'none' };
+  const applied = { denoise: 0, sharpen: 0.4, face_restoration: 0, adaptive_contrast: 0, model: 'none', device: 'cpu', plan: [] };
   await store.leases.finish(fence, {
     output: { width: 1920, height: 1080, size_bytes: 16, sha256 },
     stored: { key, size: 16, sha256, version: null },

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
 import type { ModelDescription } from '../../src/domain/models.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
-import { generateSigningKey } from '../../src/evidence/keys.ts';
+import { generateSigningKey } from '../../src/evidence/signing-keys.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { HttpDeps, HttpOptions } from '../../src/http/deps.ts';
 import { createRequestLog } from '../../src/http/request-log-writer.ts';
@@ -38,7 +38,7 @@ export function finished(): Partial<JobRecord> {
     etaSeconds: 0,
     source,
     output: { width: 1920, height: 1080, size_bytes: 10, sha256: '0'.repeat(64) },
-    applied: { denoise: 0.2, sharpen: 0.4, face_restoration: 0, adaptive_contrast: 0.3, model: 'none' },
+    applied: { denoise: 0.2, sharpen: 0.4, face_restoration: 0, adaptive_contrast: 0.3, model: 'none', device: 'cpu', plan: [] },
     startedAt: new Date(),
     finishedAt: new Date(),
   };

@@ -21,7 +21,7 @@ const framesOf = (seconds: number) => Math.round(seconds * probeResult.frameRate
 export const spansOf = ({ count, pieceS }: Cut) =>
   Array.from({ length: count }, (_, index) => ({ startS: index * pieceS, endS: (index + 1) * pieceS, frames: framesOf(pieceS) }));
 
-/** The text of a plan for that class of devices. */
+/** The text of a plan for that device class. */
 export const planFor = (deviceClass: DeviceClass): string => `a plan for ${deviceClass}`;
 
 /** What the engine reports of a piece. */
@@ -63,7 +63,7 @@ export interface QueuedCut extends Cut {
   deviceClass?: DeviceClass;
 }
 
-/** Takes a job to the state in which its segments are queued. Returns the lease under which they were planned. */
+/** Takes a job to the state with its segments queued. Returns the lease of the planning. */
 export async function queueSegments({ world, shop }: { world: World; shop: Workshop }, job: JobRecord, cut: QueuedCut): Promise<Fence> {
   const { owner = 'planner', atOnce = 64, deviceClass = 'cpu' } = cut;
   const { leases, objects, segments } = world.store;

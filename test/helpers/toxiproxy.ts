@@ -16,7 +16,7 @@ export type Toxic =
   | { type: 'timeout'; attributes: { timeout: number } };
 
 export interface Proxy {
-  /** host and port on which it listens: `10.0.0.1:2345` */
+  /** host and port that it listens on: `10.0.0.1:2345` */
   address: string;
   /** in both directions, until `mend` */
   poison(toxic: Toxic): Promise<void>;

@@ -119,12 +119,12 @@ export class FakeMedia implements Media {
     return classOf(device, this.hasGpu) === 'cpu' ? 'cpu' : 'cuda:0 (a GPU)';
   }
 
-  /** Rejects a plan for another class of device, like the engine. Here, a plan without a class is for the CPU. */
+  /** Rejects a plan for another device class, like the engine. Here, a plan without a class is for the CPU. */
   #refuseOtherClass({ options }: EnhanceRequest): void {
     if (options.piece === undefined) return;
     const planned = options.piece.plan.endsWith('for cuda') ? 'cuda' : 'cpu';
     if (planned === classOf(options.device, this.hasGpu)) return;
-    throw failureFromChild({ code: 'segment_mismatch', message: 'The segments were planned for another kind of device.' });
+    throw failureFromChild({ code: 'segment_mismatch', message: 'The segments were planned for another device class.' });
   }
 
   async devices() {

@@ -10,7 +10,7 @@ import pino from 'pino';
 import { z } from 'zod';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
-import { runChild } from '../../src/media/session.ts';
+import { runChild } from '../../src/media/child-session.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { createFilesystemStorage, type Storage } from '../../src/storage/index.ts';
 import { createS3Storage, type S3StorageOptions } from '../../src/storage/s3.ts';
@@ -25,7 +25,7 @@ export interface WorkerProcessOptions {
   leaseSeconds: number;
   /** ms that one enhancement takes; never ends when negative */
   enhanceMs: number;
-  /** expired leases after which a job fails; default: the service's */
+  /** a job fails after so many expired leases; default: the service's */
   maxCrashes?: number;
   /** how its media cut each video; they print `begun JOB NUMBER` for each segment. Default: videos stay in one piece */
   segments?: { count: number; pieceS: number };
@@ -35,7 +35,7 @@ export interface WorkerProcessOptions {
   source?: Partial<ProbeResult>;
   /** where it stores objects; default: files below `dataDir` */
   s3?: S3StorageOptions;
-  /** step in which the process hangs: it prints `reached` and waits until it is killed */
+  /** the process hangs in this step: it prints `reached` and waits until it is killed */
   stallAt?: 'download' | 'enhance' | 'put';
 }
 

@@ -1,4 +1,4 @@
-/** Segments keep to the class of devices for which they were planned. Media is stood in for. */
+/** Segments keep to the device class of their plan. Media is stood in for. */
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
@@ -16,7 +16,7 @@ let shop: Workshop;
 setUpFleet((fleet) => ({ world, shop } = fleet));
 const { ended, long, planned, rich } = fleetJobs(() => ({ world, shop }));
 
-describe('classes of devices', () => {
+describe('device classes', () => {
   const fault = failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video.' });
 
   function gpuMedia(): FakeMedia {

@@ -42,7 +42,7 @@ describe('disk space', () => {
     expect(chosen({ quality: 22 })).toBeCloseTo(0.5, 5);
     expect(chosen({ quality: 'standard' })).toBe(1);
     expect(chosen({ quality: 'high' })).toBeCloseTo(2 ** (4 / 6), 5);
-    // 10.5 s of 8 Mbit/s, of which half a second is the encoder's buffer.
+    // 10.5 s of 8 Mbit/s; half a second of it is the encoder's buffer.
     expect(chosen({ quality: 'high', max_bitrate: 8_000_000 }) * bytes).toBeCloseTo(10.5e6, 0);
     for (const unknown of [null, { ...source, frame_rate: 0 }]) {
       expect(expectedResultBytes({ ...job, source: unknown }, 16) / bytes).toBeCloseTo(30 / 25, 5);
@@ -105,7 +105,7 @@ describe('a download', () => {
   const resultBytes = expectedResultBytes(job(''), 16);
   const enhancement = { jobId: 'running', needs: [{ folder: 'scratch', bytes: resultBytes }, { folder: 'storage', bytes: resultBytes }] } as const;
 
-  /** Free bytes beside the headroom with which the download of another job is let in. */
+  /** Free bytes beside the headroom that let the download of another job in. */
   async function isLetIn(freeBytes: number, reserved: boolean): Promise<boolean> {
     const context: DiskContext = {
       config: { dataDir: '/data', encoder: { crf: 16 } },
@@ -267,7 +267,7 @@ describe('a job whose worker has too little disk space', () => {
     return { reader, least: () => least };
   }
 
-  it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
+  it('is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
     const sourceBytes = 2e9;
     await world.store.accounts.grant(account.id, 39 * 30);
     const jobs: JobRecord[] = [];
@@ -350,7 +350,7 @@ describe('a job whose worker has too little disk space', () => {
     await ended(first, 'done');
   });
 
-  it('17.16: counts its patience from the first refusal, and from the last time that it waited for others', async () => {
+  it('counts its patience from the first refusal, and from the last time that it waited for others', async () => {
     const job = await create();
     const since = async () => (await world.sql`SELECT insufficient_disk_since FROM jobs WHERE id = ${job.id}`)[0]!['insufficient_disk_since'] as Date | null;
     let free = 1e12;

@@ -88,7 +88,7 @@ async function expectGoal(what: (service: Service) => Promise<unknown>, again: (
   }
 }
 
-describe('17.15: beside an account that does its worst', () => {
+describe('beside an account that does its worst', () => {
   it(`a webhook of another is sent in time: ${crowd.receivers} receivers hang`, async () => {
     let hanging = 0;
     shop.net.onPost = async (url, { signal }) => {
@@ -155,7 +155,7 @@ describe('17.15: beside an account that does its worst', () => {
   });
 });
 
-describe('17.8: downloads that never end', () => {
+describe('downloads that never end', () => {
   it('hold neither the slots of enhancements nor those of another account’s downloads', async () => {
     greedy = await fundedAccount(world.store, 300);
     shop.net.onDownload = (url, signal) => (url.includes('slow') ? hang(signal) : Promise.resolve());

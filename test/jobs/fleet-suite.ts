@@ -52,7 +52,7 @@ export function fleetJobs(fleet: () => Fleet) {
     long: (account: Account, seconds = 80) => create(account, { durationSeconds: seconds, source: { ...sampleSource, duration: seconds } }),
     now,
     ended: (job: JobRecord, status: 'done' | 'error' = 'done') => eventually(async () => (await now(job))?.status === status),
-    /** Takes the job to the state in which its segments are queued. */
+    /** Takes the job to the state with its segments queued. */
     planned: (job: JobRecord, count = 8, more: Pick<QueuedCut, 'atOnce' | 'deviceClass'> = {}) => queueSegments(fleet(), job, { ...cutInto(count), ...more }),
     /** the rows of its segments in the queue */
     queued: (job: JobRecord) => fleet().world.sql<{ key: string; priority: number; task: string }[]>`

@@ -85,7 +85,7 @@ it('an account that has used less machine time is served until it has caught up'
   expect(row!.typical).not.toBe(1);
 });
 
-it('a slot that passed over an account for the row of another looks again when that row is gone', async () => {
+it('a slot that passed over an account for the row of another polls again when that row is gone', async () => {
   const [busy, other] = [await rich(), await rich()];
   await planned(await long(busy));
   // One of so many workers that it follows no announcement. It polls again in hours.
@@ -136,7 +136,7 @@ it('an account with a quota has no more slots than that, where the service has n
 });
 
 describe('a large fleet', () => {
-  it('takes new rows although its workers follow no announcement', async () => {
+  it('takes new rows although its workers follow no notification', async () => {
     const account = await rich();
     await world.sql`INSERT INTO workers (id, device_classes) SELECT 'elsewhere-' || n, '{cpu}' FROM generate_series(1, 40) n`;
     const random = vi.spyOn(Math, 'random').mockReturnValue(0.99);
@@ -148,7 +148,7 @@ describe('a large fleet', () => {
     for (const job of jobs) await ended(job);
   });
 
-  it('is counted again while its workers run, and by the class of devices that is rare', async () => {
+  it('is counted again while its workers run, and by the device class that is rare', async () => {
     const { countAlive } = world.store.workers;
     await world.sql`INSERT INTO workers (id) SELECT 'new-' || n FROM generate_series(1, 2) n`;
     expect(await countAlive(['cpu'])).toBe(2);

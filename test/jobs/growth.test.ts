@@ -23,7 +23,7 @@ afterAll(() => world.close());
 
 const create = async () => (await world.store.jobs.create(jobInput(account, { mode: 'test' }))).job;
 
-describe('17.32: accesses to a result', () => {
+describe('accesses to a result', () => {
   const accesses = async (jobId: string) =>
     (await auditEntries(world.store, { accountId: account.id, jobId, limit: 100 })).filter(({ kind }) => kind === 'result.accessed');
   const access = (jobId: string, keyId: string) =>
@@ -92,7 +92,7 @@ describe('the request log', () => {
   });
 });
 
-describe('17.32: webhooks', () => {
+describe('webhooks', () => {
   it('that were settled more than 30 days ago are dropped with their attempts; others stay', async () => {
     const add = async (state: string, settledDaysAgo: number | null) => {
       const job = await create();
@@ -116,7 +116,7 @@ describe('17.32: webhooks', () => {
   });
 });
 
-describe('17.32: scheduled tasks', () => {
+describe('scheduled tasks', () => {
   const run = async (task: string) => {
     const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal };
     // Batches begin for some seconds only, which is too short on a busy machine: the clock of the task stands still.

@@ -108,7 +108,7 @@ it.each([60, 600, 21_600])('of %d s enhances the seconds that it bills, and samp
   // Two settings, of which a job would enhance the whole video each.
   expect(secondsOf(enhanced)).toBeCloseTo(job.durationSeconds, 6);
   expect(secondsOf(enhanced)).toBeLessThanOrEqual((2 * durationS) / 10);
-  // The rest is encoded as it is: the untouched stretches, and eight samples, each of which is planned once.
+  // The rest is encoded as it is: the untouched stretches, and eight samples. Each sample is planned once.
   const untouched = work.filter(({ target }) => target === 'source');
   expect(untouched.every(({ model }) => model === 'none')).toBe(true);
   expect(secondsOf(untouched.filter(({ isSample }) => isSample))).toBeCloseTo(8, 6);

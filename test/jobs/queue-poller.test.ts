@@ -51,7 +51,7 @@ it('wakes another slot for each row that a poll finds, until one finds nothing',
   emit('job:start');
   expect(nudge).toHaveBeenCalledTimes(3);
   emit('worker:getJob:empty');
-  // This one was announced.
+  // A notification reported this one.
   emit('job:start');
   expect(nudge).toHaveBeenCalledTimes(3);
 });

@@ -82,7 +82,7 @@ describe('the rate limiter', () => {
     }
   });
 
-  it('17.19: holds the keys of one account to a limit of their own together; what a key is refused costs it nothing', async () => {
+  it('holds the keys of one account to a limit of their own together; what a key is refused costs it nothing', async () => {
     const account = { id: 'acct_a', limit: 5 };
     const take = (key: string, times: number) =>
       Promise.all(Array.from({ length: times }, () => world.store.rateLimits.take(key, 'create', { ...hourly, limit: 3, account })));
@@ -118,7 +118,7 @@ describe('the rate limiter', () => {
     expect(await take('key_q')).toMatchObject({ allowed: false, retryAfterS: about(600) });
   });
 
-  it('17.19: five processes with five keys pass exactly the quota of their account', async () => {
+  it('five processes with five keys pass exactly the quota of their account', async () => {
     const processes = Array.from({ length: 5 }, () => createStore({ url: world.url, maxConnections: 4 }));
     const account = { id: 'acct_c', limit: 80 };
     const calls = Array.from({ length: 300 }, (_, n) =>

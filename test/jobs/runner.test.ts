@@ -23,7 +23,7 @@ function fakeRunner() {
 describe('a kept runner', () => {
   afterEach(() => run.mockReset());
 
-  it('17.26: stops a runner whose start succeeds only after stop was called', async () => {
+  it('stops a runner whose start succeeds only after stop was called', async () => {
     const [first, second] = [fakeRunner(), fakeRunner()];
     const late = Promise.withResolvers<Runner>();
     run.mockResolvedValueOnce(first.runner).mockReturnValueOnce(late.promise);

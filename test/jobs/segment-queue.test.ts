@@ -14,7 +14,7 @@ setUpFleet((fleet) => ({ world, shop } = fleet));
 const { ended, long, now, planned, queued, rich } = fleetJobs(() => ({ world, shop }));
 
 describe('segments in the queue', () => {
-  it('are queued in order, a few at a time, each under its class of devices', async () => {
+  it('are queued in order, a few at a time, each under its device class', async () => {
     const job = await long(await rich());
     await planned(job, 8, { atOnce: 3 });
     expect(await queued(job)).toMatchObject([
@@ -35,7 +35,7 @@ describe('segments in the queue', () => {
     expect(Math.max(...seen)).toBeLessThanOrEqual(3);
   });
 
-  it('are announced together, in one notification', async () => {
+  it('share one notification', async () => {
     const job = await long(await rich());
     const counts: number[] = [];
     await world.sql.listen('jobs:insert', (message) => counts.push((JSON.parse(message) as { count: number }).count));
@@ -156,7 +156,7 @@ describe('a job whose pieces are given up', () => {
     await segments.finish(fence, { stored: { key, size: 7, sha256: 'c'.repeat(64), version: null }, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
   };
   const giveUp: Record<string, (id: string) => Promise<unknown>> = {
-    'it is planned for the other class of devices': async (id) => {
+    'it is planned for the other device class': async (id) => {
       await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with both', '{cuda,cpu}')`;
       return world.store.segments.moveToOtherClass((await world.store.segments.acquire(id, 5, 'with both', 60))!.fence);
     },

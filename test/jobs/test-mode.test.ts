@@ -38,7 +38,7 @@ describe('a test job', () => {
     });
   }
 
-  it('17.14: shares one stored sample with all others of its size, which the deletion of one leaves alone', async () => {
+  it('shares one stored sample with all others of its size, which the deletion of one leaves alone', async () => {
     const jobs = await Promise.all(
       Array.from({ length: 20 }, (_, n) => create({ mode: 'test', tier: 'secure', resolution: n % 2 ? '4k' : '1080p' })),
     );
@@ -59,7 +59,7 @@ describe('a test job', () => {
     for (const job of jobs) await world.store.jobs.delete(account.id, 'test', job.id);
   });
 
-  it('17.14: waits until there is enough disk space for the sample', async () => {
+  it('waits until there is enough disk space for the sample', async () => {
     let freeBytes = 0;
     const readDiskUsage = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
     const job = await create({ mode: 'test' });

@@ -101,7 +101,7 @@ describe('watching a job', () => {
     expect(seen.at(-1)).toBe('error 0');
   });
 
-  it('17.20: one poll for all watchers finds changes without a notification', async () => {
+  it('one poll for all watchers finds changes without a notification', async () => {
     const url = world.url;
     const { job } = await world.store.jobs.create(jobInput(account));
     let state = 'queued 0';
@@ -134,7 +134,7 @@ describe('watching a job', () => {
     await feed.close();
   });
 
-  it('17.20: a wait that times out leaves no listener behind', async () => {
+  it('a wait that times out leaves no listener behind', async () => {
     const feed = new JobFeed({ url: world.url, poll: async () => new Map() });
     const stop = new AbortController();
     let polls = 0;
@@ -154,7 +154,7 @@ describe('watching a job', () => {
     await feed.close();
   });
 
-  it('17.20: jobs that change unheard are polled from the database', async () => {
+  it('jobs that change unheard are polled from the database', async () => {
     const store = createStore({ url: world.url, feed: { pollIntervalMs: 100 } });
     const id = await create();
     const seen: string[] = [];
@@ -251,7 +251,7 @@ describe('watching an account', () => {
     await watched;
   });
 
-  it('17.29: shows a job whose id was drawn earlier and that was committed later', async () => {
+  it('shows a job whose id was drawn earlier and that was committed later', async () => {
     const account = await fundedAccount(world.store, 3000);
     const stop = new AbortController();
     const seen: string[] = [];

@@ -96,7 +96,7 @@ describe('a webhook', () => {
     });
   }
 
-  it('17.40: its X-Service-Signature is what `openssl dgst -hmac` prints for the secret as it is shown', async () => {
+  it('its X-Service-Signature is what `openssl dgst -hmac` prints for the secret as it is shown', async () => {
     await create();
     await startWorker();
     await settled('delivered');
@@ -137,7 +137,7 @@ describe('a webhook', () => {
   const endOverlap = () =>
     world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE account_id = ${account.id} AND expires_at IS NOT NULL`;
 
-  it('17.40: after a rotation X-Service-Signature stays with the old secret until the overlap ends', async () => {
+  it('after a rotation X-Service-Signature stays with the old secret until the overlap ends', async () => {
     const old = await secret();
     await startWorker();
     const fresh = (await world.store.webhookSecrets.rotate(account.id))!;
@@ -155,7 +155,7 @@ describe('a webhook', () => {
     expect(await world.store.webhookSecrets.overview(account.id)).toMatchObject({ switchesAt: null, secrets: [fresh] });
   });
 
-  it('17.40: or until the account switches, which webhook-signature does not notice', async () => {
+  it('or until the account switches, which webhook-signature does not notice', async () => {
     const old = await secret();
     await startWorker();
     const fresh = (await world.store.webhookSecrets.rotate(account.id))!;

@@ -1,4 +1,4 @@
-/** worker_demand(), the query from which an autoscaler learns how many workers to run. */
+/** worker_demand(), the query that tells an autoscaler how many workers to run. */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import type { TaskName } from '../../src/store/queue.ts';
@@ -43,7 +43,7 @@ describe('the demand for workers', () => {
     await eventually(async () => (await demand(['job_enhance', 'job_ingest'])) === 0);
   });
 
-  it('is, for a class of devices, what its workers can run', async () => {
+  it('is, for a device class, what its workers can run', async () => {
     const tasks: TaskName[] = ['job_enhance', 'job_join', 'enhance_cpu', 'segment_cpu', 'segment_cpu', 'enhance_cuda', 'segment_cuda', 'segment_cuda', 'segment_cuda', 'job_ingest'];
     for (const task of tasks) await world.sql`SELECT graphile_worker.add_job(${task}, '{}'::json)`;
     expect(await demand(['job_enhance'])).toBe(9);

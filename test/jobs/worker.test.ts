@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
-import { canBeRead } from '../../src/media/users.ts';
+import { canBeRead } from '../../src/media/child-user.ts';
 import type { Account } from '../../src/store/types.ts';
 import { enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { jobsOf, leavesNothing, setUpWorkers } from '../helpers/worker-suite.ts';
@@ -153,7 +153,7 @@ describe('a live job that cannot succeed ends in error and is refunded once', ()
   }
 });
 
-describe('17.6: a source that is another file than the one that was measured', () => {
+describe('a source that is another file than the one that was measured', () => {
   const measured = jobInput({ id: '' } as Account).source!;
   const other: [string, Partial<ProbeResult>, RegExp][] = [
     ['container', { container: 'webm' }, /container was mp4 /],

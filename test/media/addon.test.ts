@@ -102,7 +102,7 @@ describe('probe', () => {
     expect(result.audio).toEqual([{ codec: 'aac', channels: 1, sampleRateHz: 48000, language: '' }]);
   });
 
-  it('decodes all frames if it is asked to, and refuses a video of which one is damaged', async () => {
+  it('decodes all frames if it is asked to, and refuses a video if one is damaged', async () => {
     expect((await addon.probe(clip)).decodedFrames).toBeUndefined();
     const frames = 50;
     for (const decodingThreads of [1, 4]) expect((await addon.probe(clip, { decodingThreads })).decodedFrames).toBe(frames);

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { withEngineFolder } from '../../src/media/engine-folder.ts';
 import { createMedia } from '../../src/media/index.ts';
-import type { ChildCall } from '../../src/media/session.ts';
-import { canMapNobody, nobody } from '../../src/media/users.ts';
+import type { ChildCall } from '../../src/media/child-session.ts';
+import { canMapNobody, nobody } from '../../src/media/child-user.ts';
 import { temporaryFolder } from './folder.ts';
 
 const { calls } = vi.hoisted(() => ({ calls: [] as ChildCall<unknown>[] }));
-vi.mock('../../src/media/session.ts', async (original) => ({
+vi.mock('../../src/media/child-session.ts', async (original) => ({
   ...(await original<object>()),
   runChild: (call: ChildCall<unknown>) => {
     calls.push(call);
@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 describe('engines that a child of nobody builds', () => {
-  it('17.22: are moved into the folder, and those that it found are seen and left alone', async () => {
+  it('are moved into the folder, and those that it found are seen and left alone', async () => {
     const inodes = ['old', 'known'].map((name) => statSync(join(folder, `${name}.engine`)).ino);
     await withEngineFolder(folder, async (own) => {
       expect(dirname(own)).toBe(folder);
@@ -48,7 +48,7 @@ describe('engines that a child of nobody builds', () => {
     expect([mode & 0o777, uid]).toEqual([0o644, process.getuid?.()]);
   });
 
-  it('17.22: are kept when a later one fails', async () => {
+  it('are kept when a later one fails', async () => {
     const failing = withEngineFolder(folder, (own) => {
       put(own, 'first', 'first.engine');
       return Promise.reject(new Error('no memory'));
@@ -58,7 +58,7 @@ describe('engines that a child of nobody builds', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  it.runIf(canMapNobody())('17.22: lie in a folder of nobody while the child runs', async () => {
+  it.runIf(canMapNobody())('lie in a folder of nobody while the child runs', async () => {
     const media = await createMedia({ gpuFiles: [] });
     if (media.isolation.kind === 'none') return;
     const model = { name: 'net', path: join(folder, 'known.engine'), layout: 'rgb', precision: 'fp32' } as const;

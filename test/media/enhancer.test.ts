@@ -8,7 +8,7 @@ import { Speeds } from '../../src/media/speeds.ts';
 import { temporaryFolder } from './folder.ts';
 
 const { runChild } = vi.hoisted(() => ({ runChild: vi.fn() }));
-vi.mock('../../src/media/session.ts', async (original) => ({ ...(await original<object>()), runChild }));
+vi.mock('../../src/media/child-session.ts', async (original) => ({ ...(await original<object>()), runChild }));
 
 interface Call {
   message: { output: string; options: { device: string; engineFolder?: string; mayWriteEngines?: boolean } };
@@ -45,14 +45,14 @@ beforeEach(() => {
 });
 
 describe('a job whose GPU has no engine of its network', () => {
-  it.each(['auto', 'cuda:0', 'cuda:all'])('17.37: is done on the CPU at once, and the log says how to build it: %s', async (device) => {
+  it.each(['auto', 'cuda:0', 'cuda:all'])('is done on the CPU at once, and the log says how to build it: %s', async (device) => {
     const result = await enhancer().enhance({ ...job, options: { target: '1080p', device } });
     expect(result.device).toBe('cpu');
     expect(runChild).toHaveBeenCalledTimes(2);
     expect(warnings).toEqual([expect.stringContaining('reelmend models compile')]);
   });
 
-  it.each([undefined, join(folder.path, 'engines')])('17.37: builds none in the child that sees the video: folder %s', async (enginesDir) => {
+  it.each([undefined, join(folder.path, 'engines')])('builds none in the child that sees the video: folder %s', async (enginesDir) => {
     await enhancer(enginesDir).enhance({ ...job, options: { target: '1080p', device: 'cuda:0' } });
     const [first] = runChild.mock.calls.map(([call]) => call as Call);
     expect(first!.message.options.mayWriteEngines).toBe(false);

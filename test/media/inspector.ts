@@ -12,7 +12,7 @@ export interface Attempts {
   write: string[];
   /** local port to connect to */
   port: number;
-  /** folders in which a file is made as long as it can be, up to 300 MB */
+  /** a file as long as possible is made in each of these folders, up to 300 MB */
   fill?: string[];
   /** try to write to every file and folder that is seen */
   walk?: boolean;

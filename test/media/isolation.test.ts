@@ -9,8 +9,8 @@ import type { ChildPlan, IsolationKind } from '../../src/media/isolation.ts';
 import { childCommand } from '../../src/media/isolation.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
-import { runChild } from '../../src/media/session.ts';
-import { canMapNobody, giveToChild, nobody } from '../../src/media/users.ts';
+import { runChild } from '../../src/media/child-session.ts';
+import { canMapNobody, giveToChild, nobody } from '../../src/media/child-user.ts';
 import type { ToChild } from '../../src/media/wire.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
@@ -144,7 +144,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   /** Files that an ordinary user's child could not write to either: what this machine's root owns. */
   const ofTheKernel = ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/overcommit_memory', '/proc/sysrq-trigger', '/proc/self/oom_score_adj'];
 
-  it('17.22: writes to nothing but its output folder and /tmp, whatever it tries', async () => {
+  it('writes to nothing but its output folder and /tmp, whatever it tries', async () => {
     const found = await inspectAs(planFor('bubblewrap'), { walk: true, write: ofTheKernel });
     expect(found.writable.filter((path) => !path.startsWith('/out/'))).toEqual(['/out', '/tmp']);
     expect(found.walked).toBeGreaterThan(500);
@@ -165,7 +165,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   }
   const nobodyOnly = Array(4).fill(String(nobody));
 
-  it.runIf(process.getuid?.() === 0)('17.22: is nobody on this machine when root starts it', async () => {
+  it.runIf(process.getuid?.() === 0)('is nobody on this machine when root starts it', async () => {
     expect(canMapNobody()).toBe(true);
     expect(await usersOf(planFor('bubblewrap'))).toEqual(nobodyOnly);
     expect(statSync(input).uid).toBe(0);
@@ -175,14 +175,14 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     beforeAll(() => chmodSync(input, 0o600));
     afterAll(() => chmodSync(input, 0o644));
 
-    it('17.22: reads it, and writes to nothing but its output folder and /tmp', async () => {
+    it('reads it, and writes to nothing but its output folder and /tmp', async () => {
       const found = await inspectAs(planFor('bubblewrap'), { walk: true, read: ['/in/source'], write: ['/in/source', ...ofTheKernel] });
       expect(found.read).toEqual({ '/in/source': 'done' });
       expect(found.writable.filter((path) => !path.startsWith('/out/'))).toEqual(['/out', '/tmp']);
       expect(Object.values(found.write)).not.toContain('done');
     });
 
-    it.runIf(process.getuid?.() === 0)('17.22: is nobody, with the capability to read it and no other', async () => {
+    it.runIf(process.getuid?.() === 0)('is nobody, with the capability to read it and no other', async () => {
       expect(await usersOf(planFor('bubblewrap'))).toEqual(nobodyOnly);
       const { status } = await inspectAs(planFor('bubblewrap'), {});
       const readSearch = 1n << 2n;
@@ -190,7 +190,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     });
   });
 
-  it('17.23: cannot fill the memory of the machine with files', async () => {
+  it('cannot fill the memory of the machine with files', async () => {
     const plan = planFor('bubblewrap', hangMs, { outputBytes: 1024 * megabyte, memoryBytes: 1024 * megabyte });
     const { filled } = await inspectAs(plan, { fill: ['/dev/shm', '/dev', '/tmp', '/run', '/'] });
     expect(filled).toEqual({ '/dev/shm': 0, '/dev': 0, '/tmp': 64 * megabyte, '/run': 0, '/': 0 });
@@ -198,14 +198,14 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     expect(withGpu.filled).toEqual({ '/dev/shm': 64 * megabyte, '/dev': 0 });
   });
 
-  it('17.23: is charged for the files that it keeps in memory', async () => {
+  it('is charged for the files that it keeps in memory', async () => {
     const small = { outputBytes: 1024 * megabyte, memoryBytes: 120 * megabyte };
     const plan = { ...planFor('bubblewrap', hangMs, small), gpuFiles: ['/dev/null'] };
     const filling = inspectAs(plan, { mode: 'fill-and-stay', fill: ['/dev/shm', '/tmp'] });
     await expect(filling).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
   });
 
-  it('17.23: starts no process, and threads up to its limit', async () => {
+  it('starts no process, and threads up to its limit', async () => {
     const plan = planFor('bubblewrap', hangMs, { memoryBytes: 8192 * megabyte, threads: 24 });
     const { started, limits } = await inspectAs(plan, { starts: 30 });
     expect(started.processes).toBe(0);

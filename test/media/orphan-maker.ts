@@ -1,7 +1,7 @@
 /** A parent that starts a sleeping child, prints its process id, and waits to be killed. */
 import { z } from 'zod';
 import type { ChildPlan } from '../../src/media/isolation.ts';
-import { runChild } from '../../src/media/session.ts';
+import { runChild } from '../../src/media/child-session.ts';
 import type { ToChild } from '../../src/media/wire.ts';
 
 void runChild({

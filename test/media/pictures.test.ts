@@ -18,7 +18,7 @@ const x264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', 
 const bt709 = ['-vf', 'scale=out_color_matrix=bt709:out_range=tv,format=yuv420p', '-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'];
 
 beforeAll(async () => {
-  // Two seconds of black, of which nobody wants a poster, then six of red, then two of a picture with detail.
+  // Two seconds of black, because nobody wants a black poster, then six of red, then two of a picture with detail.
   const size = 'size=1920x1080:rate=25';
   const inputs = [`color=black:${size}:d=2`, `color=red:${size}:d=6`, `testsrc2=${size}:d=2`].flatMap((source) => ['-f', 'lavfi', '-i', source]);
   await ffmpeg([...inputs, '-filter_complex', '[0][1][2]concat=n=3,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p', ...bt709.slice(2), ...x264, pathOf('film.mp4')]);

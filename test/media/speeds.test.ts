@@ -1,4 +1,4 @@
-/** The measured speed of the networks: when it is measured, what is kept, and what jobs get of it. The figures are given. */
+/** The measured speed of the networks: when it is measured, what is kept, and what jobs get of it. The figures are fixed. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -18,11 +18,11 @@ const costs = { fp32: 40, int8: 10 };
 let file: string;
 let trials: string[] = [];
 let warnings: string[] = [];
-let said: string[] = [];
+let infos: string[] = [];
 let failing: (name: string) => boolean = () => false;
 let round = 0;
 beforeEach(() => {
-  [trials, warnings, said, failing] = [[], [], [], () => false];
+  [trials, warnings, infos, failing] = [[], [], [], () => false];
   file = join(folder.path, `round-${round++}`, 'data', 'speeds.json');
 });
 
@@ -39,7 +39,7 @@ function machine({ models = shipped, processor = 'a processor', options = {}, ha
     models,
     hasGpu,
     processor: async () => ({ name: processor, features: ['avx2'] }),
-    logger: { info: (_, message) => said.push(message), warn: (_, message) => warnings.push(message) },
+    logger: { info: (_, message) => infos.push(message), warn: (_, message) => warnings.push(message) },
     checkModel: async ({ model, trial }) => {
       trials.push(`${model.name} ×${model.scale} ${model.precision}`);
       if (failing(model.name)) throw new Error('This network cannot run here.');
@@ -68,10 +68,10 @@ describe('the speed of the networks', () => {
     expect(first).toMatchObject({ processor: 'a processor', threads: 2, otherMsPerMegapixel: 25 });
     expect(first!.networks).toContainEqual({ name: 'quality', scale: 1, file: 'int8', precision: 'int8', msPerMegapixel: 10 });
     expect(readdirSync(join(file, '..'))).toEqual(['speeds.json']);
-    expect(said).toEqual([expect.stringContaining('takes up to a minute'), expect.stringContaining('was measured')]);
-    [trials, said] = [[], []];
+    expect(infos).toEqual([expect.stringContaining('takes up to a minute'), expect.stringContaining('was measured')]);
+    [trials, infos] = [[], []];
     expect(await machine().measure()).toEqual(first);
-    expect([...trials, ...said]).toEqual([]);
+    expect([...trials, ...infos]).toEqual([]);
   });
 
   it.each<[string, () => Machine | void]>([
@@ -94,7 +94,7 @@ describe('the speed of the networks', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('stays in the process where it cannot be kept, which is said once', async () => {
+  it('stays in the process where it cannot be kept, which is logged once', async () => {
     mkdirSync(join(file, '..', '..'), { recursive: true });
     writeFileSync(join(file, '..'), 'no folder');
     const speeds = machine({ options: { floor } });

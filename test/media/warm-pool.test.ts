@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { createMedia } from '../../src/media/index.ts';
 import { installedModels } from '../../src/media/models.ts';
 import { planOf } from '../../src/media/plans.ts';
-import { NotBegun, runChild } from '../../src/media/session.ts';
+import { NotBegun, runChild } from '../../src/media/child-session.ts';
 import { WarmPool, type WarmPoolOptions } from '../../src/media/warm-pool.ts';
 import type { EnhanceRequest, WarmPoolHandle } from '../../src/media/types.ts';
 import type { WarmUpProfile } from '../../src/media/warm-up-profile.ts';
@@ -143,7 +143,7 @@ describe('a warm child', () => {
     expect(readdirSync(outputDir).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  it('17.25: may die between being acquired and getting its job: a new child does the job', async () => {
+  it('may die between being acquired and getting its job: a new child does the job', async () => {
     await startPool();
     const acquire = WarmPool.prototype.acquire;
     const spied = vi.spyOn(WarmPool.prototype, 'acquire').mockImplementation(function (this: WarmPool, key) {
@@ -321,7 +321,7 @@ describe('a warm child that misbehaves', () => {
     }
   });
 
-  it('17.25: that ended after it was acquired ends the call that it gets', async () => {
+  it('that ended after it was acquired ends the call that it gets', async () => {
     const set = poolOf();
     try {
       await eventually(() => set.idleProfileKeys.length === 1, 'it waits');

@@ -1,4 +1,4 @@
-/** Every way in which a server may frame and end a response, in many sizes, while another customer's server is read. */
+/** Every way that a server may frame and end a response, in many sizes, while another customer's server is read. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
@@ -104,7 +104,7 @@ function use(options: Partial<NetClientOptions> = {}) {
   client = createNetClient({ allowHosts: [server.hostPort, good.hostPort], ...options });
 }
 
-/** Reads as a demuxer does: the head, a pause in which the server ends, and the tail. */
+/** Reads as a demuxer does: the head, a pause while the server ends, and the tail. */
 async function measured(test: Case): Promise<void> {
   const video = await client.openVideo(`http://${server.hostPort}${pathOf(test)}`, { maxBytes: 1e9 });
   try {
@@ -148,7 +148,7 @@ async function inTurns(cases: Case[], work: (test: Case, turn: number) => Promis
   return failures;
 }
 
-describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: responses framed by %s', (framing) => {
+describe.each<Framing>(['length', 'chunked', 'close-delimited'])('responses framed by %s', (framing) => {
   it.each([
     { name: 'measured', work: (test: Case) => measured(test) },
     { name: 'downloaded', work: (test: Case, turn: number) => downloaded(test, join(folder, `file-${turn}`)) },
@@ -162,7 +162,7 @@ describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: response
   });
 });
 
-it.each(['readable', 'end'])('17.4: an exception in the event "%s" of one connection ends that one alone', async (event) => {
+it.each(['readable', 'end'])('an exception in the event "%s" of one connection ends that one alone', async (event) => {
   const logged: string[] = [];
   const log = (_facts: object, message: string) => void logged.push(message);
   let faulty = true;

@@ -28,7 +28,7 @@ async function download(bytesPerSecond: number, timeouts: Partial<Timeouts>) {
   return client.download(`${server.url}/film.mp4`, join(dir, 'film'), options).finally(() => client.close());
 }
 
-describe('17.8: a download', () => {
+describe('a download', () => {
   it('of 11 kB/s is given up by the service’s own floor, without another attempt', async () => {
     const failure = { code: 'video_unreachable', message: 'The video cannot be read: the server sends too slowly.' };
     await expect(download(11_000, { downloadWindowMs: 1000 })).rejects.toMatchObject(failure);

@@ -355,7 +355,7 @@ describe('reading forward', () => {
     expect(await video.read(0, 1000, never)).toHaveLength(1000);
   });
 
-  it('17.17: keeps all temporary files together inside one bound, and says that it is this service that is full', async () => {
+  it('keeps all temporary files together inside one bound, and says that it is this service that is full', async () => {
     use({ maxTemporaryBytes: 20_000_000 });
     const full = { code: 'service_unavailable', retryAfterS: 5 };
     for (const chunked of [true, false]) {

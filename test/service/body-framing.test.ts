@@ -23,7 +23,7 @@ const manners = (['length', 'chunked', 'close'] as const).flatMap((framing) =>
   (['keep-alive', 'close'] as const).flatMap((connection) => (['honoured', 'ignored'] as const).map((ranges) => ({ framing, connection, ranges }))),
 );
 
-/** bytes: sizes at which the process once ended */
+/** sizes in bytes that once ended the process */
 const deadlySizes = [77_000, 149_000];
 /** One for each manner, from 10 kB to 2 MB in equal factors. */
 const steps = manners.map((_, n) => Math.round(10_000 * 200 ** (n / (manners.length - 1))));
@@ -129,7 +129,7 @@ const variants = manners.map((manner, n) => {
   return { ...manner, sizes, jobSizes: manner.framing === 'close' ? deadlySizes : [sizes[(n + Math.floor(n / 4)) % sizes.length]!] };
 });
 
-it.each(variants)('17.4: bodies of $sizes bytes are quoted, and jobs of $jobSizes accepted: framed by $framing, $connection, ranges $ranges', async ({ sizes, jobSizes, ...manner }) => {
+it.each(variants)('bodies of $sizes bytes are quoted, and jobs of $jobSizes accepted: framed by $framing, $connection, ranges $ranges', async ({ sizes, jobSizes, ...manner }) => {
   const quotes = sizes.map((size) => call(api.url, customer.key, 'POST', '/v1/quotes', inputOf(manner, size)));
   for (const [n, quote] of (await Promise.all(quotes)).entries()) {
     expect(quote, JSON.stringify(quote.body)).toMatchObject({ status: 200, body: { duration_seconds: 1, source: { size_bytes: sizes[n] } } });
@@ -141,7 +141,7 @@ it.each(variants)('17.4: bodies of $sizes bytes are quoted, and jobs of $jobSize
   }
 });
 
-it('17.4: all jobs are done, and /healthz and the quotes of another customer have succeeded all the time', async () => {
+it('all jobs are done, and /healthz and the quotes of another customer have succeeded all the time', async () => {
   expect(jobs).toHaveLength(variants.flatMap(({ jobSizes }) => jobSizes).length);
   for (const { id, size } of jobs) {
     const job = await waitForEnd(api.url, customer.key, id);

@@ -218,7 +218,7 @@ describe('models', () => {
     expect(plan.estimatedSize.minBytes).toBeGreaterThan(0);
     expect(plan.estimatedSize.maxBytes).toBeGreaterThan(plan.estimatedSize.minBytes);
     expect(plan.width).toBe(plan.source.width);
-    expect(plan.stages).toContainEqual({ name: 'sharpen', strength: expect.closeTo(0.3) as number, why: 'asked for' });
+    expect(plan.stages).toContainEqual({ name: 'sharpen', strength: expect.closeTo(0.3) as number, why: 'requested' });
   });
 
   it('enhances with the named network and says so', async () => {

@@ -84,7 +84,7 @@ describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', () => 
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('17.2: runs PostgreSQL as an unprivileged user, and goes on so where namespaces are allowed again', async () => {
+  it('runs PostgreSQL as an unprivileged user, and goes on so where namespaces are allowed again', async () => {
     await chmod(home, 0o755);
     const server = await withoutNamespaces(openThere);
     try {
@@ -100,7 +100,7 @@ describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', () => 
     expect(await answers(again)).toBe(false);
   });
 
-  it('17.2: takes over a server that was made in a namespace', async () => {
+  it('takes over a server that was made in a namespace', async () => {
     await chmod(home, 0o755);
     await (await openThere()).stop();
     const server = await withoutNamespaces(openThere);
@@ -108,7 +108,7 @@ describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', () => 
     await server.stop();
   });
 
-  it('17.2: says in one sentence that this user cannot enter the folder', async () => {
+  it('says in one sentence that this user cannot enter the folder', async () => {
     await expect(withoutNamespaces(openThere)).rejects.toThrow(
       /^PostgreSQL does not run as root; without user namespaces it runs as the user with id 65534, who cannot use .*: run the service as an ordinary user, or set DATABASE_URL\.$/,
     );

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
 describe('first starts with one process id', () => {
-  it('17.31: use the secrets that were kept, all of them', async () => {
+  it('use the secrets that were kept, all of them', async () => {
     const started = Array.from({ length: 20 }, () => loadSecrets({ dataDir, keyPepper: undefined, linkSecret: undefined }));
     const outcomes = await Promise.allSettled(started);
     const kept: unknown = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8'));
@@ -22,7 +22,7 @@ describe('first starts with one process id', () => {
     expect(await readdir(dataDir)).toEqual(['secrets.json']);
   });
 
-  it('17.31: make the sample, each of them, and leave one whole file', async () => {
+  it('make the sample, each of them, and leave one whole file', async () => {
     const paths = await Promise.allSettled(Array.from({ length: 8 }, () => demoClip(dataDir)));
     const file = join(dataDir, 'samples', 'sample.mp4');
     expect(paths).toEqual(paths.map(() => ({ status: 'fulfilled', value: file })));

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const noStorage = { open: () => Promise.reject(new Error('nothing is stored here')) };
 
-it('17.17: twelve origins that hang take the slots of their own account and nobody else\'s', async () => {
+it('twelve origins that hang take the slots of their own account and nobody else\'s', async () => {
   // The response begins like a video's and then nothing more comes, so that a media child waits for it.
   files.behave('/slow.mp4', { body: Buffer.alloc(1_000_000), ranges: false, stallAtBytes: 1000 });
   const net = createNetClient({ allowHosts: [files.hostPort] });
@@ -50,7 +50,7 @@ it('17.17: twelve origins that hang take the slots of their own account and nobo
   }
 });
 
-it('17.17: a measurement learns how long it waited for a slot', async () => {
+it('a measurement learns how long it waited for a slot', async () => {
   const net = createNetClient({ allowHosts: [files.hostPort] });
   const media = await createMedia({ maxProbes: measureSlots.total });
   const measure = createMeasure({ net, storage: noStorage, media });

@@ -24,7 +24,7 @@ async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>
   return { status: response.status, text, value };
 }
 
-describe('17.27: /metrics', () => {
+describe('/metrics', () => {
   it('answers with what it has while the database refuses or does not answer', async () => {
     const silent = await startSilentServer();
     const urls = ['postgres://nobody@127.0.0.1:1/none', `postgres://nobody@127.0.0.1:${silent.port}/none`];

@@ -35,7 +35,7 @@ describe('the pauses between starts', () => {
   };
   const dies = 'up(); process.exitCode = 7';
 
-  it('17.3: grow up to a ceiling, with the reason logged', async () => {
+  it('grow up to a ceiling, with the reason logged', async () => {
     const killed = 'up(); setImmediate(() => process.kill(process.pid, "SIGKILL"))';
     const { status, logged, starts } = await runs([dies, killed, dies, dies, 'up()'], 60_000);
     expect(logged.map((line) => line.pauseMs)).toEqual([10, 20, 40, 40]);
@@ -44,12 +44,12 @@ describe('the pauses between starts', () => {
     expect({ status, starts }).toEqual({ status: 0, starts: 5 });
   });
 
-  it('17.3: begin anew after the service was healthy', async () => {
+  it('begin anew after the service was healthy', async () => {
     const { logged } = await runs([dies, dies, dies, 'up()'], 0);
     expect(logged.map((line) => line.pauseMs)).toEqual([10, 10, 10]);
   });
 
-  it('17.3: do not follow a start that never came up, and follow a later one', async () => {
+  it('do not follow a start that never came up, and follow a later one', async () => {
     expect(await runs(['process.exitCode = 1'], 60_000)).toMatchObject({ status: 1, starts: 1, logged: [] });
     await rm(join(dir, 'starts'));
     expect(await runs([dies, 'process.exitCode = 1', 'up()'], 60_000)).toMatchObject({ status: 0, starts: 3 });
@@ -87,7 +87,7 @@ describe('reelmend serve with REELMEND_RESTART=1', () => {
   const isHealthy = (url: string) => fetch(`${url}/healthz`).then(({ status }) => status, () => 0);
   const isAlive = (pid: number) => readFile(`/proc/${pid}/stat`, 'utf8').then((stat) => !/\) Z/.test(stat), () => false);
 
-  it('17.3: starts the service again when it is killed, and ends with it at SIGTERM', async () => {
+  it('starts the service again when it is killed, and ends with it at SIGTERM', async () => {
     const { child, ended, log, urls, comesUp } = start({ PORT: '0' });
     await comesUp(1);
     const first = await servicePid(child);
@@ -109,7 +109,7 @@ describe('reelmend serve with REELMEND_RESTART=1', () => {
     expect(log()).toContain('"msg":"worker stopped"');
   });
 
-  it('17.3: leaves no service behind when the supervisor is killed', async () => {
+  it('leaves no service behind when the supervisor is killed', async () => {
     const { child, comesUp } = start({ PORT: '0' });
     await comesUp(1);
     const service = await servicePid(child);
@@ -117,7 +117,7 @@ describe('reelmend serve with REELMEND_RESTART=1', () => {
     await expect.poll(() => isAlive(service)).toBe(false);
   });
 
-  it('17.3: ends with the sentence of a start that cannot succeed', async () => {
+  it('ends with the sentence of a start that cannot succeed', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;

@@ -30,7 +30,7 @@ describe('at a terminal', () => {
     { id: 'acct_22', name: 'evil\u001b[2J', createdAt: null, closed: true, tags: [] },
   ];
 
-  it('a list is a table, in which nothing controls the terminal', async () => {
+  it('a list is a table, and nothing in it controls the terminal', async () => {
     expect(await shown(rows)).toBe(
       [
         'id       name      created at           closed at  tags  closed',

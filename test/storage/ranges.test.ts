@@ -9,7 +9,7 @@ const object = Uint8Array.from({ length: 1000 }, (_, at) => at % 251);
 const broken = new Error('the connection broke');
 const { signal } = new AbortController();
 
-/** Answers with at most `most` bytes, after which the connection breaks. */
+/** Answers with at most `most` bytes, then the connection breaks. */
 function source(most: number, more: { retryDelaysMs?: number[]; failures?: Error[] } = {}) {
   const requested: ByteRange[] = [];
   async function* body({ start, end }: ByteRange) {

@@ -188,14 +188,14 @@ for file in ('command.pth', 'old-command.pth', 'script.pt', 'repeated.pth', 'ten
 
 @pytest.mark.long
 def test_files_that_are_no_network_are_refused_in_one_sentence_and_run_nothing(tmp_path):
-    said = in_torch(REFUSALS, tmp_path)
+    reported = in_torch(REFUSALS, tmp_path)
     starts = ['No weights are read from command.pth: it names posix.system, and', 'No weights are read from old-command.pth: it names posix.system, and',
               'No weights are read from script.pt: it is a TorchScript program.', 'repeated.pth holds more than 256 million weights',
               'tensor.pth holds no weights.', 'nothing.pth holds no weights.', 'unknown.pth holds no network that spandrel knows: ',
               *(f'No weights are read from {file}: it is damaged, or of another kind.' for file in ('empty.pth', 'text.pth', 'text.safetensors')),
               'gray.pth is no network that makes an RGB picture of an RGB picture.']
-    assert len(said) == len(starts), said
-    for line, start in zip(said, starts):
+    assert len(reported) == len(starts), reported
+    for line, start in zip(reported, starts):
         assert line.startswith(start) and line.endswith('.') or 'spandrel' in line, line
     assert not (tmp_path / 'was-run').exists() and not (tmp_path / 'made.onnx').exists()
 

@@ -14,7 +14,7 @@ namespace reelmend {
 /// cuts.
 /// 2. Enhance with `segment_plan` and `segment_index` makes one piece: an MP4 of video only, from time 0.
 /// 3. JoinSegments puts the pieces together and adds sound, subtitles, chapters and tags of the source.
-/// The pieces may be made in any order, by any number of threads, in any process. The same engine on the same kind of device
+/// The pieces may be made in any order, by any number of threads, in any process. The same engine on the same device class
 /// makes the same piece, bit for bit. Before encoding, its pictures equal those of a run in one piece, because it follows
 /// the same plan, and because the frames before a segment run through the temporal stages first. The joined file has the
 /// timestamps of a run in one piece.

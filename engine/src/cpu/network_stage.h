@@ -72,7 +72,7 @@ class NetworkStage {
   /// What was skipped so far.
   struct Reuse {
     std::int64_t whole = 0;    ///< unchanged pictures
-    std::int64_t partial = 0;  ///< pictures of which only some tiles ran
+    std::int64_t partial = 0;  ///< pictures with only some of their tiles run
     bool may_use_tiles = true; ///< false: with two passes, or if tiles of this network do not equal the whole
   };
   const Reuse& reuse() const { return reuse_; }

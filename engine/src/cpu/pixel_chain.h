@@ -36,7 +36,7 @@ class PixelChain : public device::StageChain {
   /// See StageChain.
   int depth() const override { return network_ ? network_->depth() : 1; }
   /// See StageChain.
-  bool Fits(const AVFrame& frame) const override { return importer_ && importer_->Fits(frame, codec_); }
+  bool CanSubmit(const AVFrame& frame) const override { return importer_ && importer_->Fits(frame, codec_); }
 
   /// See StageChain.
   bool Submit(const AVFrame& frame, bool is_warm_up) override;

@@ -33,7 +33,7 @@ inline constexpr double kWorthItsMemory = 1.03;
 /// Nothing if even the smallest has no rate.
 std::optional<inference::Concurrency> ChooseConcurrency(const std::function<double(const inference::Concurrency&)>& rate);
 
-/// Measures and chooses. Builds missing engines. Takes about half a second per setting, of which there are three to six
+/// Measures and chooses. Builds missing engines. Takes about half a second per setting. There are three to six settings
 /// (longer for networks below 100 pictures per second). The device should be idle, otherwise the result is wrong. Throws
 /// what loading and running throw, except for batch sizes that the network does not support.
 std::optional<inference::Concurrency> MeasureConcurrency(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model,

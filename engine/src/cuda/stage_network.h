@@ -11,7 +11,7 @@ namespace reelmend::cuda {
 /// beyond the picture repeat its last ones.
 struct LumaToTensorKernel {
   Plane luma;
-  int x = 0;  ///< of the part, in the picture
+  int x = 0;  ///< position of the area in the picture
   int y = 0;
   float offset = 0;
   float scale = 1;
@@ -75,7 +75,7 @@ struct YcbcrToTensorKernel {
   }
 };
 
-/// The part of a tensor that is kept, and its place in the picture.
+/// The part of a tensor that is kept, and its position in the picture.
 struct KeptPart {
   int from_x = 0;  ///< in the tensor
   int from_y = 0;

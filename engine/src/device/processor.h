@@ -28,7 +28,7 @@ class StageChain {
   /// Number of frames that may be submitted before the first is retrieved; known after the first Submit.
   virtual int depth() const = 0;
   /// Whether `frame` can be submitted while other frames are in progress. If not, retrieve those first.
-  virtual bool Fits(const AVFrame& frame) const = 0;
+  virtual bool CanSubmit(const AVFrame& frame) const = 0;
   /// Submits a frame, in presentation order; its pts is in the plan's time base. A warm-up frame only updates the
   /// temporal stages. Returns false if no stage uses the warm-up frame; then do not call Retrieve for it. Throws
   /// Error{kUnreadableVideo} if the picture's size or shape changes in mid-stream.
@@ -41,7 +41,7 @@ class StageChain {
   virtual std::int64_t faces() const { return 0; }
 };
 
-/// The interface of media::VideoEncoder. The stages' thread calls TakeFrame, the encoder's thread the rest.
+/// Has the methods of media::VideoEncoder. The stages' thread calls TakeFrame, the encoder's thread the rest.
 class FrameEncoder {
  public:
   virtual ~FrameEncoder() = default;
@@ -78,8 +78,8 @@ class Processor {
   /// `queued`: number of frames in the queue between chain and encoder.
   virtual std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) = 0;
   virtual std::unique_ptr<StageChain> MakeChain(const ChainOptions& options) = 0;
-  /// Prepares what the chain of such a run will need (see reelmend::Prepare). Throws the errors that MakeChain and the
-  /// chain would throw.
+  /// Loads networks and buffers for a run with these options (see reelmend::Prepare). Throws the errors that MakeChain
+  /// and the chain would throw.
   virtual void Prepare(const EnhanceOptions& options, const Expectation& expectation) = 0;
 };
 

@@ -84,7 +84,7 @@ struct Level {
   std::unique_ptr<inference::TensorNetwork> network;
 };
 
-/// The square for which the network gives the most stable points: placed and sized by the points themselves.
+/// The square that gives the most stable points of the network: placed and sized by the points themselves.
 Box SquareOf(const Landmarks& points) {
   // Positions of the points in the squares that the detector was trained on, as shares of their side.
   constexpr Landmarks kInSquare = {{{0.31F, 0.35F}, {0.69F, 0.35F}, {0.5F, 0.54F}, {0.35F, 0.75F}, {0.65F, 0.75F}}};

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "faces/geometry.h"
+#include "faces/face_geometry.h"
 #include "faces/sampling.h"
 #include "inference/backend.h"
 #include "pixel/image.h"

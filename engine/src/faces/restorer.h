@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "faces/geometry.h"
+#include "faces/face_geometry.h"
 #include "faces/sampling.h"
 #include "reelmend/model.h"
 #include "inference/backend.h"

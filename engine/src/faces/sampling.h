@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "faces/geometry.h"
+#include "faces/face_geometry.h"
 #include "pixel/color_matrix.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"

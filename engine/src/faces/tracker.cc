@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kSameFace = 0.3F;   ///< overlap from one frame to the next
 constexpr float kForget = 0.85F;    ///< factor of the weight for each frame of age
-constexpr float kStandsStill = 0.04F;  ///< of a face's side: movement at which the weight falls
+constexpr float kStandsStill = 0.04F;  ///< of a face's side: the weight falls from this movement on
 
 const Face* FindSame(const std::vector<Face>& seen, const Face& face, const std::vector<const Face*>& taken) {
   const Face* best = nullptr;

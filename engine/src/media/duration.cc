@@ -137,7 +137,7 @@ std::int64_t AsfEnd(const std::vector<std::uint8_t>& head) {
   return static_cast<std::int64_t>(LittleEndian(&*found + 40, 8));
 }
 
-/// Offset at which the container ends according to its header; −1 if it declares none.
+/// Offset of the container's end according to its header; −1 if it declares none.
 std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
   std::vector<std::uint8_t> head(4096);
   head.resize(source.Read(0, head.data(), head.size()));

@@ -13,7 +13,7 @@ namespace reelmend::media {
 /// other rare formats, which swscale converts to planar Y′CbCr first.
 std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format);
 
-/// Layout in which frames of that format reach the stages: their own, or that of swscale's output.
+/// Layout of frames of that format when they reach the stages: their own, or that of swscale's output.
 pixel::PackedLayout ImportedLayout(AVPixelFormat format);
 
 /// Imports frames of one size, format and colour.

@@ -19,7 +19,7 @@ constexpr int kPosterBox = 1280;
 constexpr int kThumbnailBox = 320;
 constexpr int kMaxThumbnails = 50;
 /// Positions of the frames compared for the poster, as shares of the duration: away from titles, fades and credits.
-constexpr std::array<double, 5> kPosterPlaces = {0.1, 0.3, 0.5, 0.7, 0.9};
+constexpr std::array<double, 5> kPosterPositions = {0.1, 0.3, 0.5, 0.7, 0.9};
 
 int DecoderThreads() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U)); }
 
@@ -70,7 +70,7 @@ class FrameSeeker {
 
 /// Entropy of the luma's histogram, in bits: near 0 for black, white and blurred frames. Looks at every fourth sample of
 /// every fourth row. 8-bit planar formats; 0 for others.
-double Information(const AVFrame& frame) {
+double LumaEntropy(const AVFrame& frame) {
   constexpr int kStep = 4;
   if (frame.format != AV_PIX_FMT_YUV420P && frame.format != AV_PIX_FMT_YUVJ420P) return 0;
   std::array<double, 64> histogram = {};
@@ -97,11 +97,11 @@ Picture Save(const FrameSeeker& seeker, const AVFrame& frame, int box, const std
 
 Picture SavePoster(FrameSeeker& seeker, double duration_s, const std::string& folder) {
   UniqueFrame best;
-  double most = -1;
-  for (const double place : kPosterPlaces) {
-    UniqueFrame frame = seeker.At(place * duration_s);
-    const double information = Information(*frame);
-    if (information > most) most = information, best = std::move(frame);
+  double highest = -1;
+  for (const double position : kPosterPositions) {
+    UniqueFrame frame = seeker.At(position * duration_s);
+    const double entropy = LumaEntropy(*frame);
+    if (entropy > highest) highest = entropy, best = std::move(frame);
   }
   return Save(seeker, *best, kPosterBox, folder, {.file = "poster.jpg", .is_poster = true});
 }

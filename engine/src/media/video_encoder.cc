@@ -37,7 +37,7 @@ constexpr std::int64_t kCutsInInterval = 10;
 constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
                                                                     "p4", "p5", "p6", "p7", "p7"};
 
-/// Errors by which libav reports that NVENC is missing: a device without an encoder, a missing feature or size, and (−1,
+/// Errors of libav that mean that NVENC is missing: a device without an encoder, a missing feature or size, and (−1,
 /// EPERM) a missing driver library. Waiting for other sessions to end changes none of them.
 bool IsUnsupported(int result) { return result == AVERROR(ENOENT) || result == AVERROR(ENOSYS) || result == AVERROR(EPERM); }
 

@@ -55,7 +55,7 @@ class DecodeTimes {
   std::deque<std::int64_t> shown_;  ///< from frame `first_` on
   std::int64_t first_ = 0;
   std::int64_t next_ = 0;
-  std::int64_t lead_ = 0;  ///< time by which the first packet is decoded before the first frame
+  std::int64_t lead_ = 0;  ///< how long before the first frame the first packet is decoded
 };
 
 /// Note [Scene cuts for x264]

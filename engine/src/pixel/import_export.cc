@@ -21,7 +21,7 @@ using D16 = hn::CappedTag<uint16_t, 32>;
 using D8 = hn::Rebind<uint8_t, D16>;
 
 /// 8-bit samples to working samples. Source rows may end at their last sample, so nothing is read past it.
-void Widen8(const uint8_t* in, uint16_t* out, int count) {
+void Expand8To16(const uint8_t* in, uint16_t* out, int count) {
   const D16 d16;
   const D8 d8;
   const int lanes = static_cast<int>(hn::Lanes(d16));
@@ -81,7 +81,7 @@ void Split16(const uint8_t* in, uint16_t* first, uint16_t* second, int count, in
 }
 
 /// Rounds to 8 bits, halves up, saturated.
-void Narrow8(const uint16_t* in, uint8_t* out, int count) {
+void Round16To8(const uint16_t* in, uint8_t* out, int count) {
   const D16 d16;
   const D8 d8;
   const hn::Rebind<int16_t, D16> i16;
@@ -103,11 +103,11 @@ HWY_AFTER_NAMESPACE();
 namespace reelmend::pixel {
 namespace {
 
-HWY_EXPORT(Widen8);
+HWY_EXPORT(Expand8To16);
 HWY_EXPORT(Shift16);
 HWY_EXPORT(Split8);
 HWY_EXPORT(Split16);
-HWY_EXPORT(Narrow8);
+HWY_EXPORT(Round16To8);
 
 constexpr int kGrainRows = 32;
 constexpr std::uint16_t kNeutral = 0x8000;
@@ -119,7 +119,7 @@ struct RowCopier {
 
   void Planar(const std::uint8_t* in, std::uint16_t* out, int count) const {
     if (layout.bits == 8) {
-      HWY_DYNAMIC_DISPATCH(Widen8)(in, out, count);
+      HWY_DYNAMIC_DISPATCH(Expand8To16)(in, out, count);
     } else {
       HWY_DYNAMIC_DISPATCH(Shift16)(in, out, count, shift());
     }
@@ -172,7 +172,7 @@ void ExportYuv420p8(const Image& image, const MutableRawPlanes& raw, ThreadPool&
   const auto export_rows = [&](int plane, int first, int last) {
     const ConstPlane from = image.plane(plane);
     for (int y = first; y < last; ++y) {
-      HWY_DYNAMIC_DISPATCH(Narrow8)(from.Row(y), raw.data[plane] + y * raw.stride[plane], from.width);
+      HWY_DYNAMIC_DISPATCH(Round16To8)(from.Row(y), raw.data[plane] + y * raw.stride[plane], from.width);
     }
   };
   ParallelPlaneRows(image, kGrainRows, pool, export_rows);

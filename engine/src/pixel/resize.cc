@@ -47,7 +47,7 @@ struct PlanePlan {
   int group() const { return x.IsByRow() ? 1 : 4; }
 };
 
-/// Outputs at which a strip may begin: a whole block of the kernels, and aligned rows of samples.
+/// Outputs that a strip may begin at: a whole block of the kernels, and aligned rows of samples.
 int StripUnit(const AxisPlan& x) {
   constexpr int kSamples = 32;  // in 64 bytes
   return std::lcm(kSamples, std::lcm(std::max(x.phases, 1), std::max(x.outputs_each, 1)));

@@ -44,8 +44,8 @@ void AddBlocks(const AxisPlan& plan, Int16Axis& axis) {
   for (int b = 0; b < axis.block_sets; ++b) {
     for (int lane = 0; lane < kLanes; ++lane) {
       const int i = std::min(b * kLanes + lane, plan.dst - 1);
-      const int place = start(i) - start(b * kLanes);
-      axis.block_index.get()[b * kLanes + lane] = place / 2 + place % 2 * kLanes;
+      const int offset = start(i) - start(b * kLanes);
+      axis.block_index.get()[b * kLanes + lane] = offset / 2 + offset % 2 * kLanes;
       for (int j = 0; j < axis.pairs; ++j) {
         axis.block_weights.get()[(b * axis.pairs + j) * kLanes + lane] = axis.Pair(plan.Set(i), 2 * j);
       }

@@ -18,7 +18,7 @@ constexpr int kLanczosTaps = 6;
 #undef REELMEND_HAS_PERMUTE2
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 #define REELMEND_HAS_PERMUTE2 1
-/// Lane i is lane indices[i] of two vectors in sequence. One instruction, for which Highway 1.0 has no function.
+/// Lane i is lane indices[i] of two vectors in sequence. One instruction; Highway 1.0 has no function for it.
 HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) { return VF{_mm512_permutex2var_ps(a.raw, indices.raw, b.raw)}; }
 /// A load that happens once: GCC would repeat it as an operand of every instruction that uses it.
 HWY_INLINE VF LoadOnce(const float* from) {

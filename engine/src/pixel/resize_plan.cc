@@ -98,7 +98,7 @@ ChromaPhase PhaseDown(ChromaSite site) {
   }
 }
 
-/// Whole number by which the plane is enlarged, 0 if the kernels support none.
+/// Factor of the enlargement if it is a whole number, 0 if the kernels support none.
 int WholeFactor(long long src_luma, const SampleGrid& src, long long dst_luma, const SampleGrid& dst) {
   const long long up = dst_luma * src.step;
   const long long down = src_luma * dst.step;

@@ -36,7 +36,7 @@ struct AxisPlan {
   bool rational = false;
   std::vector<int> start;
   std::vector<float> weights;  ///< [set][taps]
-  int period = 0;         ///< outputs after which weights repeat …
+  int period = 0;         ///< weights repeat after so many outputs …
   int period_inputs = 0;  ///< … and how much further the inputs are then
   /// Outputs of one step of a kernel for rows, and the inputs from one step to the next.
   int outputs_each = 1;

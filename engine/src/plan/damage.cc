@@ -46,14 +46,14 @@ Part WithoutBars(pixel::ConstPlane luma) {
   return {left, top, right - left, bottom - top};
 }
 
-/// Positions of windows of one length along an axis: spread evenly, at starts of 8 × 8 blocks.
-std::vector<int> PlacesAlong(int begin, int length, int window, int most) {
+/// Offsets of windows of one length along an axis: spread evenly, at starts of 8 × 8 blocks.
+std::vector<int> WindowOffsets(int begin, int length, int window, int most) {
   const int first = (begin + 7) / 8 * 8;
   const int room = begin + length - window - first;
   const int count = std::clamp(length / window, 1, most);
-  std::vector<int> places;
-  for (int i = 0; i < count && room >= 0; ++i) places.push_back(first + (count == 1 ? room / 2 : room * i / (count - 1)) / 8 * 8);
-  return places;
+  std::vector<int> offsets;
+  for (int i = 0; i < count && room >= 0; ++i) offsets.push_back(first + (count == 1 ? room / 2 : room * i / (count - 1)) / 8 * 8);
+  return offsets;
 }
 
 /// One row of windows. Successive pictures use different rows, so that few windows cover much.
@@ -65,10 +65,10 @@ std::vector<Part> WindowsOf(const Part& picture, int number) {
   const int height = side(picture.height);
   std::vector<Part> windows;
   if (width < pixel::kSmallestWindow || height < pixel::kSmallestWindow) return windows;
-  const std::vector<int> rows = PlacesAlong(picture.y, picture.height, height, kMostDown);
+  const std::vector<int> rows = WindowOffsets(picture.y, picture.height, height, kMostDown);
   if (rows.empty()) return windows;
   const int y = rows[static_cast<std::size_t>(number) % rows.size()];
-  for (const int x : PlacesAlong(picture.x, picture.width, width, kMostAcross)) windows.push_back({x, y, width, height});
+  for (const int x : WindowOffsets(picture.x, picture.width, width, kMostAcross)) windows.push_back({x, y, width, height});
   return windows;
 }
 
@@ -99,15 +99,15 @@ double MedianBin(const std::array<double, DamageMeter::kBins>& logs) {
   double before = 0;
   std::size_t at = 0;
   while (at + 1 < shares.size() && before + shares[at] < total / 2) before += shares[at++];
-  const double place = static_cast<double>(at) + (total / 2 - before) / shares[at] - 0.5;
-  return std::clamp(place, 0.0, DamageMeter::kBins - 1.0) / (DamageMeter::kBins - 1);
+  const double position = static_cast<double>(at) + (total / 2 - before) / shares[at] - 0.5;
+  return std::clamp(position, 0.0, DamageMeter::kBins - 1.0) / (DamageMeter::kBins - 1);
 }
 
-float ValueAt(Target target, double place) {
+float ValueAt(Target target, double position) {
   const Scale& scale = kScales[target];
   const double low = std::log(scale.low + scale.offset);
   const double high = std::log(scale.high + scale.offset);
-  return static_cast<float>(std::clamp(std::exp(low + place * (high - low)) - scale.offset, scale.low, scale.high));
+  return static_cast<float>(std::clamp(std::exp(low + position * (high - low)) - scale.offset, scale.low, scale.high));
 }
 
 float Median(std::vector<float> values) {

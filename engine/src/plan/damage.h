@@ -26,7 +26,7 @@ struct DamageEstimate {
   float white_level = 235;      ///< brightest level in use, 0…255; median over the pictures
 };
 
-/// Compression error in levels from which a source counts as compressed: below it, it is called clean and not debanded.
+/// Compression error, in levels, of a source that just counts as compressed. Below it, the source is called clean and not debanded.
 inline constexpr float kCompressedFrom = 2.5F;
 
 /// A small source counts as compressed earlier: most of its damage is not seen (restoration_choice.h, Note [Faithful or detail]).

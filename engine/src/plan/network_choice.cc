@@ -13,7 +13,7 @@ constexpr double kReducesFrom = 0.95;
 constexpr double kEnough = 0.9;  ///< of the target that the passes must reach
 constexpr double kLittleLeft = 1.6;  ///< that the resize may enlarge by after one pass
 constexpr double kInt8Loss_db = 0.1;
-constexpr double kBf16Above_db = 0.05;  ///< loss of int8 from which bfloat16 is worth its time
+constexpr double kBf16Above_db = 0.05;  ///< above this loss of int8, bfloat16 is worth its time
 constexpr double kBf16Times = 3;        ///< of int8's time that it may take
 
 bool IsInt8(const ModelFile& file) { return file.precision == ModelFile::Precision::kInt8; }

@@ -25,7 +25,7 @@ namespace reelmend::plan {
 /// Note [Working size]
 /// A source that was enlarged before has no detail at its nominal size, but networks learn from pictures that do. So it is
 /// reduced to about its remaining resolution, the working size, and everything after the denoising treats that as the
-/// source, first of all the network. The temporal and spatial denoising work at the nominal size, at which noise was
+/// source, first of all the network. The temporal and spatial denoising work at the nominal size, where noise was
 /// measured. Networks for damaged sources (ModelFile::is_blind) have learned from enlarged pictures and get the source as it
 /// is. VMAF-NEG and PSNR-Y (dB) over Lanczos-3, means of five held-out photographs and two pictures each, ×2; sources that
 /// were recorded at a share of their size, enlarged and encoded by x264 (0.5: by MPEG-4 before, and x264):

@@ -28,7 +28,7 @@ namespace reelmend::plan {
 namespace {
 
 constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit levels after rounding to 8 bits and a good encoder
-constexpr float kFullLevels = 0.5F;    ///< strength of the adaptive contrast at which the levels are spread in full
+constexpr float kFullLevels = 0.5F;    ///< from this strength of the adaptive contrast on, the levels are spread in full
 
 float Resolve(const Strength& strength, float automatic) {
   switch (strength.mode) {
@@ -280,7 +280,7 @@ pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTrai
 }
 
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
-  constexpr float kFullStrength = 50;  // RMS error in 8-bit levels at which the strength is 1
+  constexpr float kFullStrength = 50;  // RMS error, in 8-bit levels, of a source that gets strength 1
   constexpr float kHardlyRestorable = 1.2F;
   const float error = std::hypot(traits.noise_sigma, traits.compression_error);
   const float coding = traits.compression_error * traits.compression_error / (traits.compression_error + kHardlyRestorable);

@@ -17,7 +17,7 @@ std::string Figure(float value, int digits = 1) {
 std::string Asked(const Strength& strength) {
   switch (strength.mode) {
     case Strength::Mode::kOff: return "turned off";
-    case Strength::Mode::kFixed: return "asked for";
+    case Strength::Mode::kFixed: return "requested";
     case Strength::Mode::kAuto: return "";
   }
   return "";
@@ -60,7 +60,7 @@ std::string Pace(const SpeedChoice& speed) {
 
 std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enlargement) {
   if (options.model == "none") return "turned off";
-  if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for" + ReducedTo(plan);
+  if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "requested" + ReducedTo(plan);
   if (plan.is_blind) {
     return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan) + Pace(plan.speed);
   }

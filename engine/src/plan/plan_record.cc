@@ -262,7 +262,7 @@ PlanRecord ReadRecord(const std::string& text) {
 
 void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevice device, Plan& plan) {
   const Plan& decided = record.plan;
-  if (record.device != device) throw Error(ErrorCode::kSegmentMismatch, "The segments were planned for another kind of device.");
+  if (record.device != device) throw Error(ErrorCode::kSegmentMismatch, "The segments were planned for another device class.");
   const bool is_same = plan.output.width == decided.output.width && plan.output.height == decided.output.height &&
                        plan.first_timestamp == decided.first_timestamp && av_cmp_q(plan.time_base, decided.time_base) == 0 &&
                        av_cmp_q(plan.frame_rate, decided.frame_rate) == 0;

@@ -195,7 +195,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     while (auto timed = decoded_.Pop(stop_.get_token())) {
       timed->frame->pts = timed->pts;
       const AVFrame& frame = *timed->frame;
-      while (!submitted.empty() && (static_cast<int>(submitted.size()) >= chain_->depth() || !chain_->Fits(frame))) {
+      while (!submitted.empty() && (static_cast<int>(submitted.size()) >= chain_->depth() || !chain_->CanSubmit(frame))) {
         if (!retrieve_oldest()) return;
       }
       const bool is_submitted = chain_->Submit(frame, timed->is_warm_up);

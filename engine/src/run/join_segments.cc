@@ -61,7 +61,7 @@ PieceTimes ReadTimes(const std::string& path, const std::function<bool()>& is_ca
   return times;
 }
 
-/// Decoding times of the joined video. Packets are decoded in the order of the pieces, each of which can be decoded alone.
+/// Decoding times of the joined video. Packets are decoded in the order of the pieces. Each piece can be decoded alone.
 /// So the decoding time of a packet is the presentation time of the frame that comes as many frames earlier as the encoder
 /// holds back. The first packets have no such frame and keep the encoder's times. An encoder of the whole video sets the
 /// same times.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cpu/cpu_processor.h"
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "plan/device_name.h"
 #include "reelmend/error.h"
 

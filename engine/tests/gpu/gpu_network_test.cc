@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cuda/network_rate.h"
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "helpers/clips.h"
 #include "helpers/differences.h"
 #include "helpers/test_paths.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "helpers/clips.h"
 #include "reelmend/device.h"
 #include "reelmend/error.h"

@@ -8,7 +8,7 @@ from .network import skip_kernel, skip_size
 
 RIDGE = 1e-3    # of the mean square of the inputs: how strongly kernels are held to interpolation where nothing asks for more
 MARGIN = 2      # pixels of the body's resolution at the borders of a patch that say nothing of pictures
-FLOOR = 1e-5    # mean square error (about 0.7 codes) below which a sample is no more important than others
+FLOOR = 1e-5    # mean square error (about 0.7 8-bit levels) below which a sample is no more important than others
 
 
 @torch.no_grad()

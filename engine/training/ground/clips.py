@@ -13,7 +13,7 @@ import numpy as np
 from . import degrade
 from .photos import CACHE, on_luma_grid, photos, read_rgb, ycbcr
 from .resize import to_bytes
-from .samples import Choosing, cut, normalise, turned
+from .samples import Choosing, cut, normalise, oriented
 
 SIDE, FRAMES, KEPT = 160, 6, 2  # low-resolution pixels a side; pictures a clip; pictures kept of it
 AREA = SIDE * SIDE
@@ -65,7 +65,7 @@ def degraded(rng, picture, plan):
 
 
 def error_of(coded, seen):
-    """Root mean square of what noise and coding (not blur) changed in the luma, in 8-bit codes."""
+    """Root mean square of what noise and compression (not blur) changed in the luma, in 8-bit levels."""
     return float(np.sqrt(np.mean((coded - degrade.luma(seen)) ** 2)))
 
 
@@ -123,7 +123,7 @@ def write_shard(name, split, tasks, records, workers):
 class ClipSource(Choosing):
     """Patches of all shards of a split: (low, wanted, strength) as `samples.PhotoSource` gives them.
 
-    Strength is the root mean square of what coding and noise changed, in 8-bit codes / 50, told to the network
+    Strength is the root mean square of what compression and noise changed, in 8-bit levels / 50. The network gets it
     with an error of up to a fifth, because a service can only estimate it.
     """
 
@@ -140,7 +140,7 @@ class ClipSource(Choosing):
             self.shards.append(shard)
 
     def record(self, number):
-        """(coded LR [3, …], clean LR [1, …], HR [3, …], root mean square error in codes)."""
+        """(coded LR [3, …], clean LR [1, …], HR [3, …], root mean square error in 8-bit levels)."""
         shard, at, error = self.rows[number]
         data = self.shards[shard][at:at + RECORD]
         return (data[:3 * AREA].reshape(3, SIDE, SIDE), data[3 * AREA:4 * AREA].reshape(1, SIDE, SIDE),
@@ -155,4 +155,4 @@ class ClipSource(Choosing):
         best = self._choose(rng, patch)
         way = rng.integers(8)
         strength = min(1.0, best[2] / 50 * rng.uniform(0.8, 1.2))
-        return normalise(turned(best[0], way)), normalise(turned(best[1], way)), strength
+        return normalise(oriented(best[0], way)), normalise(oriented(best[1], way)), strength

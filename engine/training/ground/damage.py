@@ -115,11 +115,12 @@ def draw_plan(rng):
     """Everything that happens to a clip.
 
     size: of the photograph before the clip was cut out of it (`real` draws it). motion: [down, right] of the window from
-    picture to picture, in pixels of the truth. shown: which picture each place shows. levels: black and white in codes,
+    picture to picture, in pixels of the truth. shown: the picture at each position. levels: black and white in 8-bit levels,
     gamma, saturation. blur: `draw_blur`. true_size: of the recording, 1 the nominal size. filter, linear: of the reduction
-    to it; `SKIPPING` leaves stair-steps. up: filter of the enlargement to the nominal size. noise: standard deviation in codes at mid grey and at the
-    true size; noise_chroma: its share in colours; coarse: spread over neighbours. sharpened, sharpened_after: unsharp
-    masks at the true size, and behind the enlargement. interlaced: no, comb or bob. codings: `draw_coding`.
+    to it; `SKIPPING` leaves stair-steps. up: filter of the enlargement to the nominal size. noise: standard deviation in
+    8-bit levels at mid grey and at the true size; noise_chroma: its share in colours; coarse: spread over neighbours.
+    sharpened, sharpened_after: unsharp masks at the true size, and behind the enlargement. interlaced: no, comb or bob.
+    codings: `draw_coding`.
     """
     motion = [int(v) for v in np.rint(rng.normal(0, 3, 2) * (rng.random() < 0.8))]
     if rng.random() < 0.15:  # nothing but one encode, or not even that: what is well must stay well
@@ -291,7 +292,7 @@ def _change(before, after):
 def damaged(rng, pictures, between, plan, shape):
     """(clip [[Y', Cb, Cr], …] as delivered, facts). `pictures` and `between` (those half a step later, or None) are RGB
     [N, H, W, 3] float32 with the plan's levels, larger than `shape`, the nominal size (height, width) of the video. facts:
-    'coding' of each encode, the root mean square of what it changed in luma (codes) and the bits a pixel it took."""
+    'coding' of each encode, the root mean square of what it changed in luma (8-bit levels) and the bits a pixel it took."""
     small = recorded(rng, pictures, plan, shape)
     if plan['interlaced'] == 'comb':
         small = [combed(a, b) for a, b in zip(small, recorded(rng, between, plan, shape))]

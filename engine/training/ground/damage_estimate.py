@@ -22,7 +22,7 @@ from .real import SIDE, RealSource
 ENGINE = HERE.parent
 HEADER = ENGINE / 'src/plan/damage_weights.inc'
 WITNESS = ENGINE / 'tests/damage_witness.txt'
-# Codes of compression: what is called heavy and light, and where the line between them is drawn.
+# Levels of compression error: what is called heavy and light, and where the line between them is drawn.
 HEAVY, LIGHT, BETWEEN = 6.0, 2.5, 3.9
 ENLARGED_BELOW, UNSHARP_BELOW = 0.75, 0.65  # as engine/src/plan/damage_description.cc
 # What is judged, and between which values; each as ln(value + offset) on a scale of BINS places.

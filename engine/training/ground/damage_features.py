@@ -16,9 +16,9 @@ SEGMENT, HOP = 128, 64
 LAGS, LAG_QUANTILES = (1, 2, 4, 8), (0.5, 0.75, 0.9, 0.97, 0.995)
 RESIDUE_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 BLOCK_QUANTILES = (0.05, 0.15, 0.3, 0.5, 0.8)
-CLIP = 24       # codes that a gradient counts at most in a profile: one strong edge must not drown a weak grid
-ROUNDED = 0.05  # power that the rounding to whole codes leaves in every coefficient
-SMALL = 0.1     # codes
+CLIP = 24       # 8-bit levels that a gradient counts at most in a profile: one strong edge must not drown a weak grid
+ROUNDED = 0.05  # power that the rounding to whole levels leaves in every coefficient
+SMALL = 0.1     # 8-bit levels
 
 
 @lru_cache

@@ -1,7 +1,7 @@
 """Pictures with known damage, for the measurement of damage (`damage_estimate`): larger than the patches of the shards, one a
 clip, and luma alone, so that many are soon made. One file a photograph; a command that was stopped goes on where it was.
 
-What is known of a picture (a row of 'known'), in codes of luma and pixels of the nominal size:
+What is known of a picture (a row of 'known'), in 8-bit levels of luma and pixels of the nominal size:
 
     compression  root mean square of what all encodes together changed, less the noise that they took away
     scale        true size, 1 the nominal one
@@ -57,7 +57,7 @@ def out_of_focus(rng, high):
 
 
 def _recorded(rng, high, plan):
-    """(without noise, with noise), pictures [N, H, W] in codes as recorded at the true size."""
+    """(without noise, with noise), pictures [N, H, W] in 8-bit levels as recorded at the true size."""
     if plan['role'] == 'natural':
         small = [p[:SIDE, :SIDE, 0] for p in high]
     else:

@@ -70,7 +70,7 @@ def reduce(picture, kernel, linear, scale=2):
 def sensor_noise(rng, shape, level, picture, coarse):
     """Noise of a sensor, [..., 3]: its variance grows with the light; `coarse` spreads it over neighbours.
 
-    `level` is the standard deviation in mid grey, in 8-bit codes.
+    `level` is the standard deviation in mid grey, in 8-bit levels.
     """
     noise = rng.standard_normal(shape, np.float32)
     if coarse:

@@ -32,7 +32,7 @@ def ssim(a, b, border=2):
 
 
 def unsteadiness(pictures, motion):
-    """Root mean square change between pictures in a row where the scene did not change, in codes: each is compared
+    """Root mean square change between pictures in a row where the scene did not change, in 8-bit levels: each is compared
     with the one before, shifted by the clip's whole-pixel motion. The original has 0."""
     squares, border = [], 8
     for before, after in zip(pictures, pictures[1:]):

@@ -7,7 +7,7 @@ then the eight half pixels around the best, by a window of 16×16 and the six ta
 import numpy as np
 
 BLOCK, RADIUS = 8, 7
-# Codes of error a pixel that a displacement of one pixel must save: flat blocks stay with the zero vector.
+# 8-bit levels of error a pixel that a displacement of one pixel must save: flat blocks stay with the zero vector.
 PRICE = 0.05
 
 

@@ -21,7 +21,7 @@ from .photos import HERE, GroundError
 from .recipes import recipe
 from .release import device, load_averaged, load_state
 from .resize import to_bytes
-from .samples import normalise, turned
+from .samples import normalise, oriented
 from .trainer import Trainer, run
 
 KIND, CLIPS, KEPT = 'neighbours', 5, 3  # shards' name; clips a photograph; pictures kept of a clip (training)
@@ -67,7 +67,7 @@ class NeighbourSource(ClipSource):
     kind, size = KIND, RECORD
 
     def record(self, number):
-        """(planes [3, SIDE, SIDE], HR, root mean square error in codes)."""
+        """(planes [3, SIDE, SIDE], HR, root mean square error in 8-bit levels)."""
         shard, at, error = self.rows[number]
         data, area = self.shards[shard][at:at + RECORD], 3 * SIDE * SIDE
         return data[:area].reshape(3, SIDE, SIDE), data[area:].reshape(2 * SIDE, 2 * SIDE), error
@@ -85,10 +85,10 @@ class NeighbourBatches:
         for i in range(self.batch):
             planes, high, error = self.source.record(rng.integers(len(self.source.rows)))
             (t, l), way = rng.integers(0, SIDE - p + 1, 2), rng.integers(8)
-            low = [normalise(turned(plane[t:t + p, l:l + p], way)) for plane in planes]
+            low = [normalise(oriented(plane[t:t + p, l:l + p], way)) for plane in planes]
             x[i, 0], x[i, 2:] = low[0], low[1:]
             x[i, 1] = min(1.0, error / 50 * rng.uniform(0.8, 1.2))
-            y[i, 0] = normalise(turned(high[2 * t:2 * (t + p), 2 * l:2 * (l + p)], way))
+            y[i, 0] = normalise(oriented(high[2 * t:2 * (t + p), 2 * l:2 * (l + p)], way))
         return torch.from_numpy(x[:, :self.planes].copy()), torch.from_numpy(y)
 
 

@@ -5,8 +5,8 @@ a list with a row for each: the plan (`damage.draw_plan`), and what came of it:
 
     clip      number of the clip in its photograph and shard; records of the same photo and clip belong together, in order
     frame     place in the clip; `shown[frame]` is the picture seen there, `motion` times that is how far it has moved
-    coding    of each encode: root mean square of what it changed in luma (codes), bits a pixel
-    error     root mean square of the delivered luma less the clean one (codes): all damage together
+    coding    of each encode: root mean square of what it changed in luma (8-bit levels), bits a pixel
+    error     root mean square of the delivered luma less the clean one (8-bit levels): all damage together
 
 Clean LR is the truth reduced as MATLAB's imresize does. Both have the plan's levels.
 """
@@ -24,14 +24,14 @@ from .network import frozen
 from .objective import ALONE
 from .photos import HERE, GroundError, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
-from .samples import normalise, turned
+from .samples import normalise, oriented
 from .teacher import Beside
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
 PAGES = 240     # printed pages in a shard of pages
 ROOM = 2 * SIDE + 24
-DAMAGED = 8     # codes: see `RealSource`
+DAMAGED = 8     # 8-bit levels: see `RealSource`
 UNDAMAGED = 0.1  # of the pairs at any strength but 0
 
 
@@ -180,7 +180,7 @@ class RealSource(clips.ClipSource):
 
     `sharpen` and `sharpen_sigma` (pixels of the truth): an unsharp mask on the truth of damaged pairs, because a
     network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
-    `DAMAGED` codes on, less to what has less, and not at all to what is well.
+    `DAMAGED` levels on, less to what has less, and not at all to what is well.
 
     `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2 and ×4), where there is one (`teacher`).
     Soft sources get less of it (`trust_in_teacher`). At scale 4, which is for luma alone, the truth is the enlarged one
@@ -236,7 +236,7 @@ class RealSource(clips.ClipSource):
     def _made(self, number, corner, way, undamaged, strength, patch):
         """The sample."""
         coded, clean, high, error = self._cut(number, corner, patch)
-        coded, clean, high = (normalise(turned(p, way)) for p in (coded, clean, high))
+        coded, clean, high = (normalise(oriented(p, way)) for p in (coded, clean, high))
         wanted = clean if self.scale == 1 else high
         if self.way == 'clean':
             return clean, wanted, 0.0
@@ -256,7 +256,7 @@ class RealSource(clips.ClipSource):
         taught = self.teachers[shard].picture(at // self.size) if self.taught else None
         if taught is not None:
             side = wanted.shape[-1]
-            picture = normalise(turned(taught[y:y + side, x:x + side], way))
+            picture = normalise(oriented(taught[y:y + side, x:x + side], way))
             wanted[0] += np.float32(self.taught * self.trust[number]) * (picture - wanted[0])
         if self.sharpen:
             wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)

@@ -117,7 +117,7 @@ def vmaf_of(made, truth, shape):
 
 def clip_scores(make, count, scale=2):
     """{chain: {'vmaf', 'neg', 'flicker'}} of what `make` makes of the delivered pictures of a clip, on so many photographs.
-    Flicker: root mean square change of what does not change, along the known motion, in codes."""
+    Flicker: root mean square change of what does not change, along the known motion, in 8-bit levels."""
     found = {}
     for chain, clips in validation_clips().items():
         some = chosen(clips, count)
@@ -137,7 +137,7 @@ def clips_of_lanczos(count, scale=2):
 
 
 def clip_gains(net, count=4, told=None):
-    """{chain: {'vmaf', 'neg', 'flicker'}}: over Lanczos-3, flicker as a multiple of its (of one code where
+    """{chain: {'vmaf', 'neg', 'flicker'}}: over Lanczos-3, flicker as a multiple of its (of one level where
     that is less: an encoder that copies leaves none). At strength 1, or for each clip at
     the one of `told` that serves PSNR-Y best."""
     def make(clip):

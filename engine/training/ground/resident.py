@@ -60,7 +60,7 @@ class Places:
 
 
 def squares(pictures, y, x, side, way):
-    """[n, 4] of squares of `side` pixels at [y, x] of pictures [n, 3], each turned as `samples.turned` does."""
+    """[n, 4] of squares of `side` pixels at [y, x] of pictures [n, 3], each turned as `samples.oriented` does."""
     begin, width, plane = pictures.T
     ones = np.ones_like(width)
     begin = begin + y * width + x
@@ -328,7 +328,7 @@ class ResidentBatches:
         return self.faithful[0](x[:, :self.faithful[0].planes])
 
     def _noisy(self, low, drawn):
-        """Codes with the noise of `samples.NoiseSource`."""
+        """8-bit levels with the noise of `samples.NoiseSource`."""
         deviation, weaker, photons = (self._sent(drawn[key], torch.float32)[:, None, None, None]
                                       for key in ('deviation', 'weaker', 'photons'))
         noise = torch.randn(len(low), 1, self.patch, self.patch, device=self.device, generator=self.generator)

@@ -8,7 +8,7 @@ from .photos import GroundError, PlaneStore, mean_of_four
 from .resize import resize
 
 
-# Of Y', Cb and Cr: the code that is 0 (black, neutral) and how many codes are 1.
+# Of Y', Cb and Cr: the 8-bit level that is 0 (black, neutral) and how many levels are 1.
 ZEROS, SPANS = np.array([16, 128, 128], np.float32), np.array([219, 224, 224], np.float32)
 
 
@@ -22,13 +22,13 @@ def normalise(planes):
     return (planes - ZEROS[:n, None, None]) / SPANS[:n, None, None]
 
 
-def codes(planes):
-    """The way back, not rounded: [n, H, W]."""
+def to_levels(planes):
+    """The inverse of `normalise`, in 8-bit levels, not rounded: [n, H, W]."""
     n = len(planes)
     return planes * SPANS[:n, None, None] + ZEROS[:n, None, None]
 
 
-def turned(patch, way):
+def oriented(patch, way):
     """One of the 8 ways to turn and mirror a square [..., p, p]."""
     if way & 4:
         patch = np.swapaxes(patch, -1, -2)
@@ -130,7 +130,7 @@ class PhotoSource(Choosing):
         """(low, high, strength): float32 [n, p, p], [n, s·p, s·p] as `normalise` has them, and a number in 0..1."""
         pair = self._choose(rng, patch)
         way = rng.integers(8)
-        return normalise(turned(pair[0], way)), normalise(turned(pair[1], way)), 0.0
+        return normalise(oriented(pair[0], way)), normalise(oriented(pair[1], way)), 0.0
 
 
 class DrawnSource(PhotoSource):
@@ -160,7 +160,7 @@ class NoiseSource(PhotoSource):
     """The same with noise of a sensor or plain Gaussian noise on the low-resolution luma, rounded to bytes; in two of
     three on chroma (at half the size) as well, weaker.
 
-    Strength is the noise's standard deviation in 8-bit codes / 50, told with an error of up to a tenth; small
+    Strength is the noise's standard deviation in 8-bit levels / 50, given with an error of up to a tenth; small
     ones are drawn more often (50·u²).
     """
 
@@ -177,7 +177,7 @@ class NoiseSource(PhotoSource):
             weaker = deviation * rng.uniform(0.2, 0.8) * (rng.random() < 2 / 3)
             added += [weaker * resize(rng.standard_normal((patch // 2, patch // 2), np.float32), patch, patch, 'lanczos3')
                       for _ in range(2)]
-        return normalise(np.clip(np.rint(codes(low) + np.stack(added)), 0, 255)), high, told
+        return normalise(np.clip(np.rint(to_levels(low) + np.stack(added)), 0, 255)), high, told
 
 
 def with_strength(planes, strength):

@@ -21,7 +21,7 @@ SCALES = 4
 POINTS = {'detail': 190.0, 'information': (40.0, 40.0)}
 LOW = (0.482962913144534, 0.836516303737808, 0.224143868042013, -0.129409522551260)   # Daubechies, 4 taps
 HIGH = (-0.129409522551260, -0.224143868042013, 0.836516303737808, -0.482962913144534)
-NOISE = 2.0      # variance of the eye's own noise, in codes²
+NOISE = 2.0      # variance of the eye's own noise, in 8-bit levels²
 BORDER = 0.1     # share of a side that detail leaves out
 TINY = 1e-6
 
@@ -89,7 +89,7 @@ def _strength(x):
 
 
 def detail(made, truth):
-    """[n], 0..1: the share of the truth's detail that is there. Both are luma [n, 1, h, w] in codes."""
+    """[n], 0..1: the share of the truth's detail that is there. Both are luma [n, 1, h, w] in 8-bit levels."""
     there, whole = 0, 0
     for level in range(SCALES):
         (made, t), (truth, o) = _wavelet(made), _wavelet(truth)

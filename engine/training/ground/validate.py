@@ -8,7 +8,7 @@ from .clips import ClipSource
 from .metrics import psnr, ssim
 from .photos import PlaneStore, mean_of_four
 from .resize import resize, to_bytes
-from .samples import codes, normalise, with_strength
+from .samples import normalise, to_levels, with_strength
 
 
 @lru_cache(maxsize=4)
@@ -39,7 +39,7 @@ def upscale(net, low, strength=0.0):
     x = normalise(np.pad(low, ((0, 0), (0, h % 2), (0, w % 2)), 'edge'))
     x = with_strength(x, strength)[None, :net.planes]
     x = torch.from_numpy(x).to(device_of(net)).contiguous(memory_format=torch.channels_last)
-    return to_bytes(codes(net(x)[0].cpu().numpy())[:, :net.scale * h, :net.scale * w])
+    return to_bytes(to_levels(net(x)[0].cpu().numpy())[:, :net.scale * h, :net.scale * w])
 
 
 def filters(low, scale=2):

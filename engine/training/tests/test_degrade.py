@@ -29,8 +29,8 @@ def test_bicubic_halving_has_the_taps_of_imresize():
 
 
 def test_linear_light_there_and_back():
-    codes = np.arange(256.0)
-    assert np.abs(degrade.to_gamma(degrade.to_linear(codes)) - codes).max() < 1e-6
+    levels = np.arange(256.0)
+    assert np.abs(degrade.to_gamma(degrade.to_linear(levels)) - levels).max() < 1e-6
 
 
 def test_blur_kernels_sum_to_one_and_stay_in_their_range():

@@ -16,7 +16,7 @@ from ground.perceptual import Features
 from ground.photos import GroundError
 from ground.recipes import Recipe
 from ground.release import load_state
-from ground.samples import Batches, normalise, turned
+from ground.samples import Batches, normalise, oriented
 from ground.trainer import Trainer, build, save
 
 
@@ -140,7 +140,7 @@ def test_a_network_of_scale_4_wants_the_truth_enlarged(shards):  # noqa: F811
     for way, strength in (('full', 1.0), ('clean', 0.0)):
         source.way = way
         coded, wanted, _ = source._made(count - 1, [8, 2], 3, False, strength, 32)
-        truth = turned(normalise(source.record(count - 1)[2][:1])[:, 16:80, 4:68], 3)
+        truth = oriented(normalise(source.record(count - 1)[2][:1])[:, 16:80, 4:68], 3)
         assert coded.shape == (1, 32, 32) and wanted.shape == (1, 128, 128)
         assert np.abs(wanted.reshape(1, 64, 2, 64, 2).mean((2, 4)) - truth).mean() < 0.01
 

@@ -14,7 +14,7 @@ from ground.objective import ALONE
 from ground.photos import GroundError
 from ground.recipes import RECIPES, Network
 from ground.resident import ResidentBatches, cut, squares
-from ground.samples import Batches, DrawnSource, NoiseSource, PhotoSource, normalise, turned, with_strength
+from ground.samples import Batches, DrawnSource, NoiseSource, PhotoSource, normalise, oriented, with_strength
 from ground.trainer import Trainer, build
 
 PATCH = 32
@@ -74,7 +74,7 @@ def squares_of(source, drawn, at, which):
     else:
         coded, clean, high, _ = source.record(number)
         low, high = coded, high if scale == 2 else clean
-    take = lambda planes, k: turned(planes[:source.kept, k * y:k * (y + PATCH), k * x:k * (x + PATCH)], way)
+    take = lambda planes, k: oriented(planes[:source.kept, k * y:k * (y + PATCH), k * x:k * (x + PATCH)], way)
     return take(low, 1), take(high, scale), number
 
 
@@ -90,7 +90,7 @@ def test_squares_are_cut_and_turned_as_the_sources_do(way):
     planes = np.random.default_rng(1).integers(0, 256, (2, 3, 40, 28), np.uint8)
     places = squares(np.array([[3 * 40 * 28, 28, 40 * 28]]), np.array([6]), np.array([10]), 16, np.array([way]))
     made = cut(torch.from_numpy(planes.ravel()), torch.from_numpy(places), 3, 16)[0]
-    assert np.array_equal(made.numpy(), turned(planes[1, :, 6:22, 10:26], way))
+    assert np.array_equal(made.numpy(), oriented(planes[1, :, 6:22, 10:26], way))
 
 
 @pytest.mark.parametrize('scale,colour', [(2, False), (2, True), (1, False)])

@@ -15,7 +15,7 @@ from ground.network import RestorationNet
 from ground.photos import GroundError
 from ground.recipes import Network, Recipe
 from ground.release import load_state
-from ground.samples import Batches, DrawnSource, PhotoSource, codes, steepness
+from ground.samples import Batches, DrawnSource, PhotoSource, steepness, to_levels
 from ground.trainer import Trainer, build, save
 
 SHARES = {'bicubic': 1.0}
@@ -36,7 +36,7 @@ def test_hard_places_are_drawn_more_often_without_the_hardest_twentieth():
     found = {}
     for hard in (False, True):
         source, rng = sources(hard)['bicubic'], np.random.default_rng(3)
-        found[hard] = np.array([steepness(codes(source.sample(rng, 16)[1])[0].round()) for _ in range(600)])
+        found[hard] = np.array([steepness(to_levels(source.sample(rng, 16)[1])[0].round()) for _ in range(600)])
     source, rng = sources()['bicubic'], np.random.default_rng(4)
     every = np.array([steepness(source._draw(rng, 16)[1][0]) for _ in range(2000)])
     half, ceiling = np.quantile(every, [0.5, 0.95])

@@ -1,6 +1,6 @@
 /** The files that somebody dropped or chose: single ones, and the videos of whole folders. */
 
-/** Extensions of containers that FFmpeg reads and to which some systems give no type, or a wrong one. */
+/** Extensions of containers that FFmpeg reads. Some systems give them no type, or a wrong one. */
 const videoName = /\.(?:3gp|asf|avi|divx|f4v|flv|m2ts|m2v|m4v|mkv|mov|mp4|mpe?g|mts|mxf|ogv|ts|vob|webm|wmv|y4m)$/i;
 
 export interface ChosenFiles {

@@ -69,7 +69,7 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
     void send(failed);
   };
   const add = async ({ files: chosen, skipped: others }: ChosenFiles) => {
-    // `0 files` is said where a folder had nothing at all.
+    // `0 files` is shown where a folder had nothing at all.
     setSkipped(others > 0 || chosen.length === 0 ? others : null);
     const added = chosen.map(newlyChosen);
     if (added.length === 0) return;

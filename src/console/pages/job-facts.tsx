@@ -81,15 +81,14 @@ const stageLabels = [
   ['Contrast', 'adaptive_contrast'],
 ] as const;
 
-/** The applied strengths, each with the reason from the job's plan if there is one. */
+/** The applied strengths, each with the reason from the job's plan. */
 function appliedFacts(applied: AppliedEnhancements): Fact[] {
-  const planned = new Map((applied.plan ?? []).map((stage) => [stage.stage, stage]));
-  const facts: Fact[] = [
+  const planned = new Map(applied.plan.map((stage) => [stage.stage, stage]));
+  return [
     ...stageLabels.map(([label, stage]): Fact => [label, <Strength key={stage} stage={stage} applied={applied[stage]} planned={planned.get(stage)} />]),
     ['Model', <Because key="model" what={applied.model} why={planned.get('model')?.reason} />],
+    ['Device', applied.device],
   ];
-  if (applied.device !== undefined) facts.push(['Device', applied.device]);
-  return facts;
 }
 
 interface StrengthProps {

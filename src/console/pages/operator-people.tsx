@@ -25,9 +25,8 @@ export function PeopleDialog({ account, onClose }: { account: OperatorAccount; o
   return (
     <Dialog title={`People of ${account.name}`} onClose={onClose} wide>
       <p className="muted">
-        A person who forgot the password needs a link. It works once, for an hour, and anyone who has it can take over the user, so
-        verify who gets it. The account’s audit log records it, and each change of a person. Operators are helped and changed on the
-        command line only.
+        A person who forgot the password needs a link. It works once, for an hour. Anyone with the link can take over the user: check
+        who gets it. The account’s audit log records each link and change. Manage operators on the command line.
       </p>
       {account.people.length === 0 ? (
         <Empty icon={Users} title="This account has no users" />
@@ -49,7 +48,7 @@ function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: 
     await changeRole(person.id, otherRole(person.role));
     await client.invalidateQueries({ queryKey: ['operator'] });
   });
-  // A message at the edge of the page would lie behind the dialog.
+  // Shown here because the dialog would cover a toast.
   const error = link.error ?? role.error;
   return (
     <>
@@ -127,7 +126,7 @@ function ResetDialog({ person, onClose }: { person: OperatorPerson; onClose: () 
   };
   return (
     <ConfirmDialog title={`Reset the second factor of ${person.email}?`} action="Reset" danger onClose={onClose} onConfirm={reset}>
-      <p>For somebody who lost the authenticator app and the recovery codes. Make sure that it is this person who asks. Then the password alone signs in, and all sessions of this person end.</p>
+      <p>For a person who lost the authenticator app and the recovery codes. Check the person’s identity first. Afterwards they sign in with the password alone; all their sessions end.</p>
     </ConfirmDialog>
   );
 }

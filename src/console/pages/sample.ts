@@ -1,4 +1,4 @@
-/** The mode in which this account can run the bundled sample, and the text for it. */
+/** The mode that this account can run the bundled sample in, and the text for it. */
 import type { ConsoleSession, Mode } from '../../contract/types.gen.ts';
 
 export interface SampleOffer {

@@ -8,7 +8,7 @@ const carried: Readonly<Record<string, string>> = {
   uniqueItems: 'x-keep-unique-items',
 };
 
-/** A deep copy of the document in which each dropped keyword stands beside its extension. */
+/** A deep copy of the document, with each dropped keyword beside its extension. */
 export function carryDroppedKeywords(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(carryDroppedKeywords);
   if (typeof node !== 'object' || node === null) return node;
@@ -47,7 +47,7 @@ export interface KeptKeywords {
   maxProperties?: number;
   minProperties?: number;
   uniqueItems?: boolean;
-  /** names of properties of which exactly one is required */
+  /** names of properties; exactly one of them is required */
   exactlyOne?: string[];
 }
 

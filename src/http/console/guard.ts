@@ -172,7 +172,7 @@ export async function attemptPassword(
   const result = await limits.take(key, 'auth', policy);
   if (!result.allowed) {
     const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
-    const message = `Too many wrong passwords for this email from this network address. Retry after ${retryAfterS} s.`;
+    const message = `Too many wrong passwords for this email from this IP address. Retry after ${retryAfterS} s.`;
     throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
   const isRight = await verify().catch(async (error: unknown) => {

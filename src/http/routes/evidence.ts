@@ -1,5 +1,4 @@
 /** Deletion certificates, the audit log with its signed head, and the public keys. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CertificatePayload } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Principal } from '../../store/types.ts';
@@ -11,9 +10,6 @@ import { jobNotFound } from '../validation.ts';
 
 /** Retry-After of a pending certificate, seconds */
 const pendingRetryS = 5;
-const defaultCertificateWaitMs = 3000;
-const firstPollMs = 25;
-const longestPollMs = 400;
 
 function assertSecureKey({ tier }: Principal): void {
   if (tier !== 'secure') throw secureTierRequired();
@@ -58,27 +54,4 @@ export function evidenceHandlers(
       return c.json(await deps.evidence.jwks(), 200);
     },
   };
-}
-
-/**
- * Waits for the certificate of a job that was just deleted. Returns null for Standard jobs, and if the storage does not
- * confirm in time. Never rejects: the deletion has already happened.
- */
-export async function issuedCertificate(
-  { store, logger, options }: HttpDeps,
-  { principal, jobId, signal }: { principal: Principal; jobId: string; signal: AbortSignal },
-): Promise<string | null> {
-  if (principal.tier !== 'secure') return null;
-  const end = performance.now() + (options?.certificateWaitMs ?? defaultCertificateWaitMs);
-  try {
-    for (let pause = firstPollMs; ; pause = Math.min(pause * 2, longestPollMs)) {
-      const found = await store.certificates.get(principal.account.id, principal.mode, jobId);
-      if (found?.state === 'issued') return found.jws;
-      if (found === null || performance.now() + pause > end) return null;
-      await sleep(pause, undefined, { signal });
-    }
-  } catch (err) {
-    if (!signal.aborted) logger.error({ err, job_id: jobId }, 'the certificate of a deleted job could not be read');
-    return null;
-  }
 }

@@ -1,6 +1,7 @@
 /** Quotes and jobs: create, list, get, follow, delete. */
 import type { Context } from 'hono';
 import { actorOf } from '../actor.ts';
+import { issuedCertificate } from '../certificates.ts';
 import { createJob } from '../create-job.ts';
 import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
@@ -11,7 +12,6 @@ import { runningParts } from '../running-job.ts';
 import { serializeJob } from '../serialize.ts';
 import { createQuote } from '../create-quote.ts';
 import { jobNotFound } from '../validation.ts';
-import { issuedCertificate } from './evidence.ts';
 
 type JobHandlers = Pick<
   Handlers,

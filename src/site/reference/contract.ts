@@ -97,7 +97,7 @@ export function resolve<T extends object>(node: T): T {
   return { ...resolve(document.components[kind!]![name!] as T), ...own };
 }
 
-/** Examples of the events of a stream, in the form in which they are sent. */
+/** Examples of the events of a stream, as they are sent. */
 export function streamOf(examples: readonly Example[]): string {
   const events = examples.map(({ value }) => value as { event: string; data: string });
   return events.map(({ event, data }) => `event: ${event}\ndata: ${data}\n\n`).join('');

@@ -137,7 +137,7 @@ function pythonLiteral(value: unknown, indent = ''): string {
 /** Operations that the Python client lacks: see scripts/python-contract.ts. */
 const notInPython = ['Description', 'Downloads'];
 
-/** The Python client returns whole responses only, so a stream is read with httpx, on which the client is built. */
+/** The Python client returns whole responses only, so a stream is read with httpx, the library under the client. */
 function pythonStreamOf(operation: Operation): string {
   return `import os
 

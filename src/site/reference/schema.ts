@@ -68,8 +68,8 @@ interface Field {
   location?: string;
 }
 
-function field({ name, schema: given, note, location }: Field, render: Render, depth: number): string {
-  const schema = resolve(given);
+function field({ name, schema: unresolved, note, location }: Field, render: Render, depth: number): string {
+  const schema = resolve(unresolved);
   const inner = objectOf(schema);
   // No schema of the contract contains itself; the limit is a safeguard.
   const fields = inner === undefined || depth > 6 ? '' : `<details><summary>Fields of ${code(name)}</summary>${fieldList(inner, render, depth + 1)}</details>`;
@@ -78,7 +78,7 @@ function field({ name, schema: given, note, location }: Field, render: Render, d
   return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${location === undefined ? '' : `, ${location}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
 }
 
-export function fieldList(schema: Schema, render: Render, depth = 0): string {
+function fieldList(schema: Schema, render: Render, depth = 0): string {
   const { properties = {}, required = [], oneOf = [] } = schema;
   const choice = oneOf.flatMap((branch) => branch.required ?? []);
   const noteOf = (name: string) => (required.includes(name) ? 'required' : choice.includes(name) ? 'one of these is required' : undefined);
@@ -90,8 +90,8 @@ export function fieldList(schema: Schema, render: Render, depth = 0): string {
 }
 
 /** Describes a body: its fields, or its type if it has none. */
-export function schemaHtml(given: Schema, render: Render): string {
-  const schema = resolve(given);
+export function schemaHtml(unresolved: Schema, render: Render): string {
+  const schema = resolve(unresolved);
   const inner = objectOf(schema);
   return inner === undefined ? `<p class="rules">${escapeHtml(typeName(schema))}</p>` : fieldList(inner, render);
 }

@@ -4,7 +4,7 @@ const segment = /^[a-z0-9_-][a-z0-9_.-]*$/;
 const maxLength = 512;
 
 /** The error for a key that the service should never have made. Its message contains no path. */
-export class StorageKeyError extends TypeError {
+class StorageKeyError extends TypeError {
   override readonly name = 'StorageKeyError';
 }
 

@@ -47,10 +47,10 @@ export function runChild<T>(call: ChildCall<T>): Promise<T> {
     call.waiting?.kill();
     call.signal.throwIfAborted();
   }
-  return new Session(call).done;
+  return new ChildSession(call).done;
 }
 
-class Session<T> implements ChildListener {
+class ChildSession<T> implements ChildListener {
   readonly done: Promise<T>;
   readonly #call: ChildCall<T>;
   readonly #child: MediaProcess;
@@ -84,7 +84,7 @@ class Session<T> implements ChildListener {
     if (this.#outcome !== undefined) return;
     if (frame.kind !== 'json') throw new TypeError('the media child sent bytes');
     const message = fromChild.parse(frame.value);
-    if (message.type === 'ready') throw new TypeError('the media child said that it is ready after it got its job');
+    if (message.type === 'ready') throw new TypeError('the media child reported that it is ready after it got its job');
     // `begun` alone proves no work: the child may have ended right behind it.
     if (message.type !== 'begun') this.#begun = true;
     if (message.type === 'progress') this.#progress(message.progress);

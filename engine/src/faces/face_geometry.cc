@@ -1,4 +1,4 @@
-#include "faces/geometry.h"
+#include "faces/face_geometry.h"
 
 namespace reelmend::faces {
 

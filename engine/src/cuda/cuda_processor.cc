@@ -1,4 +1,4 @@
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -143,7 +143,7 @@ class CudaChain : public device::StageChain {
 
   int depth() const override { return stages_ ? stages_->slots() : 1; }
 
-  bool Fits(const AVFrame& frame) const override {
+  bool CanSubmit(const AVFrame& frame) const override {
     return stages_ && IsOfSize(frame, size_) && subsampling_ == LayoutOf(frame).subsampling &&
            media::DescribeColor(frame, codec_) == color_;
   }
@@ -151,7 +151,7 @@ class CudaChain : public device::StageChain {
   bool Submit(const AVFrame& frame, bool is_warm_up) override {
     if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.temporal.strength <= 0) return false;
     const StageScope scope(clocks_, Stage::kConvert);
-    if (!Fits(frame)) Prepare(frame);
+    if (!CanSubmit(frame)) Prepare(frame);
     const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0;
     const StreamHandle compute = session_->compute.get();
     if (IsOnDevice(frame)) {

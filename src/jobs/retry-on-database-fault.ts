@@ -1,4 +1,4 @@
-/** Writes that a step must not lose because the database is away for a moment: its work would be done again. */
+/** Retries writes that a step must not lose while the database is away for a moment: otherwise its work would be done again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDatabaseFault } from '../store/index.ts';
 
@@ -9,7 +9,7 @@ const longestPauseMs = 4000;
  * Repeats `write` while the database is at fault, until `signal` is aborted: by the end of the lease, or of the worker. A write whose
  * answer was lost runs twice; the second one finds its lease gone and throws LeaseLost, which changes nothing.
  */
-export async function persistently<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+export async function retryOnDatabaseFault<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {
     try {
       return await write();

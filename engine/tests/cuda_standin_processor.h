@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "cuda/processor.h"
+#include "cuda/cuda_processor.h"
 #include "cuda_standin.h"
 #include "device/processor.h"
 

@@ -2,7 +2,7 @@
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { type AuditHead, signHead } from './audit-log.ts';
 import { type CertificatePayload, signCertificate } from './certificate.ts';
-import { generateSigningKey, type Jwks, type PublicJwk, publicJwk, type SigningKey } from './keys.ts';
+import { generateSigningKey, type Jwks, type PublicJwk, publicJwk, type SigningKey } from './signing-keys.ts';
 
 /** Storage of signing keys; src/store/signing-keys.ts implements it. */
 export interface SigningKeyStore {
