@@ -17,7 +17,7 @@ export interface BacklogCost {
 
 /**
  * Fills the queue with rows of segments of many accounts, measures at each of these lengths, and empties it. No worker may run. A fetch
- * passes over the rows of all accounts but one.
+ * passes over the rows of all accounts but the one with the last rows.
  */
 export async function backlogCost(sql: postgres.Sql, store: Store, lengths: readonly number[]): Promise<BacklogCost[]> {
   const accounts = Array.from({ length: accountCount }, (_, n) => `acct_of_backlog_${n}`);
@@ -32,7 +32,7 @@ export async function backlogCost(sql: postgres.Sql, store: Store, lengths: read
     results.push({
       due_rows: length,
       load_ms: await medianMs(() => store.workers.enhancementLoad(['segment_cpu'])),
-      fetch_ms: await medianMs(() => fetchOne(sql, accounts.slice(1))),
+      fetch_ms: await medianMs(() => fetchOne(sql, accounts.slice(0, -1))),
     });
   }
   await sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'segment:backlog:%'`;

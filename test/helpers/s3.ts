@@ -88,7 +88,7 @@ async function install(): Promise<string> {
     throw new Error(`another process did not finish building ${program} in time`);
   }
   try {
-    console.log('building the S3 test server versitygw once, a minute or two');
+    console.error('building the S3 test server versitygw once, a minute or two');
     await run('go', ['install', '-p', '2', module], {
       env: { ...process.env, GOBIN: workshop },
       timeout: installLimitMs,
