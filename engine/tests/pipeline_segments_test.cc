@@ -317,8 +317,8 @@ TEST_P(SegmentsWithNetworks, JoinToWhatOneRunMakes) {
 
 const NetworkCase kRestoring[] = {{"fast", "fast-x1-int8.onnx", ModelFile::Precision::kInt8, 1, "192:108", 25},
                                   {"detail", "detail-x1.onnx", ModelFile::Precision::kFp32, 1, "192:108", 25}};
-const NetworkCase kEnlarging[] = {{"fast", "fast-x2-int8.onnx", ModelFile::Precision::kInt8, 2, "640:360", 12},
-                                  {"detail-large", "detail-large-x4-int8.onnx", ModelFile::Precision::kInt8, 4, "384:216", 12}};
+const NetworkCase kEnlarging[] = {{"fast", "fast-x2-int8.onnx", ModelFile::Precision::kInt8, 2, "640:360", 15},
+                                  {"detail-large", "detail-large-x4-int8.onnx", ModelFile::Precision::kInt8, 4, "384:216", 15}};
 
 std::string NameOfNetwork(const ::testing::TestParamInfo<NetworkCase>& info) {
   return std::string(info.param.scale == 1 ? "Restoring" : "Enlarging") + (info.index == 0 ? "WithFast" : "WithDetail");
