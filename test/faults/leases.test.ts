@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepLease } from '../../src/jobs/lease-keeper.ts';
 import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
@@ -120,6 +120,24 @@ describe('a heartbeat that cannot reach the database', () => {
     expect(keeper.signal.reason).toMatchObject({ name: 'LeaseLost' });
     keeper.stop();
   });
+});
+
+it('a heartbeat is sent every five seconds at least, so that a step with a long lease soon learns that its job is deleted', async () => {
+  vi.useFakeTimers();
+  try {
+    const fence = { jobId: 'job_x', attempt: 1, owner: 'w' };
+    let isDeleted = false;
+    const leases = { heartbeat: async () => !isDeleted };
+    const keeper = keepLease({ leases, fence, leaseSeconds: 3600, heartbeatsPerLease: 3, stopping: new AbortController().signal });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(keeper.signal.aborted).toBe(false);
+    isDeleted = true;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(keeper.signal.reason).toMatchObject({ name: 'LeaseLost' });
+    keeper.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe('the safety net', () => {
