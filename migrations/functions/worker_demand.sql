@@ -12,7 +12,7 @@ RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_cat
 DECLARE
   limited CONSTANT text[] := ARRAY['job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'];
   wanted text[] := step_tasks
-    || CASE WHEN 'job_enhance' = ANY (step_tasks) THEN ARRAY['enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'] END
+    || CASE WHEN 'job_enhance' = ANY (step_tasks) THEN limited END
     || CASE WHEN 'job_enhance:cpu' = ANY (step_tasks) THEN ARRAY['job_enhance', 'enhance_cpu', 'segment_cpu', 'job_join'] END
     || CASE WHEN 'job_enhance:cuda' = ANY (step_tasks) THEN ARRAY['job_enhance', 'enhance_cuda', 'segment_cuda', 'job_join'] END;
 BEGIN

@@ -2,7 +2,7 @@
  * Segments of videos. Each has a lease of its own, so that several workers enhance one video. The attempt of a segment grows
  * with every lease, and each write names it. Where a query locks both, the job's row comes first.
  */
-import { and, asc, eq, exists, inArray, isNull, ne, not, sql, type SQLWrapper } from './orm.ts';
+import { and, asc, eq, exists, inArray, isNull, ne, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -12,17 +12,10 @@ import { allowsTransition } from './job-states.ts';
 import type { JobSegment, PartialOutputAccess } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { dequeueSegments, enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep, hasUsableRow } from './queue.ts';
+import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers } from './schema.ts';
-
-/** Identifies one worker's lease on one segment. */
-export interface SegmentFence extends Fence {
-  number: number;
-  /** the job's attempt that made the plan: after another plan, a segment has the same numbers of attempts again */
-  plan: number;
-  /** where its piece goes: no other attempt has the same, not even one of an earlier plan of the video */
-  pieceKey: string;
-}
+import { refill, replanUnserved, requeueOrphans, sweepExpired } from './segment-recovery.ts';
+import { held, idle, isSegment, isWanted, lockJob, queueRow, type SegmentFence, startOver } from './segment-rows.ts';
 
 export interface SegmentSpan {
   startSeconds: number;
@@ -63,21 +56,6 @@ const joiningShare = 0.02;
 /** Many workers write the progress of one job every second, and each write notifies its watchers. */
 const smallestStep = 0.0025;
 
-const idle = { ...noLease, state: 'pending' as const };
-
-const isSegment = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => and(eq(segments.jobId, jobId), eq(segments.number, number));
-
-const held = (fence: SegmentFence) =>
-  and(
-    isSegment(fence),
-    eq(segments.attempt, fence.attempt),
-    eq(segments.leaseOwner, fence.owner),
-    sql`EXISTS (SELECT FROM jobs WHERE jobs.id = ${fence.jobId} AND jobs.attempt = ${fence.plan})`,
-  );
-
-/** The condition that the job's segments are wanted. */
-const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));
-
 export interface WaitingSegment {
   number: number;
   /** whether it has failed and waits until it is tried again */
@@ -86,9 +64,6 @@ export interface WaitingSegment {
 
 const isDelayed = sql<boolean>`EXISTS (SELECT FROM graphile_worker.jobs q
   WHERE q.key = 'segment:' || ${segments.jobId} || ':' || ${segments.number} AND q.locked_at IS NULL AND q.run_at > clock_timestamp())`;
-
-/** What a queue row of a segment is made of. */
-const queueRow = { jobId: segments.jobId, number: segments.number, deviceClass: segments.deviceClass, priority: segments.priority };
 
 export function segmentQueries(db: Db) {
   const jobIsWanted = exists(db.select({ one: sql`1` }).from(jobs).where(and(eq(jobs.id, segments.jobId), isWanted)));
@@ -325,14 +300,6 @@ async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string
   return key;
 }
 
-/** Locks the job of a segment that this worker holds. Throws LeaseLost. */
-async function lockJob(tx: Tx, fence: SegmentFence) {
-  const [job] = await tx.select().from(jobs).where(and(eq(jobs.id, fence.jobId), isWanted)).for('no key update');
-  const [segment] = job ? await tx.select({ number: segments.number }).from(segments).where(held(fence)).for('no key update') : [];
-  if (!job || !segment) throw new LeaseLost(fence.jobId);
-  return job;
-}
-
 async function finish(tx: Tx, fence: SegmentFence, { stored, result, atOnce }: FinishedPiece): Promise<void> {
   await lockJob(tx, fence);
   await tx
@@ -373,36 +340,6 @@ async function moveToOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
   return true;
 }
 
-/** Whether no worker makes segments of this class, although some make those of the other. */
-const isUnserved = (deviceClass: SQLWrapper) => sql`NOT EXISTS (SELECT FROM workers w WHERE ${deviceClass} = ANY (w.device_classes))
-  AND EXISTS (SELECT FROM workers w WHERE cardinality(w.device_classes) > 0)`;
-
-/** Whether the job waits for a device class that no worker has. */
-const waitsUnserved = sql`CASE ${jobs.step}
-  WHEN 'segments' THEN EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND s.state = 'pending' AND ${isUnserved(sql`s.device_class`)})
-  WHEN 'enhance' THEN ${jobs.deviceClass} IS NOT NULL AND ${jobs.leaseOwner} IS NULL AND ${isUnserved(jobs.deviceClass)}
-  ELSE false END`;
-
-async function replanUnserved(db: Db, afterS: number, limit: number): Promise<string[]> {
-  const mayWait = and(inArray(jobs.step, ['enhance', 'segments']), allowsTransition('continue'));
-  await db
-    .update(jobs)
-    .set({ unservedSince: sql`CASE WHEN ${waitsUnserved} THEN now() END` })
-    .where(and(mayWait, sql`${waitsUnserved} <> (${jobs.unservedSince} IS NOT NULL)`));
-  const due = and(mayWait, sql`${jobs.unservedSince} <= now() - make_interval(secs => ${afterS}::float8)`, waitsUnserved);
-  const candidates = await db.select({ id: jobs.id }).from(jobs).where(due).limit(limit);
-  const replanned: string[] = [];
-  for (const { id } of candidates) {
-    await transact(db, async (tx) => {
-      const [row] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, id), due)).for('no key update', { skipLocked: true });
-      if (!row) return;
-      await startOver(tx, id, { deviceClass: null });
-      replanned.push(id);
-    });
-  }
-  return replanned;
-}
-
 async function release(tx: Tx, fence: SegmentFence): Promise<void> {
   const [job] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, fence.jobId), isWanted)).for('no key update');
   const [ours] = await tx.update(segments).set(idle).where(held(fence)).returning(queueRow);
@@ -410,25 +347,6 @@ async function release(tx: Tx, fence: SegmentFence): Promise<void> {
   // This attempt may have stored its piece after the job's objects were destroyed, so mark it for deletion again.
   await tx.update(objects).set({ state: 'pending', destroyedAt: null }).where(and(eq(objects.key, fence.pieceKey), eq(objects.state, 'destroyed')));
   await enqueueDestroy(tx, fence.jobId);
-}
-
-/** Of a job without a plan, an attempt in one piece may have left progress, which never falls. */
-const noProgress = { progress: sql`CASE WHEN ${jobs.segmentPlan} IS NULL THEN ${jobs.progress} ELSE 0 END`, etaSeconds: null };
-
-/**
- * Of a locked job: forgets its segments and pieces, with their progress, and enhances the video anew, in one piece or on a device
- * class. Workers that hold segments notice at their next heartbeat.
- */
-async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { deviceClass: DeviceClass | null }): Promise<void> {
-  await dequeueSegments(tx, jobId);
-  await tx.delete(segments).where(eq(segments.jobId, jobId));
-  const [row] = await tx
-    .update(jobs)
-    .set({ step: 'enhance', segmentPlan: null, ...noProgress, failures: 0, unservedSince: null, ...noWait, ...noLease, ...how })
-    .where(eq(jobs.id, jobId))
-    .returning({ id: jobs.id, step: jobs.step, deviceClass: jobs.deviceClass });
-  await enqueueStep(tx, row!);
-  await enqueueDestroy(tx, jobId);
 }
 
 async function remake(tx: Tx, fence: Fence, { numbers, maxFailures, atOnce }: LostPieces): Promise<boolean> {
@@ -449,73 +367,4 @@ async function remake(tx: Tx, fence: Fence, { numbers, maxFailures, atOnce }: Lo
   await enqueueNextSegments(tx, fence.jobId, atOnce);
   await enqueueDestroy(tx, fence.jobId);
   return true;
-}
-
-export interface SweptSegments {
-  requeued: string[];
-  failed: string[];
-}
-
-async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSegments> {
-  const expired = sql`${segments.leaseExpiresAt} < clock_timestamp()`;
-  const candidates = await db.select({ jobId: segments.jobId, number: segments.number }).from(segments).where(expired).limit(100);
-  const swept: SweptSegments = { requeued: [], failed: [] };
-  for (const which of candidates) {
-    const outcome = await transact(db, async (tx) => {
-      const [job] = await tx.select().from(jobs).where(eq(jobs.id, which.jobId)).for('no key update', { skipLocked: true });
-      if (!job) return null;
-      const [row] = await tx
-        .update(segments)
-        .set({ ...idle, crashes: sql`${segments.crashes} + 1` })
-        .where(and(isSegment(which), expired))
-        .returning({ ...queueRow, crashes: segments.crashes });
-      if (!row) return null;
-      if (job.step !== 'segments' || job.status !== 'running' || job.deletedAt !== null) {
-        // With its files, its segments are forgotten: a lease had kept this one.
-        await enqueueDestroy(tx, which.jobId);
-        return null;
-      }
-      if (row.crashes < maxCrashes) {
-        await enqueueSegment(tx, row);
-        return 'requeued';
-      }
-      await failRow(tx, job, { code: 'processing_failed', message: `Processing stopped unexpectedly ${row.crashes} times.` });
-      return 'failed';
-    });
-    if (outcome) swept[outcome].push(outcome === 'failed' ? which.jobId : `${which.jobId}:${which.number}`);
-  }
-  return swept;
-}
-
-async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
-  const orphans = await db
-    .select(queueRow)
-    .from(segments)
-    .innerJoin(jobs, eq(jobs.id, segments.jobId))
-    .where(
-      and(
-        eq(segments.state, 'pending'),
-        segments.queued,
-        isWanted,
-        not(hasUsableRow(sql`'segment:' || ${segments.jobId} || ':' || ${segments.number}`)),
-      ),
-    )
-    .limit(limit);
-  // A second row for one segment is harmless: its lease decides.
-  for (const which of orphans) await enqueueSegment(db, which);
-  return orphans.map(({ jobId, number }) => `${jobId}:${number}`);
-}
-
-/** The end of a segment queues the next one; this is for segments that a worker of an older version ended. */
-async function refill(db: Db, atOnce: number, limit: number): Promise<string[]> {
-  const stalled = await db.execute<{ job_id: string }>(sql`SELECT job_id FROM segments JOIN jobs ON jobs.id = job_id
-    WHERE state <> 'done' AND ${isWanted} GROUP BY job_id
-    HAVING count(*) FILTER (WHERE queued) < ${atOnce}::int AND bool_or(NOT queued) LIMIT ${limit}`);
-  for (const { job_id: jobId } of stalled) {
-    await transact(db, async (tx) => {
-      const [job] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, jobId), isWanted)).for('no key update', { skipLocked: true });
-      if (job) await enqueueNextSegments(tx, jobId, atOnce);
-    });
-  }
-  return stalled.map(({ job_id: jobId }) => jobId);
 }

@@ -7,7 +7,7 @@ import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import { LeaseLost } from '../../src/store/index.ts';
-import type { SegmentFence } from '../../src/store/segments.ts';
+import type { SegmentFence } from '../../src/store/segment-rows.ts';
 import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';

@@ -1,0 +1,62 @@
+/** What the queries of segments share: the fence of a lease, conditions, and giving up a plan. */
+import { and, eq, sql } from './orm.ts';
+import type { Tx } from './database.ts';
+import { type Fence, LeaseLost } from './fence.ts';
+import { allowsTransition } from './job-states.ts';
+import { noLease, noWait } from './leases.ts';
+import { dequeueSegments, enqueueDestroy, enqueueStep } from './queue.ts';
+import { type DeviceClass, jobs, segments } from './schema.ts';
+
+/** Identifies one worker's lease on one segment. */
+export interface SegmentFence extends Fence {
+  number: number;
+  /** the job's attempt that made the plan: after another plan, a segment has the same numbers of attempts again */
+  plan: number;
+  /** where its piece goes: no other attempt has the same, not even one of an earlier plan of the video */
+  pieceKey: string;
+}
+
+export const idle = { ...noLease, state: 'pending' as const };
+
+export const isSegment = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => and(eq(segments.jobId, jobId), eq(segments.number, number));
+
+export const held = (fence: SegmentFence) =>
+  and(
+    isSegment(fence),
+    eq(segments.attempt, fence.attempt),
+    eq(segments.leaseOwner, fence.owner),
+    sql`EXISTS (SELECT FROM jobs WHERE jobs.id = ${fence.jobId} AND jobs.attempt = ${fence.plan})`,
+  );
+
+/** The condition that the job's segments are wanted. */
+export const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));
+
+/** What a queue row of a segment is made of. */
+export const queueRow = { jobId: segments.jobId, number: segments.number, deviceClass: segments.deviceClass, priority: segments.priority };
+
+/** Locks the job of a segment that this worker holds. Throws LeaseLost. */
+export async function lockJob(tx: Tx, fence: SegmentFence) {
+  const [job] = await tx.select().from(jobs).where(and(eq(jobs.id, fence.jobId), isWanted)).for('no key update');
+  const [segment] = job ? await tx.select({ number: segments.number }).from(segments).where(held(fence)).for('no key update') : [];
+  if (!job || !segment) throw new LeaseLost(fence.jobId);
+  return job;
+}
+
+/** Of a job without a plan, an attempt in one piece may have left progress, which never falls. */
+const noProgress = { progress: sql`CASE WHEN ${jobs.segmentPlan} IS NULL THEN ${jobs.progress} ELSE 0 END`, etaSeconds: null };
+
+/**
+ * Of a locked job: forgets its segments and pieces, with their progress, and enhances the video anew, in one piece or on a device
+ * class. Workers that hold segments notice at their next heartbeat.
+ */
+export async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { deviceClass: DeviceClass | null }): Promise<void> {
+  await dequeueSegments(tx, jobId);
+  await tx.delete(segments).where(eq(segments.jobId, jobId));
+  const [row] = await tx
+    .update(jobs)
+    .set({ step: 'enhance', segmentPlan: null, ...noProgress, failures: 0, unservedSince: null, ...noWait, ...noLease, ...how })
+    .where(eq(jobs.id, jobId))
+    .returning({ id: jobs.id, step: jobs.step, deviceClass: jobs.deviceClass });
+  await enqueueStep(tx, row!);
+  await enqueueDestroy(tx, jobId);
+}
