@@ -32,7 +32,7 @@ from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .scoring import ScoredBeside
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
-from .teacher import refine, teach
+from .teacher import refine, teach, teach_noisy
 from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
@@ -353,7 +353,8 @@ def parser():
     d.add_argument('--limit', type=int, help='at most so many pictures more')
     d.add_argument('--scale', type=int, choices=(2, 4), default=2, help='of the network that learns from it')
     d.add_argument('--bf16', action='store_true', help='in bfloat16: faster where the processor multiplies it')
-    d.set_defaults(action=lambda a: print(f'{teach(a.file, a.split, a.shard, a.limit, a.scale, "bf16" if a.bf16 else "f32")} pictures'))
+    d.add_argument('--noisy', action='store_true', help='only the noisy pictures, in place of those of the teacher before')
+    d.set_defaults(action=teach_command)
     f = commands.add_parser('refine', help='the truth of a shard of real damage, enlarged by 2: a ×4 network needs it')
     f.add_argument('--split', choices=('training', 'validation'), default='training')
     f.add_argument('--shard', type=shard_name, default=0)
@@ -448,6 +449,11 @@ def make_shards(args):
             make_pages(seed, args.clips or REAL_CLIPS, args.workers)
         else:
             make_shard(args.split, seed, args.clips or CLIPS, args.workers)
+
+
+def teach_command(args):
+    make = teach_noisy if args.noisy else teach
+    print(f'{make(args.file, args.split, args.shard, args.limit, args.scale, "bf16" if args.bf16 else "f32")} pictures')
 
 
 def list_photos():

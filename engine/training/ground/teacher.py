@@ -4,7 +4,12 @@
 `taught-x4-SPLIT-NNN.bin` at four times. `finer-SPLIT-NNN.bin` holds the luma of the truth, enlarged by 2 with a faithful network:
 shards have the truth at twice the delivered size only, and a ×4 network needs more. Each is written picture after picture, so
 that the same command goes on where it was stopped; what is not there yet is not taught.
+
+A teacher for compressed pictures can be a bad one for noisy pictures (realesr-animevideov3 takes noise for lines). `teach_noisy`
+puts the pictures of a second teacher in place of those of the first, where the source is noisy.
 """
+import json
+
 import numpy as np
 
 from . import clips
@@ -74,6 +79,36 @@ def teach(file, split, seed, limit=None, scale=2, precision='f32'):
     """Writes what the teacher makes of a shard's records, at most `limit` more of them; → how many there are now."""
     teacher = Teacher(file, scale=scale, precision=precision)
     return _written('taught', split, seed, scale, scale * SIDE, limit, lambda record: teacher(record[:3 * clips.AREA].reshape(3, SIDE, SIDE)))
+
+
+NOISY = 2  # standard deviation at mid grey, in 8-bit levels
+
+
+def is_noisy(plan):
+    """Whether a picture shows noise: that of a sensor, or the grain that MJPEG makes of it."""
+    return plan['noise'] > NOISY or bool(plan['codings']) and plan['codings'][-1]['codec'] == 'mjpeg'
+
+
+def teach_noisy(file, split, seed, limit=None, scale=2, precision='f32'):
+    """Writes what another teacher makes of the noisy records over what the first one made, at most `limit` more of them; → how many
+    of its records are done. Throws GroundError."""
+    path, shard, side = path_of('taught', split, seed, scale), path_of('real', split, seed), scale * SIDE
+    if not path.exists() or path.stat().st_size * clips.RECORD < shard.stat().st_size * side**2:
+        raise GroundError(f'no_teacher: {path} is not whole yet: first `teach` without --noisy.')
+    plans = json.loads(shard.with_suffix('.json').read_text())
+    records = [number for number, plan in enumerate(plans) if is_noisy(plan)]
+    note = path.with_suffix('.noisy')
+    done = int(note.read_text()) if note.exists() else 0
+    end = len(records) if limit is None else min(len(records), done + limit)
+    teacher, data = Teacher(file, scale=scale, precision=precision), np.memmap(shard, np.uint8, 'r').reshape(-1, clips.RECORD)
+    with open(path, 'r+b') as out:
+        for at in range(done, end):
+            picture = teacher(data[records[at]][:3 * clips.AREA].reshape(3, SIDE, SIDE))
+            out.seek(records[at] * side**2)
+            out.write(picture.tobytes())
+            out.flush()
+            note.write_text(str(at + 1))
+    return end
 
 
 def refine(split, seed, limit=None):

@@ -104,13 +104,15 @@ def test_a_run_with_a_discriminator_resumes_to_the_same_losses(tmp_path):
     assert losses(again, 3) == whole[3:] and whole != losses(Trainer(build(TINY), batches, RECIPE), 6)
 
 
-def nearest(path, scale=4):
-    """An ONNX file of an RGB network that repeats every pixel."""
+def nearest(path, scale=4, share=1.0):
+    """An ONNX file of an RGB network that repeats every pixel, at a share of its light."""
     free = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3, None, None])
     scales = onnx.numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), 'scales')
-    node = onnx.helper.make_node('Resize', ['x', '', 'scales'], ['y'], mode='nearest', nearest_mode='floor',
-                                 coordinate_transformation_mode='asymmetric')
-    graph = onnx.helper.make_graph([node], 'nearest', [free('x')], [free('y')], [scales])
+    factor = onnx.numpy_helper.from_array(np.array(share, np.float32), 'factor')
+    nodes = [onnx.helper.make_node('Mul', ['x', 'factor'], ['light']),
+             onnx.helper.make_node('Resize', ['light', '', 'scales'], ['y'], mode='nearest', nearest_mode='floor',
+                                   coordinate_transformation_mode='asymmetric')]
+    graph = onnx.helper.make_graph(nodes, 'nearest', [free('x')], [free('y')], [scales, factor])
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', 17)], ir_version=8), str(path))
 
 
@@ -130,6 +132,26 @@ def test_a_teacher_is_mixed_in_as_far_as_it_has_come(scale, shards, tmp_path):  
         expected = (1 - share) * truth[0] + share * coded[0].repeat(scale, 0).repeat(scale, 1).clip(0, 1)
         # A colour that no RGB has is cut off on the way; nearly all are the same.
         assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
+
+
+def test_a_second_teacher_takes_over_the_noisy_pictures(shards, tmp_path):  # noqa: F811
+    nearest(tmp_path / 'x4.onnx')
+    nearest(tmp_path / 'dark.onnx', share=0.5)
+    with pytest.raises(GroundError, match='no_teacher'):
+        teacher.teach_noisy(tmp_path / 'dark.onnx', 'training', 0)
+    teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=1)
+    with pytest.raises(GroundError, match='no_teacher'):  # not whole
+        teacher.teach_noisy(tmp_path / 'dark.onnx', 'training', 0)
+    teacher.teach(tmp_path / 'x4.onnx', 'training', 0)
+    pictures = real.RealSource(2, taught=0.5).teachers[0].pictures
+    before = pictures.copy()
+    noisy = [number for number, plan in enumerate(real.RealSource(2).plans) if teacher.is_noisy(plan)]
+    assert 2 < len(noisy) < len(before)
+    assert teacher.teach_noisy(tmp_path / 'dark.onnx', 'training', 0, limit=2) == 2
+    assert teacher.teach_noisy(tmp_path / 'dark.onnx', 'training', 0) == len(noisy)  # and goes on
+    changed = [number for number in range(len(before)) if not np.array_equal(pictures[number], before[number])]
+    assert changed == noisy
+    assert np.abs((before[noisy[0]] - 16.0) / 2 - (pictures[noisy[0]] - 16.0)).max() <= 1.5
 
 
 def test_a_network_of_scale_4_wants_the_truth_enlarged(shards):  # noqa: F811
