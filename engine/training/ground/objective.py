@@ -22,6 +22,13 @@ def fidelity(output, wanted, recipe, squared=False):
     error = output - wanted
     if squared:
         return (error * error).mean() / (2 * TYPICAL)
+    if error.device.type == 'cpu':
+        return _WithGradient.apply(error, _fidelity_of_parts, recipe)
+    return fidelity_at_once(error, recipe)
+
+
+def fidelity_at_once(error, recipe):
+    """The same by operations on the whole batch: for a GPU, and what the parts are held against."""
     term = charbonnier(error, recipe)
     if recipe.gradient_term:
         across, down = error[..., 1:] - error[..., :-1], error[..., 1:, :] - error[..., :-1, :]
@@ -29,11 +36,58 @@ def fidelity(output, wanted, recipe, squared=False):
     return term
 
 
+class _WithGradient(torch.autograd.Function):
+    """A term that gives its gradient together with its value. On a CPU the operations of such a term, one by one over a whole batch
+    and once more backward, took longer than the network: they wait for memory. Sample by sample they stay in the cache."""
+
+    @staticmethod
+    def forward(ctx, error, term, *rest):
+        value, gradient = term(error.detach(), *rest)
+        ctx.save_for_backward(gradient)
+        return value
+
+    @staticmethod
+    def backward(ctx, pulled):
+        gradient, = ctx.saved_tensors
+        return (gradient.mul_(pulled), *[None] * (len(ctx.needs_input_grad) - 1))
+
+
+def _pull(error, recipe):
+    """(sum of Charbonnier's penalties, what each element pulls with)."""
+    root = (error * error).add_(recipe.charbonnier**2).sqrt_()
+    total = root.sum() - recipe.charbonnier * root.numel()
+    return total, torch.div(error, root, out=root)
+
+
+def _fidelity_of_parts(error, recipe):
+    """(value, gradient) of `fidelity_at_once`."""
+    height, width = error.shape[-2:]
+    count, value, gradient = error.numel(), 0.0, torch.empty_like(error)
+    shares = [recipe.gradient_term / (count // side * (side - 1)) for side in (width, height)]
+    for part, held in zip(error, gradient):
+        total, pull = _pull(part, recipe)
+        torch.mul(pull, 1 / count, out=held)
+        value = value + total / count
+        for axis, share in zip((2, 1), shares):
+            if share:
+                length = part.shape[axis] - 1
+                ahead, behind = (held.narrow(axis, at, length) for at in (1, 0))
+                total, pull = _pull(part.narrow(axis, 1, length) - part.narrow(axis, 0, length), recipe)
+                ahead.add_(pull, alpha=share)
+                behind.sub_(pull, alpha=share)
+                value = value + total * share
+    return value, gradient
+
+
 def unsteady(output, wanted, shifts, recipe):
     """How much what is wrong changes from a picture to the next, along the known motion; the mean over the batch. Place p of
     a picture shows what place p + shift [down, right] of the one before it in the batch showed."""
-    error, total = (output - wanted)[:, 0], 0.0
-    pictures = error.unbind(0)  # the gradient of a part of all pictures would be as large as all of them
+    return _WithGradient.apply(output[:, 0] - wanted[:, 0], _unsteady_of_parts, shifts, recipe)
+
+
+def _unsteady_of_parts(error, shifts, recipe):
+    """(value, gradient) of `unsteady`."""
+    value, gradient = error.new_zeros(()), torch.zeros_like(error)
     for at, (down, right) in enumerate(shifts.tolist()):
         if at == 0 or down == ALONE:
             continue
@@ -41,10 +95,14 @@ def unsteady(output, wanted, shifts, recipe):
         if min(h, w) <= 0:
             continue
         top, left = FRAME + max(0, -down), FRAME + max(0, -right)
-        now = pictures[at][top:top + h, left:left + w]
-        before = pictures[at - 1][top + down:top + down + h, left + right:left + right + w]
-        total = total + charbonnier(now - before, recipe)
-    return total / len(error)
+        now = (at, slice(top, top + h), slice(left, left + w))
+        before = (at - 1, slice(top + down, top + down + h), slice(left + right, left + right + w))
+        total, pull = _pull(error[now] - error[before], recipe)
+        share = 1 / (h * w * len(error))
+        value = value + total * share
+        gradient[now].add_(pull, alpha=share)
+        gradient[before].sub_(pull, alpha=share)
+    return value, gradient
 
 
 def unsteady_at_once(output, wanted, shifts, recipe):

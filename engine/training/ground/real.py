@@ -159,7 +159,14 @@ def faithful(low, scale, file):
     net = faithful_network(file)
     planes = np.concatenate([low[:1], np.zeros_like(low[:1]), low[1:]])[None, :net.planes]
     larger = net(torch.from_numpy(np.ascontiguousarray(planes)))[0].numpy()
+    if len(larger) < len(low):  # a network of luma alone
+        larger = np.concatenate([larger, _enlarged(low[1:], net.scale)])
     return larger if scale == net.scale else faithful(larger, scale // net.scale, file)
+
+
+def _enlarged(planes, scale):
+    """Chroma [n, h, w], enlarged by cubic interpolation."""
+    return np.stack([resize(p.astype(np.float32), scale * p.shape[0], scale * p.shape[1]) for p in planes])
 
 
 def trust_in_teacher(plan):
@@ -167,6 +174,12 @@ def trust_in_teacher(plan):
     well, and leaves soft ones softer than the truth teaches."""
     left = damage.effective(plan['true_size'], damage.width_of(plan['blur']) if plan['blur'] else 0.0)
     return 0.3 + 0.7 * min(1.0, max(0.0, (left - 0.5) / 0.3))
+
+
+def _square(planes, corner, patch, scale):
+    """A square of planes [n, h, w] that have `scale` times the size of the source; its corner in pixels of the source."""
+    (y, x), s = corner, scale
+    return planes[:, s * y:s * (y + patch), s * x:s * (x + patch)]
 
 
 class RealSource(clips.ClipSource):
@@ -183,10 +196,10 @@ class RealSource(clips.ClipSource):
     `DAMAGED` levels on, less to what has less, and not at all to what is well.
 
     `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2 and ×4), where there is one (`teacher`).
-    Soft sources get less of it (`trust_in_teacher`). At scale 4, which is for luma alone, the truth is the enlarged one
-    (`teacher.refine`).
+    Soft sources get less of it (`trust_in_teacher`). At scale 4 the truth is the enlarged one: luma by `teacher.refine`, chroma by
+    cubic interpolation, which is enough, because videos have it at half the size.
     """
-    kind, SEEN, TRUTH = 'real', 2, 2
+    kind, SEEN, TRUTH = 'real', 0, 0
 
     def __init__(self, scale, split='training', colour=False, way='full', beside='fast-x2.onnx', sharpen=0.0,
                  sharpen_sigma=1.2, taught=0.0):
@@ -201,31 +214,35 @@ class RealSource(clips.ClipSource):
         self.trust = [trust_in_teacher(plan) for plan in self.plans] if self.taught else []
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
-    def _pair(self, number):
-        coded, clean, high, error = self.record(number)
+    def _truth(self, number, corner, patch):
+        """A square of the truth; its corner in pixels of the source. At scale 4 chroma is enlarged."""
+        high, scale = self.record(number)[2], max(2, self.scale)
+        luma = high[0]
         if self.finer:
             shard, at, _ = self.rows[number]
-            return coded[:1], clean, self.finer[shard].pictures[at // self.size][None], error
+            luma = self.finer[shard].pictures[at // self.size]
+        luma = _square(luma[None], corner, patch, scale)
         if self.kept == 1:
-            return coded[:1], clean, high[:1], error
-        half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
-        return coded, np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)]), high, error
+            return luma
+        chroma = _square(high[1:], corner, patch, 2)
+        return np.concatenate([luma, chroma if scale == 2 else _enlarged(chroma, 2)])
 
-    def _cut(self, number, corner, patch):
-        """(coded, clean, high, error) of a square of a record; its corner in pixels of the source."""
-        coded, clean, high, error = self._pair(number)
-        (y, x), s = corner, max(2, self.scale)
-        cut = lambda planes, k: planes[:, k * y:k * (y + patch), k * x:k * (x + patch)]
-        return cut(coded, 1), cut(clean, 1), cut(high, s), error
+    def _clean(self, number, corner, patch):
+        """A square of the source without damage; its corner."""
+        _, clean, high, _ = self.record(number)
+        if self.kept == 3:
+            half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
+            clean = np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)])
+        return _square(clean, corner, patch, 1)
 
     def _draw(self, rng, patch):
         number = int(rng.integers(len(self.rows)))
         corner = [2 * int(rng.integers((SIDE - patch) // 2 + 1)) for _ in 'yx']
-        return *self._cut(number, corner, patch), number, corner
+        return _square(self.record(number)[2][:1], corner, patch, 2), number, corner
 
     def _drawn(self, rng, patch):
         """Everything that chance decides of a sample: (record, corner, way to turn, whether undamaged, strength)."""
-        *_, number, corner = self._choose(rng, patch)
+        _, number, corner = self._choose(rng, patch)
         best = number, corner
         way = int(rng.integers(8))
         if self.way == 'clean':
@@ -235,14 +252,17 @@ class RealSource(clips.ClipSource):
 
     def _made(self, number, corner, way, undamaged, strength, patch):
         """The sample."""
-        coded, clean, high, error = self._cut(number, corner, patch)
-        coded, clean, high = (normalise(oriented(p, way)) for p in (coded, clean, high))
-        wanted = clean if self.scale == 1 else high
+        square = lambda planes: normalise(oriented(planes, way))
+        is_clean = self.way == 'clean' or undamaged
+        coded, _, _, error = self.record(number)
+        clean = square(self._clean(number, corner, patch)) if is_clean or self.scale == 1 else None
+        wanted = clean if self.scale == 1 else square(self._truth(number, corner, patch))
         if self.way == 'clean':
             return clean, wanted, 0.0
         if undamaged:
             coded = clean
         else:
+            coded = square(_square(coded[:self.kept], corner, patch, 1))
             wanted = self._aimed_at(wanted, number, corner, way, error)
         if self.way == 'full':
             return coded, wanted, 1.0

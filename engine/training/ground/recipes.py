@@ -78,10 +78,10 @@ NETWORKS = {
                       begins='detail-x2.onnx', beside='fast-x2.onnx'),
     # ×4, because most damaged sources are small, and one pass takes a fifth of the time of two. With means of 2 × 2 pixels in its
     # last layer (`network.halved`) the same network is ×2.
-    'detail-large': Network('detail-large', 'Detail ×4 for damaged sources', 'super-resolution', 4, 64, 16, recipe='real',
+    'detail-large': Network('detail-large', 'Detail ×4 for damaged sources', 'super-resolution', 4, 32, 14, fold=1, colour=True, recipe='real',
                             begins='detail-large-x4.onnx', beside='fast-x2.onnx'),
-    'detail-large-x2': Network('detail-large', 'Detail ×2 for damaged sources, larger', 'super-resolution', 2, 64, 16, recipe='real',
-                               begins='detail-large-x2.onnx', beside='fast-x2.onnx'),
+    'detail-large-x2': Network('detail-large', 'Detail ×2 for damaged sources, larger', 'super-resolution', 2, 32, 14, fold=1, colour=True,
+                               recipe='real', begins='detail-large-x2.onnx', beside='fast-x2.onnx'),
     'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real', also=('detail-large',),
                               begins='fast-x1.onnx', told=0.06),
 }

@@ -124,7 +124,7 @@ def record_places(source, memory):
 
 
 def clean_colours(source):
-    """The clean planes of all records with their chroma, as `RealSource._pair` makes them: bytes [records, 3, SIDE, SIDE]."""
+    """The clean planes of all records with their chroma, as `RealSource._clean` makes them: bytes [records, 3, SIDE, SIDE]."""
     made = np.empty((len(source.rows), 3, SIDE, SIDE), np.uint8)
     for number, planes in enumerate(made):
         _, clean, high, _ = source.record(number)

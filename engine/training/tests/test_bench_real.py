@@ -118,7 +118,7 @@ def test_a_detail_file_becomes_a_network_of_the_product(tmp_path):
     large.write_bytes(to_fp32(build(NETWORKS['detail-large'])))
     methods.write_manifest(folder, [('detail-large', large)])
     entries = json.loads((folder / 'manifest.json').read_text())['models']
-    assert [(e['scale'], e['layout'], (folder / e['file']).exists()) for e in entries] == [(s, 'luma+strength', True) for s in (4, 2)]
+    assert [(e['scale'], e['layout'], (folder / e['file']).exists()) for e in entries] == [(s, 'ycbcr+strength', True) for s in (4, 2)]
     assert methods.parse_detail(str(file)) == ('detail', file)
     for wrong in ('fast=' + str(file), str(tmp_path / 'missing.onnx')):
         with pytest.raises(GroundError):

@@ -9,7 +9,7 @@ import torch
 from test_real import shards  # noqa: F401  (a fixture)
 from test_training import RECIPE, TINY, RandomBatches, losses
 
-from ground import commands, real, teacher
+from ground import commands, objective, real, teacher
 from ground.adversary import Adversary
 from ground.objective import ALONE, unsteady
 from ground.perceptual import Features
@@ -104,6 +104,25 @@ def test_a_run_with_a_discriminator_resumes_to_the_same_losses(tmp_path):
     assert losses(again, 3) == whole[3:] and whole != losses(Trainer(build(TINY), batches, RECIPE), 6)
 
 
+def test_terms_give_the_gradient_that_autograd_finds():
+    chosen = Recipe(gradient_term=0.3)
+    generator = torch.Generator().manual_seed(0)
+    wanted = torch.rand(5, 3, 48, 56, generator=generator)
+    made = wanted + 0.05 * torch.randn(wanted.shape, generator=generator)
+    shifts = torch.tensor([[objective.ALONE] * 2, [2, -4], [objective.ALONE] * 2, [-3, 0], [40, 40]])
+    pairs = [(lambda y: objective.fidelity(y, wanted, chosen), lambda y: objective.fidelity_at_once(y - wanted, chosen)),
+             (lambda y: objective.unsteady(y, wanted, shifts, chosen), lambda y: objective.unsteady_at_once(y, wanted, shifts, chosen))]
+    for by_parts, at_once in pairs:
+        found = []
+        for term in (by_parts, at_once):
+            y = made.clone().requires_grad_()
+            value = term(y)
+            (2 * value).backward()
+            found.append((value.detach(), y.grad))
+        assert torch.allclose(found[0][0], found[1][0], rtol=1e-5) and found[1][1].abs().max() > 0
+        assert torch.allclose(found[0][1], found[1][1], rtol=1e-4, atol=1e-9)
+
+
 def nearest(path, scale=4, share=1.0):
     """An ONNX file of an RGB network that repeats every pixel, at a share of its light."""
     free = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3, None, None])
@@ -165,6 +184,21 @@ def test_a_network_of_scale_4_wants_the_truth_enlarged(shards):  # noqa: F811
         truth = oriented(normalise(source.record(count - 1)[2][:1])[:, 16:80, 4:68], 3)
         assert coded.shape == (1, 32, 32) and wanted.shape == (1, 128, 128)
         assert np.abs(wanted.reshape(1, 64, 2, 64, 2).mean((2, 4)) - truth).mean() < 0.01
+
+
+def test_a_network_of_scale_4_may_want_colour(shards):  # noqa: F811
+    count = teacher.refine('training', 0)
+    luma, colour = real.RealSource(4), real.RealSource(4, colour=True)
+    for way, strength in (('full', 1.0), ('clean', 0.0), ('between', 0.5)):
+        luma.way = colour.way = way
+        drawn = (count - 1, [8, 2], 3, False, strength, 32)
+        (grey, wanted_luma, _), (coded, wanted, _) = luma._made(*drawn), colour._made(*drawn)
+        assert coded.shape == (3, 32, 32) and wanted.shape == (3, 128, 128)
+        assert np.array_equal(coded[:1], grey) and np.array_equal(wanted[:1], wanted_luma)
+        assert np.abs(wanted[1:]).max() > 0.01
+        if way != 'between':
+            truth = oriented(normalise(colour.record(count - 1)[2])[1:, 16:80, 4:68], 3)
+            assert np.abs(wanted[1:].reshape(2, 64, 2, 64, 2).mean((2, 4)) - truth).mean() < 0.01
 
 
 @pytest.mark.parametrize('true_size,sigma,trust', [(1.0, None, 1.0), (0.8, None, 1.0), (0.5, None, 0.3), (1.0, 1.5, 0.3)])

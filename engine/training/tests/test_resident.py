@@ -229,7 +229,8 @@ def test_real_damage_is_that_of_its_source(scale, colour, shards):  # noqa: F811
 def contrast(source, drawn, at, which):
     """Of the luma that is wanted."""
     record, row, column = (drawn[key][at, which] for key in ('picture', 'y', 'x'))
-    return source._cut(record, [row, column], PATCH)[source.scale][0].astype(np.float64).std()
+    made = source._clean if source.scale == 1 else source._truth
+    return made(record, [row, column], PATCH)[0].astype(np.float64).std()
 
 
 def shift_of(source, record, rest, drawn):
