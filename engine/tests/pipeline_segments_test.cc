@@ -126,6 +126,7 @@ struct NetworkCase {
   int scale;
   const char* size;  ///< of the film
   int rate;
+  ModelFile::Layout layout = ModelFile::Layout::kLumaStrength;
 };
 
 class SegmentsWithNetworks : public Segments, public ::testing::WithParamInterface<NetworkCase> {
@@ -133,6 +134,7 @@ class SegmentsWithNetworks : public Segments, public ::testing::WithParamInterfa
   static ModelFile Shipped(const NetworkCase& c) {
     ModelFile file = testing::Described(c.name, c.scale, c.precision);
     file.path = test_paths::SourceDir() + "/models/" + c.file;
+    file.layout = c.layout;
     file.multiple = 2;
     file.is_blind = std::string(c.name) != "fast";
     return file;
@@ -161,7 +163,8 @@ TEST_P(SegmentsWithNetworks, JoinToWhatOneRunMakes) {
 const NetworkCase kRestoring[] = {{"fast", "fast-x1-int8.onnx", ModelFile::Precision::kInt8, 1, "192:108", 25},
                                   {"detail", "detail-x1.onnx", ModelFile::Precision::kFp32, 1, "192:108", 25}};
 const NetworkCase kEnlarging[] = {{"fast", "fast-x2-int8.onnx", ModelFile::Precision::kInt8, 2, "640:360", 15},
-                                  {"detail-large", "detail-large-x4-int8.onnx", ModelFile::Precision::kInt8, 4, "384:216", 15}};
+                                  {"detail-large", "detail-large-x4-int8.onnx", ModelFile::Precision::kInt8, 4, "384:216", 15,
+                                   ModelFile::Layout::kYcbcrStrength}};
 
 std::string NameOfNetwork(const ::testing::TestParamInfo<NetworkCase>& info) {
   return std::string(info.param.scale == 1 ? "Restoring" : "Enlarging") + (info.index == 0 ? "WithFast" : "WithDetail");

@@ -242,7 +242,7 @@ def _mean_of_pixels(rows, block):
 
 @torch.no_grad()
 def doubled(net):
-    """A network of twice the scale whose output, reduced by means of 2 × 2 pixels, is that of `net`. Luma alone."""
+    """A network of twice the scale whose output, reduced by means of 2 × 2 pixels, is that of `net`."""
     block = net.fold * net.scale
     large = RestorationNet(2 * net.scale, net.features, len(net.body), net.planes, net.outputs, net.fold)
     _copy_but_tail(large, net)
@@ -257,8 +257,7 @@ def doubled(net):
 
 @torch.no_grad()
 def halved(net):
-    """The network of half the scale that makes the means of 2 × 2 pixels of what `net` makes: the same body, a smaller tail. Luma
-    alone."""
+    """The network of half the scale that makes the means of 2 × 2 pixels of what `net` makes: the same body, a smaller tail."""
     block = net.fold * net.scale
     small = RestorationNet(net.scale // 2, net.features, len(net.body), net.planes, net.outputs, net.fold)
     _copy_but_tail(small, net)

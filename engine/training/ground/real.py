@@ -25,7 +25,7 @@ from .objective import ALONE
 from .photos import HERE, GroundError, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
 from .samples import normalise, oriented
-from .teacher import Beside
+from .teacher import Beside, is_noisy
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
@@ -207,6 +207,7 @@ class RealSource(clips.ClipSource):
         self.taught = taught if scale > 1 else 0.0
         files = [Path(shard.filename) for shard in self.shards]
         self.teachers = [Beside(file, 'taught', scale) for file in files]
+        self.colours = [Beside(file, 'colours', scale) for file in files] if colour else None
         self.finer = [Beside(file, 'finer', scale) for file in files] if scale == 4 else None
         short = [file.name for file, finer in zip(files, self.finer or ()) if len(finer.pictures) * clips.RECORD < file.stat().st_size]
         if short:
@@ -271,16 +272,29 @@ class RealSource(clips.ClipSource):
 
     def _aimed_at(self, truth, number, corner, way, error):
         """What is wanted of a damaged pair: the truth, mixed with the teacher's picture, sharpened."""
-        wanted, (y, x) = truth.copy(), (self.scale * at for at in corner)
+        wanted = truth.copy()
         shard, at, _ = self.rows[number]
-        taught = self.teachers[shard].picture(at // self.size) if self.taught else None
-        if taught is not None:
-            side = wanted.shape[-1]
-            picture = normalise(oriented(taught[y:y + side, x:x + side], way))
-            wanted[0] += np.float32(self.taught * self.trust[number]) * (picture - wanted[0])
+        patch = wanted.shape[-1] // max(2, self.scale)
+        for of, mix in ((self.teachers, self._mix_luma), (self.colours, self._mix_colours)):
+            taught = of[shard].picture(at // self.size) if self.taught and of else None
+            if taught is not None:
+                mix(wanted, taught, number, corner, patch, way)
         if self.sharpen:
             wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
         return wanted
+
+    def _mix_luma(self, wanted, taught, number, corner, patch, way):
+        picture = normalise(oriented(_square(taught[None], corner, patch, self.scale)[0], way))
+        wanted[0] += np.float32(self.taught * self.trust[number]) * (picture - wanted[0])
+
+    def _mix_colours(self, wanted, taught, number, corner, patch, way):
+        """Noise has colours, which a teacher for compressed pictures keeps."""
+        if is_noisy(self.plans[number]):
+            return
+        chroma = _square(taught, corner, patch, 2)
+        chroma = chroma if self.scale == 2 else _enlarged(chroma, 2)
+        picture = normalise(oriented(np.concatenate([chroma[:1], chroma]), way))[1:]
+        wanted[1:] += np.float32(self.taught * self.trust[number]) * (picture - wanted[1:])
 
     def sample(self, rng, patch):
         return self._made(*self._drawn(rng, patch), patch)

@@ -1,7 +1,7 @@
 """Distillation: what a large network of others makes of the delivered pictures, made once and kept beside the shard.
 
 `taught-SPLIT-NNN.bin` holds for record n of `real-SPLIT-NNN.bin` the teacher's luma at twice the size of the delivered picture,
-`taught-x4-SPLIT-NNN.bin` at four times. `finer-SPLIT-NNN.bin` holds the luma of the truth, enlarged by 2 with a faithful network:
+`taught-x4-SPLIT-NNN.bin` at four times, and `colours-SPLIT-NNN.bin` its Cb and Cr at twice the size, one above the other. `finer-SPLIT-NNN.bin` holds the luma of the truth, enlarged by 2 with a faithful network:
 shards have the truth at twice the delivered size only, and a ×4 network needs more. Each is written picture after picture, so
 that the same command goes on where it was stopped; what is not there yet is not taught.
 
@@ -19,6 +19,7 @@ from .photos import HERE, GroundError
 from .resize import resize, to_bytes
 from .validate import upscale
 
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 FAITHFUL = HERE.parent / 'models' / 'fast-x2.onnx'
 
 
@@ -36,10 +37,21 @@ def rgb_of(planes):
     return np.stack([red, (y - 0.299 * red - 0.114 * blue) / 0.587, blue]).clip(0, 1)[None]
 
 
+def _sized(plane, side):
+    """Bytes [side, side]."""
+    return to_bytes(plane if len(plane) == side else resize(plane, side, side))
+
+
 def luma_of(rgb, side):
     """Limited-range luma as bytes [side, side] of RGB [3, H, W], 0..1."""
-    luma = 16 + 219 * np.tensordot(np.array([0.299, 0.587, 0.114], np.float32), rgb.clip(0, 1), 1)
-    return to_bytes(luma if len(luma) == side else resize(luma, side, side))
+    return _sized(16 + 219 * np.tensordot(LUMA, rgb.clip(0, 1), 1), side)
+
+
+def chroma_of(rgb, side):
+    """Limited-range Cb above Cr as bytes [2 · side, side] of RGB [3, H, W], 0..1."""
+    rgb = rgb.clip(0, 1)
+    luma = np.tensordot(LUMA, rgb, 1)
+    return np.concatenate([_sized(128 + 224 * (rgb[plane] - luma) / span, side) for plane, span in ((2, 1.772), (0, 1.402))])
 
 
 class Teacher:
@@ -56,19 +68,23 @@ class Teacher:
         """Luma [scale·SIDE, scale·SIDE] of what is delivered [3, SIDE, SIDE]; bytes."""
         return luma_of(self.run(rgb_of(delivered))[0][0], self.scale * SIDE)
 
+    def colours(self, delivered):
+        """Its Cb above Cr [4·SIDE, 2·SIDE]; bytes."""
+        return chroma_of(self.run(rgb_of(delivered))[0][0], 2 * SIDE)
 
-def _written(kind, split, seed, scale, side, limit, make):
-    """Writes what `make` gives of a shard's records, [side, side] bytes each, at most `limit` more of them; → how many there are
+
+def _written(kind, split, seed, scale, area, limit, make):
+    """Writes what `make` gives of a shard's records, `area` bytes each, at most `limit` more of them; → how many there are
     now. Throws GroundError."""
     path = path_of(kind, split, seed, scale)
     shard = path_of('real', split, seed)
     if not shard.exists():
         raise GroundError(f'no_shard: {shard} is not there.')
     data = np.memmap(shard, np.uint8, 'r').reshape(-1, clips.RECORD)
-    done = path.stat().st_size // side**2 if path.exists() else 0
+    done = path.stat().st_size // area if path.exists() else 0
     end = len(data) if limit is None else min(len(data), done + limit)
     with open(path, 'r+b' if path.exists() else 'wb') as out:
-        out.seek(done * side**2)
+        out.seek(done * area)
         for number in range(done, end):
             out.write(make(data[number]).tobytes())
             out.flush()
@@ -78,7 +94,17 @@ def _written(kind, split, seed, scale, side, limit, make):
 def teach(file, split, seed, limit=None, scale=2, precision='f32'):
     """Writes what the teacher makes of a shard's records, at most `limit` more of them; → how many there are now."""
     teacher = Teacher(file, scale=scale, precision=precision)
-    return _written('taught', split, seed, scale, scale * SIDE, limit, lambda record: teacher(record[:3 * clips.AREA].reshape(3, SIDE, SIDE)))
+    return _written('taught', split, seed, scale, (scale * SIDE) ** 2, limit, lambda record: teacher(_delivered(record)))
+
+
+def teach_colours(file, split, seed, limit=None, scale=2, precision='f32'):
+    """The same of its colours."""
+    teacher = Teacher(file, scale=scale, precision=precision)
+    return _written('colours', split, seed, scale, 8 * clips.AREA, limit, lambda record: teacher.colours(_delivered(record)))
+
+
+def _delivered(record):
+    return record[:3 * clips.AREA].reshape(3, SIDE, SIDE)
 
 
 NOISY = 2  # standard deviation at mid grey, in 8-bit levels
@@ -103,7 +129,7 @@ def teach_noisy(file, split, seed, limit=None, scale=2, precision='f32'):
     teacher, data = Teacher(file, scale=scale, precision=precision), np.memmap(shard, np.uint8, 'r').reshape(-1, clips.RECORD)
     with open(path, 'r+b') as out:
         for at in range(done, end):
-            picture = teacher(data[records[at]][:3 * clips.AREA].reshape(3, SIDE, SIDE))
+            picture = teacher(_delivered(data[records[at]]))
             out.seek(records[at] * side**2)
             out.write(picture.tobytes())
             out.flush()
@@ -117,7 +143,7 @@ def refine(split, seed, limit=None):
 
     def finer(record):
         return upscale(net, record[4 * clips.AREA:].reshape(3, 2 * SIDE, 2 * SIDE)[:1])[0]
-    return _written('finer', split, seed, 4, 4 * SIDE, limit, finer)
+    return _written('finer', split, seed, 4, (4 * SIDE) ** 2, limit, finer)
 
 
 class Beside:
@@ -125,10 +151,11 @@ class Beside:
 
     def __init__(self, shard, kind, scale):
         split, _, seed = shard.stem.removeprefix('real-').partition('-')
-        path, side = path_of(kind, split, seed, scale), scale * SIDE
-        count = path.stat().st_size // side**2 if path.exists() else 0
-        self.pictures = np.memmap(path, np.uint8, 'r', shape=(count, side, side)) if count else ()
+        path = path_of(kind, split, seed, scale)
+        shape = (2, 2 * SIDE, 2 * SIDE) if kind == 'colours' else (scale * SIDE, scale * SIDE)
+        count = path.stat().st_size // int(np.prod(shape)) if path.exists() else 0
+        self.pictures = np.memmap(path, np.uint8, 'r', shape=(count, *shape)) if count else ()
 
     def picture(self, number):
-        """Bytes [scale·SIDE, scale·SIDE], or None."""
+        """Bytes [scale·SIDE, scale·SIDE], of colours [2, 2·SIDE, 2·SIDE]; or None."""
         return self.pictures[number] if number < len(self.pictures) else None

@@ -185,12 +185,12 @@ def test_a_grown_network_with_colour_has_the_luma_of_the_one_without():
     assert large.tail.direct.grad[16:, :16].abs().max() > 0
 
 
-@pytest.mark.parametrize('fold', [1, 2])
-def test_a_network_of_twice_the_scale_has_the_smaller_one_as_its_means(fold):
+@pytest.mark.parametrize('fold,planes,outputs', [(1, 2, 1), (2, 2, 1), (1, 4, 3)])
+def test_a_network_of_twice_the_scale_has_the_smaller_one_as_its_means(fold, planes, outputs):
     torch.manual_seed(3)
-    small = RestorationNet(2, 16, 2, fold=fold).eval()
+    small = RestorationNet(2, 16, 2, planes, outputs, fold=fold).eval()
     small.skip.weight.data += 0.01 * torch.randn_like(small.skip.weight)
-    x = torch.rand(1, 2, 12, 16)
+    x = torch.rand(1, planes, 12, 16)
     large = doubled(small)
     with torch.no_grad():
         wanted = small(x)

@@ -16,6 +16,7 @@ from ground.perceptual import Features
 from ground.photos import GroundError
 from ground.recipes import Recipe
 from ground.release import load_state
+from ground.resize import resize
 from ground.samples import Batches, normalise, oriented
 from ground.trainer import Trainer, build, save
 
@@ -151,6 +152,28 @@ def test_a_teacher_is_mixed_in_as_far_as_it_has_come(scale, shards, tmp_path):  
         expected = (1 - share) * truth[0] + share * coded[0].repeat(scale, 0).repeat(scale, 1).clip(0, 1)
         # A colour that no RGB has is cut off on the way; nearly all are the same.
         assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
+
+
+@pytest.mark.parametrize('scale', [2, 4])
+def test_the_colours_of_a_teacher_are_mixed_in(scale, shards, tmp_path):  # noqa: F811
+    nearest(tmp_path / 'x4.onnx')
+    teacher.teach(tmp_path / 'x4.onnx', 'training', 0, scale=scale)
+    teacher.teach_colours(tmp_path / 'x4.onnx', 'training', 0, limit=3, scale=scale)
+    count = teacher.teach_colours(tmp_path / 'x4.onnx', 'training', 0, scale=scale)
+    if scale == 4:
+        teacher.refine('training', 0)
+    plain, taught = real.RealSource(scale, colour=True), real.RealSource(scale, colour=True, taught=0.5)
+    seen = 0
+    for number in range(count):
+        drawn = (number, [10, 20], 6, False, 1.0, 32)
+        (coded, truth, _), (_, mixed, _) = (s._made(*drawn) for s in (plain, taught))
+        share = 0 if teacher.is_noisy(taught.plans[number]) else 0.5 * taught.trust[number]
+        larger = np.stack([resize(p, 64, 64, 'area') for p in coded[1:]])
+        larger = larger if scale == 2 else np.stack([resize(p, 128, 128) for p in larger])
+        expected = (1 - share) * truth[1:] + share * larger
+        assert np.quantile(np.abs(mixed[1:] - expected), 0.9) < 0.012
+        seen += share > 0 and np.abs(mixed[1:] - truth[1:]).max() > 0.02
+    assert seen
 
 
 def test_a_second_teacher_takes_over_the_noisy_pictures(shards, tmp_path):  # noqa: F811
