@@ -37,11 +37,12 @@ from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
-CHROMA_BATCHES = 600
+CHROMA_BATCHES = 200
 REAL_CLIPS = 3  # a photograph and shard
 REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
 # Numbers of a recipe that a run may change, to compare.
-WEIGHTS = ('sharpen', 'sharpen_sigma', 'taught', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term')
+WEIGHTS = ('sharpen', 'sharpen_sigma', 'taught', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term',
+           'chroma_term')
 SHAPE = ('features', 'layers', 'fold')  # of a network that a run may change, to compare
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
@@ -265,7 +266,7 @@ def release_command(args):
     state = load_state(shipped or state_of(folder))
     net = load_averaged(state)
     net = halved(net) if net.scale > network.scale else net
-    chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
+    chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate, taught=args.taught)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
     if network.colour and not shipped:
@@ -369,6 +370,7 @@ def parser():
     r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--command', help='how the weights were trained, for the manifest')
+    r.add_argument('--taught', type=float, help='share of the teacher in the truth that the chroma of a run is fitted to')
     r.add_argument('--taught-by', help='whose outputs were mixed into the truth, and its licence, for the manifest')
     r.set_defaults(action=release_command)
     s = commands.add_parser('papers', help='scores a run of clean pairs on the sets of the papers, for the tables')
