@@ -17,14 +17,14 @@ import {
   ServerError,
   ValidationError,
 } from '../../src/sdk/index.ts';
-import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal, useFakeClock } from './fake.ts';
 
 const input = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' } as const;
 const lost = () => new TypeError('fetch failed');
 const never = () => new Promise<Response>(() => {});
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  useFakeClock();
   vi.spyOn(Math, 'random').mockReturnValue(1);
 });
 afterEach(() => {

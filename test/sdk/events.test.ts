@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseEvents, type StreamedEvent } from '../../src/sdk/events.ts';
 import { ReelmendConnectionError, type Job, type JobEvent, NotFoundError } from '../../src/sdk/index.ts';
-import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal, useFakeClock } from './fake.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  useFakeClock();
 });
 afterEach(() => {
   vi.useRealTimers();

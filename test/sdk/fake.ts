@@ -1,4 +1,5 @@
 /** A service that answers what a test says, one answer per request. */
+import { vi } from 'vitest';
 import { createReelmend, type Reelmend, type ReelmendOptions, type Job } from '../../src/sdk/index.ts';
 
 export type Answer = Response | Error | ((request: Request) => Response | Promise<Response>);
@@ -6,6 +7,11 @@ export type Answer = Response | Error | ((request: Request) => Response | Promis
 export interface FakeService {
   reelmend: Reelmend;
   requests: Request[];
+}
+
+/** The timers of SDK calls. Not setImmediate: connections of test files that ran before in this process use it. */
+export function useFakeClock(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
 }
 
 /** Answers in this order; the last one answers whatever follows. */

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollDelayMs } from '../../src/sdk/wait.ts';
 import { type Job, JobFailedError, NotFoundError, PreviewFailedError, ServerError, WaitTimeoutError } from '../../src/sdk/index.ts';
-import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal, useFakeClock } from './fake.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  useFakeClock();
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
 });
 afterEach(() => {
