@@ -32,12 +32,12 @@ from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .scoring import ScoredBeside
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
-from .teacher import refine, teach, teach_colours, teach_noisy
+from .teacher import refine, teach, teach_chroma, teach_noisy
 from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
-CHROMA_BATCHES = 200
+CHROMA_BATCHES = 600
 REAL_CLIPS = 3  # a photograph and shard
 REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
 # Numbers of a recipe that a run may change, to compare.
@@ -355,7 +355,7 @@ def parser():
     d.add_argument('--scale', type=int, choices=(2, 4), default=2, help='of the network that learns from it')
     d.add_argument('--bf16', action='store_true', help='in bfloat16: faster where the processor multiplies it')
     d.add_argument('--noisy', action='store_true', help='only the noisy pictures, in place of those of the teacher before')
-    d.add_argument('--colours', action='store_true', help='its Cb and Cr instead of its luma')
+    d.add_argument('--chroma', action='store_true', help='its Cb and Cr instead of its luma')
     d.set_defaults(action=teach_command)
     f = commands.add_parser('refine', help='the truth of a shard of real damage, enlarged by 2: a ×4 network needs it')
     f.add_argument('--split', choices=('training', 'validation'), default='training')
@@ -455,7 +455,7 @@ def make_shards(args):
 
 
 def teach_command(args):
-    make = teach_noisy if args.noisy else teach_colours if args.colours else teach
+    make = teach_noisy if args.noisy else teach_chroma if args.chroma else teach
     print(f'{make(args.file, args.split, args.shard, args.limit, args.scale, "bf16" if args.bf16 else "f32")} pictures')
 
 

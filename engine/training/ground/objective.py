@@ -47,13 +47,13 @@ class _WithGradient(torch.autograd.Function):
         return value
 
     @staticmethod
-    def backward(ctx, pulled):
+    def backward(ctx, outer):
         gradient, = ctx.saved_tensors
-        return (gradient.mul_(pulled), *[None] * (len(ctx.needs_input_grad) - 1))
+        return (gradient.mul_(outer), *[None] * (len(ctx.needs_input_grad) - 1))
 
 
-def _pull(error, recipe):
-    """(sum of Charbonnier's penalties, what each element pulls with)."""
+def _charbonnier_sum(error, recipe):
+    """(sum of Charbonnier's penalties, its gradient)."""
     root = (error * error).add_(recipe.charbonnier**2).sqrt_()
     total = root.sum() - recipe.charbonnier * root.numel()
     return total, torch.div(error, root, out=root)
@@ -65,16 +65,16 @@ def _fidelity_of_parts(error, recipe):
     count, value, gradient = error.numel(), 0.0, torch.empty_like(error)
     shares = [recipe.gradient_term / (count // side * (side - 1)) for side in (width, height)]
     for part, held in zip(error, gradient):
-        total, pull = _pull(part, recipe)
-        torch.mul(pull, 1 / count, out=held)
+        total, slope = _charbonnier_sum(part, recipe)
+        torch.mul(slope, 1 / count, out=held)
         value = value + total / count
         for axis, share in zip((2, 1), shares):
             if share:
                 length = part.shape[axis] - 1
                 ahead, behind = (held.narrow(axis, at, length) for at in (1, 0))
-                total, pull = _pull(part.narrow(axis, 1, length) - part.narrow(axis, 0, length), recipe)
-                ahead.add_(pull, alpha=share)
-                behind.sub_(pull, alpha=share)
+                total, slope = _charbonnier_sum(part.narrow(axis, 1, length) - part.narrow(axis, 0, length), recipe)
+                ahead.add_(slope, alpha=share)
+                behind.sub_(slope, alpha=share)
                 value = value + total * share
     return value, gradient
 
@@ -97,11 +97,11 @@ def _unsteady_of_parts(error, shifts, recipe):
         top, left = FRAME + max(0, -down), FRAME + max(0, -right)
         now = (at, slice(top, top + h), slice(left, left + w))
         before = (at - 1, slice(top + down, top + down + h), slice(left + right, left + right + w))
-        total, pull = _pull(error[now] - error[before], recipe)
+        total, slope = _charbonnier_sum(error[now] - error[before], recipe)
         share = 1 / (h * w * len(error))
         value = value + total * share
-        gradient[now].add_(pull, alpha=share)
-        gradient[before].sub_(pull, alpha=share)
+        gradient[now].add_(slope, alpha=share)
+        gradient[before].sub_(slope, alpha=share)
     return value, gradient
 
 

@@ -176,8 +176,8 @@ def trust_in_teacher(plan):
     return 0.3 + 0.7 * min(1.0, max(0.0, (left - 0.5) / 0.3))
 
 
-def _square(planes, corner, patch, scale):
-    """A square of planes [n, h, w] that have `scale` times the size of the source; its corner in pixels of the source."""
+def _crop(planes, corner, patch, scale):
+    """A crop of planes [n, h, w] that have `scale` times the size of the source; its corner in pixels of the source."""
     (y, x), s = corner, scale
     return planes[:, s * y:s * (y + patch), s * x:s * (x + patch)]
 
@@ -207,7 +207,7 @@ class RealSource(clips.ClipSource):
         self.taught = taught if scale > 1 else 0.0
         files = [Path(shard.filename) for shard in self.shards]
         self.teachers = [Beside(file, 'taught', scale) for file in files]
-        self.colours = [Beside(file, 'colours', scale) for file in files] if colour else None
+        self.chroma = [Beside(file, 'chroma', scale) for file in files] if colour else None
         self.finer = [Beside(file, 'finer', scale) for file in files] if scale == 4 else None
         short = [file.name for file, finer in zip(files, self.finer or ()) if len(finer.pictures) * clips.RECORD < file.stat().st_size]
         if short:
@@ -216,30 +216,30 @@ class RealSource(clips.ClipSource):
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
     def _truth(self, number, corner, patch):
-        """A square of the truth; its corner in pixels of the source. At scale 4 chroma is enlarged."""
+        """A crop of the truth; its corner in pixels of the source. At scale 4 chroma is enlarged."""
         high, scale = self.record(number)[2], max(2, self.scale)
         luma = high[0]
         if self.finer:
             shard, at, _ = self.rows[number]
             luma = self.finer[shard].pictures[at // self.size]
-        luma = _square(luma[None], corner, patch, scale)
+        luma = _crop(luma[None], corner, patch, scale)
         if self.kept == 1:
             return luma
-        chroma = _square(high[1:], corner, patch, 2)
+        chroma = _crop(high[1:], corner, patch, 2)
         return np.concatenate([luma, chroma if scale == 2 else _enlarged(chroma, 2)])
 
     def _clean(self, number, corner, patch):
-        """A square of the source without damage; its corner."""
+        """A crop of the source without damage; its corner in pixels of it."""
         _, clean, high, _ = self.record(number)
         if self.kept == 3:
             half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
             clean = np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)])
-        return _square(clean, corner, patch, 1)
+        return _crop(clean, corner, patch, 1)
 
     def _draw(self, rng, patch):
         number = int(rng.integers(len(self.rows)))
         corner = [2 * int(rng.integers((SIDE - patch) // 2 + 1)) for _ in 'yx']
-        return _square(self.record(number)[2][:1], corner, patch, 2), number, corner
+        return _crop(self.record(number)[2][:1], corner, patch, 2), number, corner
 
     def _drawn(self, rng, patch):
         """Everything that chance decides of a sample: (record, corner, way to turn, whether undamaged, strength)."""
@@ -253,17 +253,17 @@ class RealSource(clips.ClipSource):
 
     def _made(self, number, corner, way, undamaged, strength, patch):
         """The sample."""
-        square = lambda planes: normalise(oriented(planes, way))
+        turned = lambda planes: normalise(oriented(planes, way))
         is_clean = self.way == 'clean' or undamaged
         coded, _, _, error = self.record(number)
-        clean = square(self._clean(number, corner, patch)) if is_clean or self.scale == 1 else None
-        wanted = clean if self.scale == 1 else square(self._truth(number, corner, patch))
+        clean = turned(self._clean(number, corner, patch)) if is_clean or self.scale == 1 else None
+        wanted = clean if self.scale == 1 else turned(self._truth(number, corner, patch))
         if self.way == 'clean':
             return clean, wanted, 0.0
         if undamaged:
             coded = clean
         else:
-            coded = square(_square(coded[:self.kept], corner, patch, 1))
+            coded = turned(_crop(coded[:self.kept], corner, patch, 1))
             wanted = self._aimed_at(wanted, number, corner, way, error)
         if self.way == 'full':
             return coded, wanted, 1.0
@@ -273,28 +273,26 @@ class RealSource(clips.ClipSource):
     def _aimed_at(self, truth, number, corner, way, error):
         """What is wanted of a damaged pair: the truth, mixed with the teacher's picture, sharpened."""
         wanted = truth.copy()
-        shard, at, _ = self.rows[number]
-        patch = wanted.shape[-1] // max(2, self.scale)
-        for of, mix in ((self.teachers, self._mix_luma), (self.colours, self._mix_colours)):
-            taught = of[shard].picture(at // self.size) if self.taught and of else None
-            if taught is not None:
-                mix(wanted, taught, number, corner, patch, way)
+        if self.taught:
+            share = np.float32(self.taught * self.trust[number])
+            for planes, taught in self._taught(number, corner, way, truth.shape[-1] // max(2, self.scale)):
+                wanted[planes] += share * (taught - wanted[planes])
         if self.sharpen:
             wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
         return wanted
 
-    def _mix_luma(self, wanted, taught, number, corner, patch, way):
-        picture = normalise(oriented(_square(taught[None], corner, patch, self.scale)[0], way))
-        wanted[0] += np.float32(self.taught * self.trust[number]) * (picture - wanted[0])
-
-    def _mix_colours(self, wanted, taught, number, corner, patch, way):
-        """Noise has colours, which a teacher for compressed pictures keeps."""
-        if is_noisy(self.plans[number]):
-            return
-        chroma = _square(taught, corner, patch, 2)
-        chroma = chroma if self.scale == 2 else _enlarged(chroma, 2)
-        picture = normalise(oriented(np.concatenate([chroma[:1], chroma]), way))[1:]
-        wanted[1:] += np.float32(self.taught * self.trust[number]) * (picture - wanted[1:])
+    def _taught(self, number, corner, way, patch):
+        """(planes, the teacher's picture of them) of a crop, where there is one. Chroma of noisy pictures is not taught: a teacher
+        for compressed pictures keeps its noise."""
+        shard, at, _ = self.rows[number]
+        luma = self.teachers[shard].picture(at // self.size)
+        if luma is not None:
+            yield slice(0, 1), normalise(oriented(_crop(luma[None], corner, patch, self.scale), way))
+        chroma = self.chroma[shard].picture(at // self.size) if self.chroma and not is_noisy(self.plans[number]) else None
+        if chroma is not None:
+            chroma = _crop(chroma, corner, patch, 2)
+            chroma = chroma if self.scale == 2 else _enlarged(chroma, 2)
+            yield slice(1, 3), normalise(oriented(np.concatenate([chroma[:1], chroma]), way))[1:]
 
     def sample(self, rng, patch):
         return self._made(*self._drawn(rng, patch), patch)

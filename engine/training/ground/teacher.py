@@ -1,7 +1,7 @@
 """Distillation: what a large network of others makes of the delivered pictures, made once and kept beside the shard.
 
 `taught-SPLIT-NNN.bin` holds for record n of `real-SPLIT-NNN.bin` the teacher's luma at twice the size of the delivered picture,
-`taught-x4-SPLIT-NNN.bin` at four times, and `colours-SPLIT-NNN.bin` its Cb and Cr at twice the size, one above the other. `finer-SPLIT-NNN.bin` holds the luma of the truth, enlarged by 2 with a faithful network:
+`taught-x4-SPLIT-NNN.bin` at four times, and `chroma-SPLIT-NNN.bin` its Cb and Cr at twice the size, one above the other. `finer-SPLIT-NNN.bin` holds the luma of the truth, enlarged by 2 with a faithful network:
 shards have the truth at twice the delivered size only, and a ×4 network needs more. Each is written picture after picture, so
 that the same command goes on where it was stopped; what is not there yet is not taught.
 
@@ -24,7 +24,7 @@ FAITHFUL = HERE.parent / 'models' / 'fast-x2.onnx'
 
 
 def path_of(kind, split, seed, scale=2):
-    """`kind`: taught or finer; `seed`: the number of the shard, or what stands behind the split in the name of another."""
+    """`kind`: taught, chroma or finer; `seed`: the number of the shard, or what stands behind the split in the name of another."""
     name = f'{seed:03d}' if isinstance(seed, int) else seed
     return clips.CACHE / f'{kind}{"-x4" if (kind, scale) == ("taught", 4) else ""}-{split}-{name}.bin'
 
@@ -68,7 +68,7 @@ class Teacher:
         """Luma [scale·SIDE, scale·SIDE] of what is delivered [3, SIDE, SIDE]; bytes."""
         return luma_of(self.run(rgb_of(delivered))[0][0], self.scale * SIDE)
 
-    def colours(self, delivered):
+    def chroma(self, delivered):
         """Its Cb above Cr [4·SIDE, 2·SIDE]; bytes."""
         return chroma_of(self.run(rgb_of(delivered))[0][0], 2 * SIDE)
 
@@ -97,10 +97,10 @@ def teach(file, split, seed, limit=None, scale=2, precision='f32'):
     return _written('taught', split, seed, scale, (scale * SIDE) ** 2, limit, lambda record: teacher(_delivered(record)))
 
 
-def teach_colours(file, split, seed, limit=None, scale=2, precision='f32'):
-    """The same of its colours."""
+def teach_chroma(file, split, seed, limit=None, scale=2, precision='f32'):
+    """The same of its chroma."""
     teacher = Teacher(file, scale=scale, precision=precision)
-    return _written('colours', split, seed, scale, 8 * clips.AREA, limit, lambda record: teacher.colours(_delivered(record)))
+    return _written('chroma', split, seed, scale, 8 * clips.AREA, limit, lambda record: teacher.chroma(_delivered(record)))
 
 
 def _delivered(record):
@@ -152,10 +152,10 @@ class Beside:
     def __init__(self, shard, kind, scale):
         split, _, seed = shard.stem.removeprefix('real-').partition('-')
         path = path_of(kind, split, seed, scale)
-        shape = (2, 2 * SIDE, 2 * SIDE) if kind == 'colours' else (scale * SIDE, scale * SIDE)
+        shape = (2, 2 * SIDE, 2 * SIDE) if kind == 'chroma' else (scale * SIDE, scale * SIDE)
         count = path.stat().st_size // int(np.prod(shape)) if path.exists() else 0
         self.pictures = np.memmap(path, np.uint8, 'r', shape=(count, *shape)) if count else ()
 
     def picture(self, number):
-        """Bytes [scale·SIDE, scale·SIDE], of colours [2, 2·SIDE, 2·SIDE]; or None."""
+        """Bytes [scale·SIDE, scale·SIDE], of chroma [2, 2·SIDE, 2·SIDE]; or None."""
         return self.pictures[number] if number < len(self.pictures) else None

@@ -155,11 +155,11 @@ def test_a_teacher_is_mixed_in_as_far_as_it_has_come(scale, shards, tmp_path):  
 
 
 @pytest.mark.parametrize('scale', [2, 4])
-def test_the_colours_of_a_teacher_are_mixed_in(scale, shards, tmp_path):  # noqa: F811
+def test_the_chroma_of_a_teacher_is_mixed_in(scale, shards, tmp_path):  # noqa: F811
     nearest(tmp_path / 'x4.onnx')
     teacher.teach(tmp_path / 'x4.onnx', 'training', 0, scale=scale)
-    teacher.teach_colours(tmp_path / 'x4.onnx', 'training', 0, limit=3, scale=scale)
-    count = teacher.teach_colours(tmp_path / 'x4.onnx', 'training', 0, scale=scale)
+    teacher.teach_chroma(tmp_path / 'x4.onnx', 'training', 0, limit=3, scale=scale)
+    count = teacher.teach_chroma(tmp_path / 'x4.onnx', 'training', 0, scale=scale)
     if scale == 4:
         teacher.refine('training', 0)
     plain, taught = real.RealSource(scale, colour=True), real.RealSource(scale, colour=True, taught=0.5)
