@@ -27,7 +27,16 @@ describe('a worker that is stopping', () => {
     const worker = shop.worker({ config, tuning: { pollIntervalMs: hangMs } });
     await worker.start();
     await eventually(() => shop.media.running === 1);
+    await eventually(queueRests);
     return { job, worker };
+  };
+
+  /** A fetch that was sent before the stop may still bring a row, which is worked. */
+  const queueRests = async () => {
+    const [connection] = await world.sql`
+      SELECT bool_and(state = 'idle' AND clock_timestamp() - state_change > '250 ms') AS rests
+      FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'reelmend-queue'`;
+    return connection!.rests === true;
   };
 
   it('finishes its running job and takes no other', async () => {
