@@ -27,10 +27,9 @@ export interface Worker {
   readonly id: string;
   start(): Promise<void>;
   /**
-   * Stops the worker, as after SIGTERM: fetches no more jobs, lets running media steps go on for `drainSeconds` (and those of a
-   * fetch that was under way), then
-   * aborts them and returns their jobs to the queue. Resolves within the grace period after the abort; the lease of a
-   * step that has not ended by then expires. May be called more than once.
+   * Stops the worker, as after SIGTERM: fetches no more jobs, lets running media steps go on for `drainSeconds` (those of a fetch
+   * that was under way, too), then aborts them and returns their jobs to the queue. Resolves within the grace period after the
+   * abort; the lease of a step that has not ended by then expires. May be called more than once.
    */
   stop(): Promise<void>;
   /** Makes a stop() that is waiting abort the running steps now. */
