@@ -135,9 +135,13 @@ async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
   return unsteady;
 }
 
-async function runGroup(steps: Step[], all: boolean): Promise<Outcome[]> {
+/** Runs the group's steps, and then those of `either` that no other group has taken. */
+async function runGroup(steps: Step[], either: Step[], all: boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const step of steps) outcomes.push(await (step.testFiles === undefined ? runWhole : runTestFiles)(step, all));
+  const own = [...steps];
+  for (let step = own.shift(); step !== undefined; step = own.shift() ?? either.shift()) {
+    outcomes.push(await (step.testFiles === undefined ? runWhole : runTestFiles)(step, all));
+  }
   return outcomes;
 }
 
@@ -171,11 +175,11 @@ const { values } = parseArgs({ options: { all: { type: 'boolean', default: false
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const all = values.all || (process.env['CI'] ?? '') !== '';
-const { last = [], ...groups } = Object.groupBy(values.long ? longSteps : shortSteps, ({ group }) => group);
-const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, all)))).flat();
+const { last = [], either = [], ...groups } = Object.groupBy(values.long ? longSteps : shortSteps, ({ group }) => group);
+const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, either, all)))).flat();
 const service = outcomes.find(({ name }) => name === 'service');
 const unsteady = service === undefined ? [] : await secondAttempt(service);
-outcomes.push(...(await runGroup(last, all)));
+outcomes.push(...(await runGroup(last, [], all)));
 printTimes(outcomes, performance.now() / 1000);
 printFailures('passed only when run again, alone', unsteady);
 printFailures('failed', outcomes.flatMap(({ failures }) => failures));

@@ -24,24 +24,41 @@ struct Grid {
   double step;
 };
 
-/// Resamples one line. Output sample i lies at position i of out_grid, in the output's luma samples.
-std::vector<double> ResampleLine(const std::vector<double>& in, Grid in_grid, Grid out_grid, double ratio,
-                                 int count) {
-  std::vector<double> out(count);
-  const int size = static_cast<int>(in.size());
+/// One output sample: the weights of the inputs `first`, `first` + 1, … Their sum is 1.
+struct Weights {
+  int first;
+  std::vector<double> values;
+};
+
+/// Output sample i lies at position i of out_grid, in the output's luma samples.
+std::vector<Weights> LineWeights(Grid in_grid, Grid out_grid, double ratio, int count) {
+  std::vector<Weights> line;
   for (int i = 0; i < count; ++i) {
     const double centre = ((out_grid.first + i * out_grid.step) * ratio - in_grid.first) / in_grid.step;
     const double widening = std::max(1.0, ratio * out_grid.step / in_grid.step);
-    double sum = 0;
-    double weights = 0;
     const int reach = static_cast<int>(std::ceil(3 * widening)) + 1;
     const int middle = static_cast<int>(std::floor(centre));
+    Weights sample{middle - reach, {}};
+    double sum = 0;
     for (int k = middle - reach; k <= middle + reach; ++k) {
-      const double w = Lanczos3((k - centre) / widening);
-      sum += w * in[std::clamp(k, 0, size - 1)];
-      weights += w;
+      sample.values.push_back(Lanczos3((k - centre) / widening));
+      sum += sample.values.back();
     }
-    out[i] = sum / weights;
+    for (double& w : sample.values) w /= sum;
+    line.push_back(std::move(sample));
+  }
+  return line;
+}
+
+std::vector<double> ResampleLine(const std::vector<double>& in, const std::vector<Weights>& line) {
+  std::vector<double> out;
+  out.reserve(line.size());
+  const int last = static_cast<int>(in.size()) - 1;
+  for (const Weights& weights : line) {
+    double sum = 0;
+    int k = weights.first;
+    for (const double w : weights.values) sum += w * in[std::clamp(k++, 0, last)];
+    out.push_back(sum);
   }
   return out;
 }
@@ -65,17 +82,17 @@ Image ReferenceResize(const Image& in, PictureSize size, Subsampling to_subsampl
   for (int p = 0; p < 3; ++p) {
     const ConstPlane from = in.plane(p);
     const Plane to = out.plane(p);
+    // The same for all rows, and for all columns: computing them anew for each would take most of the tests' time.
+    const auto across = LineWeights(GridX(p, in.subsampling(), in.color().site), GridX(p, to_subsampling, ChromaSite::kLeft),
+                                    ratio_x, to.width);
+    const auto down = LineWeights(GridY(p, in.subsampling(), in.color().site), GridY(p, to_subsampling, ChromaSite::kLeft),
+                                  ratio_y, to.height);
     std::vector<std::vector<double>> rows;
-    for (int y = 0; y < from.height; ++y) {
-      rows.push_back(ResampleLine({from.Row(y), from.Row(y) + from.width},
-                                  GridX(p, in.subsampling(), in.color().site),
-                                  GridX(p, to_subsampling, ChromaSite::kLeft), ratio_x, to.width));
-    }
+    for (int y = 0; y < from.height; ++y) rows.push_back(ResampleLine({from.Row(y), from.Row(y) + from.width}, across));
     for (int x = 0; x < to.width; ++x) {
       std::vector<double> column;
       for (const auto& row : rows) column.push_back(row[x]);
-      const auto line = ResampleLine(column, GridY(p, in.subsampling(), in.color().site),
-                                     GridY(p, to_subsampling, ChromaSite::kLeft), ratio_y, to.height);
+      const auto line = ResampleLine(column, down);
       for (int y = 0; y < to.height; ++y) to.Row(y)[x] = testing::ToSample(line[y]);
     }
   }

@@ -28,7 +28,7 @@ struct PictureSize {
 
 inline const std::vector<PictureSize>& Sizes() {
   static const std::vector<PictureSize> sizes = {{1, 1},   {2, 2},   {3, 1},   {1, 5},    {7, 3},
-                                                 {16, 16}, {17, 31}, {64, 33}, {129, 67}, {960, 540}};
+                                                 {16, 16}, {17, 31}, {64, 33}, {129, 67}, {480, 270}};
   return sizes;
 }
 

@@ -71,11 +71,13 @@ describe.each([1440, 390])('%i pixels wide', (width) => {
   const field = (name: string) => page.getByRole('textbox', { name, exact: true });
   const open = (path: string) => page.goto(`${world.url}${path}`);
 
-  /** What is open now, in tabs of others too. */
+  /** What is open now, in tabs of others too. On wide pages, one scan includes the page behind; others would find the same there. */
   async function check(name: string, at: Page = page): Promise<void> {
-    const shown = at.locator('dialog[open], [role=menu]');
+    const what = 'dialog[open], [role=menu]';
+    const shown = at.locator(what);
     await shown.first().waitFor();
-    expect.soft(await violationsInBothThemes(at, (theme) => `${theme}-${width}-${name}`), name).toEqual([]);
+    const within = width < 500 ? { light: what, dark: what } : { dark: what };
+    expect.soft(await violationsInBothThemes(at, (theme) => `${theme}-${width}-${name}`, within), name).toEqual([]);
     const outside = await shown.evaluateAll((elements) =>
       elements.flatMap((element) => {
         const { left, right, top, bottom } = element.getBoundingClientRect();

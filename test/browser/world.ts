@@ -99,16 +99,25 @@ export async function openTab(world: Pick<World, 'browser' | 'url'>, look: Look 
   return { page, complaints };
 }
 
-/** `id (impact): element` of every rule of accessibility that the page breaks; `rules`: only of these. */
-export async function axeViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
+export interface Scan {
+  /** only these rules */
+  rules?: readonly string[];
+  /** selector of the elements to check; default: the whole page */
+  within?: string;
+}
+
+/** `id (impact): element` of every rule of accessibility that the page breaks. */
+export async function axeViolations(page: Page, scan: Scan = {}): Promise<string[]> {
   await page.evaluate(axeSource);
-  return page.evaluate(async (values) => {
+  return page.evaluate(async ({ rules: values, within }) => {
     const { axe } = window as unknown as {
-      axe: { run(node: Document, options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+      axe: { run(where: Document | string, options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
     };
-    const { violations } = await axe.run(document, values === undefined ? {} : { runOnly: { type: 'rule', values } });
+    // axe makes selectors and details of every element that passes, too, if it is not told that nobody reads them.
+    const options = { resultTypes: ['violations'], selectors: false, ...(values === undefined ? {} : { runOnly: { type: 'rule', values } }) };
+    const { violations } = await axe.run(within ?? document, options);
     return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => `${id} (${impact}): ${html.slice(0, 200)}`));
-  }, rules);
+  }, scan);
 }
 
 /** Those of axe's usual rules that look at colours. */
@@ -118,15 +127,17 @@ export type Theme = 'light' | 'dark';
 
 /**
  * Checks what is shown in both themes, and returns to the light one. Both have the same elements, since only colours depend on
- * `prefers-color-scheme`. So the rules that are not about colours are checked once. `shot`: name of the screenshot.
+ * `prefers-color-scheme`. So the rules that are not about colours are checked once. `shot`: name of the screenshot. `within`: as
+ * of `Scan`, in the light theme and in the dark one.
  */
-export async function violationsInBothThemes(page: Page, shot?: (theme: Theme) => string): Promise<string[]> {
-  const inTheme = async (theme: Theme, rules?: readonly string[]) => {
+export async function violationsInBothThemes(page: Page, shot?: (theme: Theme) => string, within: { light?: string; dark?: string } = {}): Promise<string[]> {
+  const inTheme = async (theme: Theme, scan: Scan = {}) => {
     await page.emulateMedia({ colorScheme: theme });
     if (shot !== undefined) await screenshot(page, shot(theme));
-    return (await axeViolations(page, rules)).map((violation) => `${theme}: ${violation}`);
+    const where = within[theme];
+    return (await axeViolations(page, where === undefined ? scan : { ...scan, within: where })).map((violation) => `${theme}: ${violation}`);
   };
-  const violations = [...(await inTheme('light')), ...(await inTheme('dark', colourRules))];
+  const violations = [...(await inTheme('light')), ...(await inTheme('dark', { rules: colourRules }))];
   await page.emulateMedia({ colorScheme: 'light' });
   return violations;
 }
@@ -145,11 +156,15 @@ export async function unreachableByTab(page: Page): Promise<string[]> {
     return left.size;
   });
   const left = () => page.evaluate(() => [...(window as unknown as { leftByTab: Set<HTMLElement> }).leftByTab].filter((each) => each.isConnected).map(({ outerHTML }) => outerHTML.slice(0, 200)));
-  // Twice around, should the page begin in its middle.
-  for (let press = 1; press <= 2 * count + 10; press++) {
-    await page.keyboard.press('Tab');
-    if (press % 20 === 0 && (await left()).length === 0) return [];
+  // Twice around, should the page begin in its middle. Twenty keys go to the browser at once: waiting for each takes most of the time.
+  const devtools = await page.context().newCDPSession(page);
+  const tab = { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 };
+  const pressTab = () => [devtools.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...tab }), devtools.send('Input.dispatchKeyEvent', { type: 'keyUp', ...tab })];
+  for (let presses = 0; presses <= 2 * count + 10; presses += 20) {
+    await Promise.all(Array.from({ length: 20 }, pressTab).flat());
+    if ((await left()).length === 0) break;
   }
+  await devtools.detach();
   return left();
 }
 

@@ -279,6 +279,12 @@ async function stored(): Promise<{ keys: string[]; uploads: number }> {
   return { keys: [...Versions, ...DeleteMarkers].map(({ Key }) => Key!), uploads: Uploads.length };
 }
 
+/** What a failure shows: stored keys, and the tasks that are queued or locked. */
+async function leftovers(): Promise<string> {
+  const tasks = await sql`SELECT task_identifier, attempts, run_at, locked_at, last_error FROM graphile_worker.jobs`;
+  return JSON.stringify({ ...(await stored()), tasks });
+}
+
 describe.skipIf(!there)('a fleet whose parts fail', () => {
   it(`loses at most one segment for each worker and media child killed in ${rounds} jobs, charges once, and leaves nothing behind`, async () => {
     let jobMs = 0;
@@ -310,7 +316,9 @@ describe.skipIf(!there)('a fleet whose parts fail', () => {
     expect(childrenKilled).toBeGreaterThan(0);
     expect(counted!.failures).toBeLessThanOrEqual(childrenKilled);
     // The original and the result of each job; no piece, and no half upload.
-    await eventually(async () => (await stored()).keys.length === 2 * (rounds + 1), 'pieces are destroyed');
+    await eventually(async () => (await stored()).keys.length === 2 * (rounds + 1), 'pieces are destroyed').catch(async (error: unknown) => {
+      throw new Error(`${String(error)}; left: ${await leftovers()}`);
+    });
     expect(await stored()).toMatchObject({ uploads: 0 });
     await eventually(async () => (await sql`SELECT 1 FROM segments`).length === 0, 'rows of segments go with their pieces');
   });
