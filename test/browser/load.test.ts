@@ -95,14 +95,27 @@ async function workOf(page: Page, action: () => Promise<void>): Promise<Work> {
   return { rowsAdded, listRequests };
 }
 
-/** Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. */
-function stepsWithRows(page: Page, steps: number, byPixels: number): Promise<boolean[]> {
+/**
+ * Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. Chromium has once
+ * stopped drawing frames for good. Then the browser is closed, so that no test of this file waits for it.
+ */
+async function stepsWithRows(page: Page, steps: number, byPixels: number): Promise<boolean[]> {
+  const filled = await scroll(page, steps, byPixels);
+  if (filled !== null) return filled;
+  await world.browser.close();
+  throw new Error('The browser has drawn no frame for a minute');
+}
+
+/** null: no frame was drawn for a minute. */
+function scroll(page: Page, steps: number, byPixels: number): Promise<boolean[] | null> {
   return page.evaluate(
     async ({ steps, byPixels }) => {
       const filled: boolean[] = [];
+      const twoFrames = () => new Promise<boolean>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))));
+      const oneMinute = () => new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 60_000));
       for (let step = 0; step < steps; step++) {
         window.scrollBy(0, byPixels);
-        await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+        if (!(await Promise.race([twoFrames(), oneMinute()]))) return null;
         const middle = document.elementFromPoint(window.innerWidth / 2, window.innerHeight / 2);
         filled.push(middle?.closest('.jobs-row') !== null);
       }
