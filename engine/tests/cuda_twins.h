@@ -202,6 +202,7 @@ class DeviceTwin {
     stride_ = (w + 63) / 64 * 64;
     bytes_ = static_cast<std::size_t>(stride_) * h * 2;
     memory_ = MakeDeviceMemory(device_, bytes_);
+    device_->ClearAsync(memory_.get(), bytes_, stream_.get());  // the padding too: initcheck reports copies of unwritten bytes
     host_ = MakePinnedMemory(device_, bytes_);
     plan_ = std::make_unique<StagePlan>(device_, o);
   }

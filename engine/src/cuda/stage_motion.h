@@ -307,7 +307,9 @@ struct MotionKernel {
     for (int i = 0; i < pixel::kFitSteps; ++i) {
       SumFit(block, s, at, older, s.next);
       block.Each([&](int thread) {
-        if (thread == 0 && s.is_done == 0) Accept(s);
+        // Volatile: otherwise the compiler lets all threads read what only this one needs, and racecheck reports a race with
+        // its write.
+        if (thread == 0 && static_cast<const volatile int&>(s.is_done) == 0) Accept(s);
       });
     }
     block.Each([&](int thread) {

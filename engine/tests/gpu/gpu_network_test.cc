@@ -110,6 +110,7 @@ class GpuNetworks : public ::testing::Test {
   static EnhanceOptions Options() {
     EnhanceOptions options = PlainOptions();
     options.model = "fast";
+    options.target = Target::k1080p;
     options.models = {Fast()};
     options.engine_folder = Engines();
     options.encoder.crf = 4;

@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <utility>
@@ -98,6 +100,7 @@ class Logger : public nvinfer1::ILogger {
  public:
   void log(Severity severity, char const* message) noexcept override {
     if (severity > Severity::kWARNING || message == nullptr) return;
+    if (prints_) std::fprintf(stderr, "%s: %s\n", variant::kTitle, message);
     try {
       const std::lock_guard lock(mutex_);
       messages_.Add(severity <= Severity::kERROR, message);
@@ -111,6 +114,7 @@ class Logger : public nvinfer1::ILogger {
   }
 
  private:
+  const bool prints_ = std::getenv("REELMEND_TENSORRT_LOG") != nullptr;
   std::mutex mutex_;
   Messages messages_;
 };
