@@ -82,6 +82,13 @@ TEST(GpuBackends, AreKnownByTheirGpusBeforeTheyAreOpened) {
   }
 }
 
+TEST(TensorRtMessages, NameAMissingLibrary) {
+  EXPECT_EQ(MissingLibrary("createInferBuilder: Error Code 6: API Usage Error (Unable to load library: libnvinfer_builder_resource_sm90.so.11.2.1: "
+                           "cannot open shared object file: No such file or directory)"),
+            "libnvinfer_builder_resource_sm90.so.11.2.1");
+  EXPECT_EQ(MissingLibrary("Unable to determine GPU memory usage"), "");
+}
+
 /// Opens the backend for such a GPU and exits: with 0 if this process then has TensorRT-RTX loaded, otherwise with 1.
 [[noreturn]] void OpenAndSayWhetherRtxWasOpened(const GpuTarget& target) {
   std::string sentence;

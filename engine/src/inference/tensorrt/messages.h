@@ -13,6 +13,15 @@ inline bool SpeaksOfMemory(std::string_view message) {
   return has("OUT_OF_MEMORY") || has("OutOfMemory") || (has("emory") && (has("lloc") || has("ut of") || has("nsufficient")));
 }
 
+/// The file that an error names as missing; empty if the error is another.
+inline std::string MissingLibrary(std::string_view message) {
+  constexpr std::string_view kBefore = "Unable to load library: ";
+  const std::size_t at = message.find(kBefore);
+  if (at == std::string_view::npos) return "";
+  message.remove_prefix(at + kBefore.size());
+  return std::string(message.substr(0, message.find_first_of(": )")));
+}
+
 /// Messages of one operation. The first error is the cause; later ones are consequences.
 ///
 /// Warnings about memory are considered for builds only. A builder with too little memory drops one tactic after the other,

@@ -33,9 +33,11 @@ struct Library {
   void* (*make_parser)(void* network, void* logger, int version) = nullptr;
   std::string version;
   std::int32_t number = 0;  ///< in the library's and the headers' numbering
+  bool knows_blackwell = true;
 
-  /// The builder opens these libraries by name alone, and the loader need not search their folder. So they are opened here
-  /// first, by path. There is a file for each kind of GPU; opening costs address space, no memory.
+  /// The builder opens these libraries by name alone, and the loader does not search TensorRT's folder for TensorRT (it does
+  /// for this module, by its RUNPATH). So they are opened here first; the loader then knows them by the same name. An open
+  /// by path would not do: their SONAME is another. Costs address space, no memory.
   void OpenBuilderParts() const {
     Dl_info own = {};
     if (variant::kBuilderParts.empty() || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
@@ -43,7 +45,8 @@ struct Library {
     const auto folder = std::filesystem::canonical(own.dli_fname, failed).parent_path();
     if (failed) return;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-      if (entry.path().filename().string().starts_with(variant::kBuilderParts)) dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
+      const std::string name = entry.path().filename();
+      if (name.starts_with(variant::kBuilderParts)) dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     }
   }
 
@@ -87,12 +90,23 @@ struct Library {
     }
     library.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) + "." +
                       std::to_string(part("getInferLibBuildVersion"));
+    library.knows_blackwell = variant::KnowsBlackwell(major, minor);
     // Within a major version objects only grow at their ends. So a library older than the headers is called as one of its
     // own version, without the functions that it lacks.
     library.number = Symbol<std::int32_t()>(core, "getInferLibVersion")();
     return library;
   }
 };
+
+/// TensorRT 10 ends the process if it is asked for a builder on a machine without a usable GPU.
+bool HasGpu() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) return false;
+  auto* initialize = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  auto* count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  int gpus = 0;
+  return initialize != nullptr && count != nullptr && initialize(0) == 0 && count(&gpus) == 0 && gpus > 0;
+}
 
 /// One logger for the process (TheLogger): TensorRT uses the first one that it gets for all objects, and builders, runtimes
 /// and their results may outlive each other.
@@ -259,18 +273,21 @@ class TensorRtBackend : public GpuBackend {
 
   std::string name() const override { return variant::kName; }
   std::string version() const override { return library_.version; }
-  bool Supports(const GpuTarget& target) const override { return variant::Supports(target); }
+  bool Supports(const GpuTarget& target) const override { return variant::Supports(target) && (target.major < 10 || library_.knows_blackwell); }
   bool builds_anywhere() const override { return variant::kBuildsAnywhere; }
 
   std::string Build(const std::string& onnx, const GpuBuildOptions& options, BackendCache& backend_cache) override {
     if (!Supports(options.target)) {
-      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " does not support GPUs of compute capability " + options.target.text() + ".");
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " " + version() + " does not support GPUs of compute capability " + options.target.text() + ".");
     }
     static std::once_flag opened;
     std::call_once(opened, [&] { library_.OpenBuilderParts(); });
     TheLogger().Take();
-    const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
+    std::unique_ptr<nvinfer1::IBuilder> builder;
+    if (variant::kBuildsAnywhere || HasGpu()) builder.reset(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
     if (!builder) {
+      const std::string library = MissingLibrary(TheLogger().Take().first_error());
+      if (!library.empty()) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " is incomplete on this machine: " + library + " is missing.");
       throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a working GPU.");
     }
     const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(variant::kNetworkFlags));
@@ -296,7 +313,7 @@ class TensorRtBackend : public GpuBackend {
 
   std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, BackendCache& backend_cache) override {
     if (!session_->runtime) {
-      session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&TheLogger(), library_.number)));
+      if (variant::kBuildsAnywhere || HasGpu()) session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&TheLogger(), library_.number)));
       if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot run on this machine: it needs a working GPU.");
     }
     return std::make_unique<TensorRtNetwork>(session_, engine, input, backend_cache);

@@ -32,6 +32,7 @@ inline constexpr bool kBuildsAnywhere = true;
 inline constexpr std::string_view kBuilderParts;  ///< none
 
 inline bool Supports(const GpuTarget& target) { return TensorRtRtxSupports(target); }
+inline bool KnowsBlackwell(int, int) { return true; }
 
 /// An engine serves all GPUs of a compute capability; kernels are compiled when it is loaded.
 inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
@@ -109,6 +110,8 @@ inline constexpr bool kBuildsAnywhere = false;
 inline constexpr std::string_view kBuilderParts = "libnvinfer_builder_resource";
 
 inline bool Supports(const GpuTarget& target) { return TensorRtSupports(target); }
+/// Whether this version has kernels for compute capability 10.0 and higher.
+inline bool KnowsBlackwell(int major, int minor) { return major > 10 || (major == 10 && minor >= 8); }
 
 /// Tactics are timed on the current device, which is the only target.
 inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
