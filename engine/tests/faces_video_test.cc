@@ -182,7 +182,7 @@ TEST_F(FacesInVideos, SegmentsEqualTheWhole) {
   EXPECT_GT(reelmend::testing::Psnr({whole.end() - size, whole.end()}, part), 52);
 }
 
-TEST_F(FacesInVideos, PlannedSegmentsHaveTheFramesOfTheWhole) {
+TEST_F(FacesInVideos, PlannedSegmentsHaveTheFramesOfTheWhole_Long) {
   NEEDS_DETECTOR();
   const std::string in = folder_.File("in.mkv");
   // The face moves, disappears at a cut and comes back.

@@ -5,6 +5,9 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <string_view>
 
 #include "helpers/clips.h"
 #include "helpers/networks.h"
@@ -98,8 +101,19 @@ const FormatCase kFormats[] = {
     {"Short", "a.mp4", "-t 3 -c:v libx264 -g 10 -pix_fmt yuv420p -c:a aac", "it is short"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Formats, SegmentsOfFormats, ::testing::ValuesIn(kFormats),
+/// Those that npm run test:long has instead.
+bool IsLong(const FormatCase& c) {
+  return std::ranges::count(std::initializer_list<std::string_view>{"IntraRefresh", "SlowStretch", "Flash", "ProRes", "Offset", "Fragments"}, c.name) > 0;
+}
+std::vector<FormatCase> FormatsThatAre(bool are_long) {
+  std::vector<FormatCase> cases;
+  std::ranges::copy_if(kFormats, std::back_inserter(cases), [&](const FormatCase& c) { return IsLong(c) == are_long; });
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Formats, SegmentsOfFormats, ::testing::ValuesIn(FormatsThatAre(false)),
                          [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(MoreFormats, SegmentsOfFormats, ::testing::ValuesIn(FormatsThatAre(true)),
+                         [](const auto& info) { return std::string(info.param.name) + "_Long"; });
 
 TEST_F(Segments, KeepSoundSubtitlesChaptersAndTags) {
   std::ofstream(File("s.srt")) << "1\n00:00:00,500 --> 00:00:03,900\nacross a cut\n\n2\n00:00:06,000 --> 00:00:08,000\nlater\n";
@@ -232,7 +246,7 @@ std::string NameOf(std::string file) {
 std::vector<std::string> QuickFiles() {
   std::vector<std::string> names = RealFiles();
   std::erase_if(names, [](const std::string& name) {
-    return name != "edts.mp4" && name != "mpeg4-mp3.avi" && name != "sample.3gp" && name != "vp9-alpha.webm";
+    return name != "sample.3gp" && name != "vp9-alpha.webm";
   });
   return names;
 }

@@ -8,6 +8,7 @@ import { serve } from '@hono/node-server';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeApi } from '../helpers/http.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { axeViolations, launchBrowser, openTab, type Theme, unreachableByTab, violationsInBothThemes, type World } from './world.ts';
 
@@ -37,10 +38,10 @@ const pathOf = (name: string) => (name === '' ? '/docs' : `/docs/${name}`);
 
 /**
  * Colours of text do not depend on the width, but for the navigation, which a test of its own checks. So the dark theme is checked
- * on wide pages only: this takes a fifth of the time of this file.
+ * on wide pages only, and phones on one page of each kind; `npm run test:long` checks all pages there.
  */
 function violationsOf(page: Page, name: string, width: number): Promise<string[]> {
-  if (width < 500 && !kinds.includes(name)) return axeViolations(page);
+  if (width < 500 && !kinds.includes(name)) return isLongRun ? axeViolations(page) : Promise.resolve([]);
   const shot = (theme: Theme) => `docs-${name.replaceAll('/', '-') || 'home'}-${theme}-${width}`;
   return violationsInBothThemes(page, kinds.includes(name) ? shot : undefined);
 }

@@ -124,7 +124,7 @@ describe('the packaged folder', () => {
     const devices = async (before: string, requireIsolation: '0' | '1') => {
       await chmod(dir, 0o755);
       const script = `${before} exec ${asPod} ${join(dir, 'scripts/reelmend')} devices`;
-      const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent', REELMEND_REQUIRE_ISOLATION: requireIsolation };
+      const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent', REELMEND_REQUIRE_ISOLATION: requireIsolation, REELMEND_MIN_SPEED: 'none' };
       return run('unshare', ['--mount', '--pid', '--fork', '--mount-proc', 'sh', '-euc', script], { env, cwd: '/', timeout: hangMs });
     };
 

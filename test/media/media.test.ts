@@ -22,6 +22,7 @@ import { ReelmendError } from '../../src/domain/errors.ts';
 import { createMedia } from '../../src/media/index.ts';
 import type { ByteSource, EnhanceRequest, ProbeResult, Progress } from '../../src/media/types.ts';
 import { ffmpeg, ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 import { isAlive, isZombie, processTree } from './processes.ts';
@@ -306,7 +307,7 @@ const samples = fileURLToPath(new URL('../../../shared/media/', import.meta.url)
 const sampleNames = existsSync(samples) ? readdirSync(samples).filter((name) => !name.endsWith('.tsv')) : [];
 if (sampleNames.length === 0) console.warn(`no sample files at ${samples}: their tests are skipped`);
 
-describe.runIf(sampleNames.length > 0)('cameras\' and other real files', () => {
+describe.runIf(isLongRun && sampleNames.length > 0)('cameras\' and other real files', () => {
   it('are measured alike from afar, by few ranges, or refused alike', async () => {
     const queue = [...sampleNames];
     const different: object[] = [];

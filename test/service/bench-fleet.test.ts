@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { steadyState, type WorkerEvent } from '../../scripts/fleet/steady-state.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { findS3Server } from '../helpers/s3.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -41,7 +42,7 @@ const output = z.object({
 
 const isThere = (await findS3Server()) !== null;
 
-it.runIf(isThere)('measures a small fleet', async () => {
+it.runIf(isThere && isLongRun)('measures a small fleet', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--quick'], { timeout: hangMs });
   const { scaling, recovery } = output.parse(JSON.parse(stdout));
   expect(scaling.map(({ workers }) => workers)).toEqual([1, 2]);

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleSession, Upload } from '../../src/contract/types.gen.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { call, type JobView, waitForEnd } from '../helpers/service.ts';
 import { eventually } from '../helpers/wait.ts';
 
@@ -95,7 +96,7 @@ async function checkTestMode(text: string): Promise<void> {
   expect(await waitForEnd(url, key, body.id)).toMatchObject({ status: 'done', sandbox: true, output: { width: 1920, height: 1080 } });
 }
 
-describe('the first start', () => {
+describe.runIf(isLongRun)('the first start', () => {
   it('shows the keys, runs the sample and prints a link that works', async () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
     expect(text).toMatch(/live key {5}svc_live_\w{38}/);

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Job, JobResult, Quote } from '../../src/contract/types.gen.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { call, openVideoSite, type VideoSite, waitForEnd } from '../helpers/service.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 
@@ -119,7 +120,7 @@ describe('output', () => {
     await eventually(async () => (await statuses()).every((status) => status === 404));
   });
 
-  it('was predicted by the quote: by the source’s bitrate first, then by the account’s own jobs', async () => {
+  it.runIf(isLongRun)('was predicted by the quote: by the source’s bitrate first, then by the account’s own jobs', async () => {
     expect(await quote({})).toMatchObject({ basis: 'source_bitrate' });
     for (let count = 0; count < 2; count += 1) await encode({});
     for (const [output, { bytes }] of [[{}, standard], [{ quality: 33.5 }, coarse]] as const) {
