@@ -203,6 +203,7 @@ class DeviceTwin {
     bytes_ = static_cast<std::size_t>(stride_) * h * 2;
     memory_ = MakeDeviceMemory(device_, bytes_);
     device_->ClearAsync(memory_.get(), bytes_, stream_.get());  // the padding too: initcheck reports copies of unwritten bytes
+    device_->WaitForStream(stream_.get());                      // before the memory goes, if the plan below throws
     host_ = MakePinnedMemory(device_, bytes_);
     plan_ = std::make_unique<StagePlan>(device_, o);
   }
