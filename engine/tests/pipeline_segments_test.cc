@@ -183,7 +183,8 @@ const NetworkCase kEnlarging[] = {{"fast", "fast-x2-int8.onnx", ModelFile::Preci
 std::string NameOfNetwork(const ::testing::TestParamInfo<NetworkCase>& info) {
   return std::string(info.param.scale == 1 ? "Restoring" : "Enlarging") + (info.index == 0 ? "WithFast" : "WithDetail");
 }
-INSTANTIATE_TEST_SUITE_P(Networks, SegmentsWithNetworks, ::testing::ValuesIn(kRestoring), NameOfNetwork);
+INSTANTIATE_TEST_SUITE_P(Networks, SegmentsWithNetworks, ::testing::Values(kRestoring[0]), NameOfNetwork);
+INSTANTIATE_TEST_SUITE_P(MoreNetworks, SegmentsWithNetworks, ::testing::Values(kRestoring[1]), [](const auto&) { return "RestoringWithDetail_Long"; });
 INSTANTIATE_TEST_SUITE_P(LargerNetworks, SegmentsWithNetworks, ::testing::ValuesIn(kEnlarging),
                          [](const auto& info) { return NameOfNetwork(info) + "_Long"; });
 

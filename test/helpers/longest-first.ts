@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest test files. They start first, so that none of them runs alone at the end. */
 const longest = [
-  ...['test/docs/guides', 'test/docs/operating', 'test/browser/', 'test/deploy/image', 'test/faults/killed-worker'],
-  ...['test/service/first-start', 'test/service/enhance', 'test/media/media', 'test/media/models', 'test/faults/worker-crash'],
+  ...['test/docs/guides', 'test/docs/operating', 'test/browser/', 'test/faults/killed-worker'],
+  ...['test/deploy/image', 'test/service/enhance', 'test/media/warm-pool', 'test/media/models', 'test/faults/worker-crash'],
 ];
 
 /** Needed because Vitest's own order uses the times of earlier runs, which a fresh clone does not have. */
