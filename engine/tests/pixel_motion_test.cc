@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "pixel/motion_search.h"
@@ -64,7 +65,12 @@ void ForEachBlock(const Searched& now, const std::array<const Searched*, kTempor
   std::array<MotionPicture, kTemporalSteps> pictures;
   for (int i = 0; i < count; ++i) pictures[i] = older[i]->picture();
   for (int y = 0; y < now.luma.height(); y += kMotionBlock) {
-    for (int x = 0; x < now.luma.width(); x += kMotionBlock) check(x, y, SearchMotion(now.picture(), pictures, count, x, y));
+    MotionVectors guess{};
+    for (int x = 0; x < now.luma.width(); x += kMotionBlock) {
+      const MotionVectors found = SearchMotion(now.picture(), pictures, count, x, y, guess);
+      check(x, y, found);
+      guess = found;
+    }
   }
 }
 
@@ -132,26 +138,183 @@ TEST(MotionSearch, SmallAndFirstPicturesHaveNoMotion) {
   ForEachBlock(Searched(Film({0, 0})), {}, 0, [](int, int, const MotionVectors& vectors) { EXPECT_EQ(vectors, MotionVectors{}); });
 }
 
-TEST(MotionSearch, AllInstructionSetsFindTheSameVectors) {
-  Image a = Film({0, 0}, {171, 93});
-  Image b = Film({2.7, 1.3}, {171, 93});
-  testing::AddNoise(a, 4, 1);
-  testing::AddNoise(b, 4, 2);
-  const Searched now(std::move(a));
-  const Searched older(std::move(b));
-  const auto find = [&] {
-    std::vector<MotionVectors> found;
-    ForEachBlock(now, {&older}, 1, [&](int, int, const MotionVectors& vectors) { found.push_back(vectors); });
-    return found;
-  };
-  const std::vector<MotionVectors> expected = find();
-  for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    hwy::SetSupportedTargetsForTest(left);  // the lowest bit is the best target
-    hwy::GetChosenTarget().Update(left);
-    EXPECT_EQ(find(), expected) << SimdTarget();
+/// The search as its note defines it, sample by sample: a second implementation.
+class Definition {
+ public:
+  Definition(const MotionPicture& now, const MotionPicture& older, int x, int y)
+      : now_(now), older_(older), x_(std::min(x, now.luma.width - kMotionBlock)), y_(std::min(y, now.luma.height - kMotionBlock)) {}
+
+  /// For the lag of one picture, without `before`; for a longer one, with the vector of the lag before.
+  MotionVector Find(const MotionVector* before) {
+    const Tried still{0, 0, Sad(now_.luma, older_.luma, {x_, y_}, {0, 0}, kMotionBlock, kBlockSadShift)};
+    if (still.sad <= kStillSad) return {};
+    const Tried coarse = before == nullptr ? Coarse({0, 0}, kMotionReach)
+                                           : Coarse({TwiceInMeans(before->x), TwiceInMeans(before->y)}, kMotionReachLongLag);
+    Tried best = still;
+    Try(coarse.x * kMotionCell, coarse.y * kMotionCell, best);
+    for (const int distance : {2, 1}) {
+      const Tried centre = best;
+      for (int i = 0; i < 9; ++i) Try(centre.x + (i % 3 - 1) * distance, centre.y + (i / 3 - 1) * distance, best);
+    }
+    return Fit({static_cast<std::int16_t>(best.x * kMotionUnits), static_cast<std::int16_t>(best.y * kMotionUnits)});
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+
+ private:
+  struct Tried {
+    int x;
+    int y;
+    unsigned sad;
+  };
+  struct Place {
+    int x;
+    int y;
+  };
+
+  static bool IsInside(ConstPlane plane, Place first, int side) {
+    return first.x >= 0 && first.y >= 0 && first.x + side <= plane.width && first.y + side <= plane.height;
+  }
+  static unsigned Sad(ConstPlane a, ConstPlane b, Place at, Place displacement, int side, int shift) {
+    unsigned sum = 0;
+    for (int i = 0; i < side * side; ++i) {
+      const int x = at.x + i % side;
+      const int y = at.y + i / side;
+      sum += static_cast<unsigned>(std::abs(a.Row(y)[x] - b.Row(y + displacement.y)[x + displacement.x])) >> shift;
+    }
+    return sum;
+  }
+
+  Tried Coarse(Place centre, int reach) const {
+    constexpr int kMargin = (kMotionWindow * kMotionCell - kMotionBlock) / 2;
+    const Place at{std::clamp((x_ - kMargin) / kMotionCell, 0, now_.means.width - kMotionWindow),
+                   std::clamp((y_ - kMargin) / kMotionCell, 0, now_.means.height - kMotionWindow)};
+    Tried best{0, 0, Sad(now_.means, older_.means, at, {0, 0}, kMotionWindow, kWindowSadShift)};
+    const auto try_at = [&](int dx, int dy) {
+      if (!IsInside(older_.means, {at.x + dx, at.y + dy}, kMotionWindow)) return;
+      const unsigned sad = Sad(now_.means, older_.means, at, {dx, dy}, kMotionWindow, kWindowSadShift);
+      if (sad < best.sad) best = {dx, dy, sad};
+    };
+    try_at(centre.x, centre.y);
+    for (int dy = -reach; dy <= reach; ++dy) {
+      for (int dx = -reach; dx <= reach; ++dx) try_at(centre.x + dx, centre.y + dy);
+    }
+    return best;
+  }
+
+  void Try(int dx, int dy, Tried& best) const {
+    if (!IsInside(older_.luma, {x_ + dx, y_ + dy}, kMotionBlock)) return;
+    const unsigned sad = Sad(now_.luma, older_.luma, {x_, y_}, {dx, dy}, kMotionBlock, kBlockSadShift);
+    if (sad < best.sad) best = {dx, dy, sad};
+  }
+
+  int Displaced(int x, int y, MotionVector vector) const {
+    const auto sample = [&](int i, int j) {
+      return older_.luma.Row(std::clamp(j, 0, older_.luma.height - 1))[std::clamp(i, 0, older_.luma.width - 1)] >> kFitShift;
+    };
+    int sum = 1 << (2 * kFitWeightBits - 1);
+    for (int j = 0; j < kMotionTaps; ++j) {
+      for (int i = 0; i < kMotionTaps; ++i) {
+        const int weight = FitWeight(vector.x & (kMotionUnits - 1), i) * FitWeight(vector.y & (kMotionUnits - 1), j);
+        sum += weight * sample(x + (vector.x >> kMotionUnitBits) + i - 1, y + (vector.y >> kMotionUnitBits) + j - 1);
+      }
+    }
+    return std::clamp(sum >> (2 * kFitWeightBits), 0, kFitPeak);
+  }
+
+  FitSums SumsAt(MotionVector vector) const {
+    const int left = std::clamp(x_ - kFitMargin, 1, now_.luma.width - kFitSide - 1);
+    const int top = std::clamp(y_ - kFitMargin, 1, now_.luma.height - kFitSide - 1);
+    FitSums sums{};
+    for (int i = 0; i < kFitArea; ++i) {
+      const int x = left + i % kFitSide;
+      const int y = top + i / kFitSide;
+      const std::uint16_t* sample = now_.luma.Row(y) + x;
+      const int across = (sample[1] - sample[-1]) >> (kFitShift + 1);
+      const int down = (sample[now_.luma.stride] - sample[-now_.luma.stride]) >> (kFitShift + 1);
+      const int residue = (*sample >> kFitShift) - Displaced(x, y, vector);
+      sums.xx += across * across;
+      sums.xy += across * down;
+      sums.yy += down * down;
+      sums.xr += residue * across;
+      sums.yr += residue * down;
+      sums.error += static_cast<std::uint32_t>(residue * residue);
+    }
+    return sums;
+  }
+
+  MotionVector Fit(MotionVector best) const {
+    FitSums sums = SumsAt(best);
+    for (int i = 0; i < kFitSteps; ++i) {
+      const MotionVector step = FitStep(sums);
+      const MotionVector next{static_cast<std::int16_t>(best.x + step.x), static_cast<std::int16_t>(best.y + step.y)};
+      const FitSums then = SumsAt(next);
+      if (then.error >= sums.error) break;
+      best = next;
+      sums = then;
+    }
+    return IsMotion(sums.error, SumsAt({}).error) ? best : MotionVector{};
+  }
+
+  MotionPicture now_;
+  MotionPicture older_;
+  int x_;
+  int y_;
+};
+
+/// Noisy pictures of a film: now, and as long ago as each lag.
+struct NoisyFilm {
+  NoisyFilm(Shift speed, PictureSize size) : now(Make({0, 0}, size, 1)) {
+    for (unsigned i = 0; i < older.size(); ++i) {
+      older[i].emplace(Make({-speed.x * kTemporalLags[i], -speed.y * kTemporalLags[i]}, size, 2 + i));
+    }
+  }
+  static Image Make(Shift shift, PictureSize size, unsigned seed) {
+    Image image = Film(shift, size);
+    testing::AddNoise(image, 5, seed);
+    return image;
+  }
+  void ForEach(const std::function<void(int, int, const MotionVectors&)>& check) const {
+    ForEachBlock(now, {&*older[0], &*older[1], &*older[2]}, kTemporalSteps, check);
+  }
+
+  Searched now;
+  std::array<std::optional<Searched>, kTemporalSteps> older;
+};
+
+TEST(MotionSearch, FollowsItsDefinition) {
+  int moved = 0;
+  for (const Shift speed : {Shift{0.3, 0.1}, Shift{3, -2}, Shift{-18.4, 11.7}, Shift{31.2, 30.9}}) {
+    for (const PictureSize size : {PictureSize{171, 93}, PictureSize{32, 32}}) {
+      const NoisyFilm film(speed, size);
+      film.ForEach([&](int x, int y, const MotionVectors& vectors) {
+        MotionVectors expected{};
+        for (int i = 0; i < kTemporalSteps; ++i) {
+          expected[i] = Definition(film.now.picture(), film.older[i]->picture(), x, y).Find(i == 0 ? nullptr : &expected[i - 1]);
+          moved += expected[i] == MotionVector{} ? 0 : 1;
+        }
+        EXPECT_EQ(vectors, expected) << speed.x << ", " << speed.y << " at " << x << ", " << y;
+      });
+    }
+  }
+  EXPECT_GT(moved, 400);
+}
+
+TEST(MotionSearch, AllInstructionSetsFindTheSameVectors) {
+  for (const Shift speed : {Shift{-2.7, -1.3}, Shift{14.2, 5.5}}) {
+    const NoisyFilm film(speed, {171, 93});
+    const auto find = [&] {
+      std::vector<MotionVectors> found;
+      film.ForEach([&](int, int, const MotionVectors& vectors) { found.push_back(vectors); });
+      return found;
+    };
+    const std::vector<MotionVectors> expected = find();
+    for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
+      hwy::SetSupportedTargetsForTest(left);  // the lowest bit is the best target
+      hwy::GetChosenTarget().Update(left);
+      EXPECT_EQ(find(), expected) << SimdTarget();
+    }
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
 }
 
 /// Catmull-Rom by its definition (Keys 1981), with repeated edges.

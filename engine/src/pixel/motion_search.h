@@ -35,7 +35,9 @@ struct MotionPicture {
 
 /// Returns the vectors of the block whose first sample is (x, y), both multiples of kMotionBlock. `older` holds one picture for each lag;
 /// only the first `count` exist, and the vectors of the others are 0. So are all vectors of pictures smaller than kMotionMinSide.
-MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y);
+/// `guess` does not change the result, but makes the search faster the better it is, as a neighbour's vectors are.
+MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
+                           const MotionVectors& guess = {});
 
 /// Where a block of a plane lies: its first sample, and its size.
 struct BlockArea {

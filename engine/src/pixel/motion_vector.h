@@ -88,11 +88,14 @@ REELMEND_HD constexpr InterpolationOffset InterpolationOffsetOf(MotionVector vec
   return {x >> kMotionPhaseBits, y >> kMotionPhaseBits, x & (kMotionPhases - 1), y & (kMotionPhases - 1)};
 }
 
-/// Doubles a component of a vector and converts it to means, rounded to nearest. The search for the next longer lag begins there.
-REELMEND_HD constexpr int TwiceInMeans(int units) {
+/// Converts a component of a vector to means, rounded to nearest.
+REELMEND_HD constexpr int InMeans(int units) {
   constexpr int kMean = kMotionUnits * kMotionCell;
-  return (2 * units + (units < 0 ? -kMean : kMean) / 2) / kMean;
+  return (units + (units < 0 ? -kMean : kMean) / 2) / kMean;
 }
+
+/// Of twice a component. The search for the next longer lag begins there.
+REELMEND_HD constexpr int TwiceInMeans(int units) { return InMeans(2 * units); }
 
 /// One Gauss-Newton step, at most a sample along each axis. `kAdded` damps the step (as Levenberg and Marquardt do), so that noise does
 /// not move a block without structure.

@@ -232,7 +232,8 @@ struct TemporalDenoiser::Impl {
     }
     const MotionPicture now = Motion(in, pictures);
     for (std::size_t i = 0; i < s.vectors.size(); ++i) {
-      s.vectors[i] = SearchMotion(now, older, steps, static_cast<int>(i) * kMotionBlock, first_row);
+      const MotionVectors left = i == 0 ? MotionVectors{} : s.vectors[i - 1];
+      s.vectors[i] = SearchMotion(now, older, steps, static_cast<int>(i) * kMotionBlock, first_row, left);
     }
   }
 
