@@ -12,6 +12,7 @@ const moduleTypes = new Set(['.ts', '.tsx', '.mts', '.js', '.mjs', '.cjs']);
 const builtFrom: Readonly<Record<string, readonly string[]>> = {
   'build/console': ['scripts/build-console'],
   'build/docs': ['scripts/build-docs', 'docs'],
+  'build/media': ['scripts/build-media-child', 'src/media'],
   'build/sdk': ['scripts/build-sdk', 'src/sdk'],
 };
 

@@ -9,6 +9,7 @@ import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSyn
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { addonFile, projectRoot } from './addon.ts';
+import { builtChild, childProgram } from './child-program.ts';
 import { gpuArguments, gpuEnvironment } from './gpu.ts';
 import { seccompProgram } from './seccomp.ts';
 import { canMapNobody, isOpenToNobody, nobody } from './child-user.ts';
@@ -59,7 +60,6 @@ export const filterFd = 4;
 export const blockFd = 5;
 export const infoFd = 6;
 const insideRoot = '/app/';
-const childModule = 'src/media/child.ts';
 const insideScript = `${insideRoot}script.ts`;
 
 /**
@@ -130,10 +130,13 @@ function systemMounts(): string[] {
   return args;
 }
 
-/** Mounts of the inference backends and their libraries. The addon finds them beside itself. */
-function moduleMounts(): Mount[] {
-  return ['openvino', 'tensorrt']
-    .map((name) => join(dirname(addonFile), name))
+/**
+ * Folders of the project, of those that exist: the media module, the built child, and the inference backends with their libraries,
+ * which the addon finds beside itself.
+ */
+function folderMounts(): Mount[] {
+  const backends = ['openvino', 'tensorrt'].map((name) => join(dirname(addonFile), name));
+  return ['src/media', dirname(builtChild), ...backends]
     .filter((folder) => existsSync(projectRoot + folder))
     .map((folder) => ({ from: projectRoot + folder, to: insideRoot + folder }));
 }
@@ -143,9 +146,8 @@ function ownMounts({ script }: ChildPlan): Mount[] {
   const own: Mount[] = [
     { from: realpathSync(process.execPath), to: `${insideRoot}node` },
     { from: `${projectRoot}package.json`, to: `${insideRoot}package.json` },
-    { from: `${projectRoot}src/media`, to: `${insideRoot}src/media` },
     { from: projectRoot + addonFile, to: insideRoot + addonFile },
-    ...moduleMounts(),
+    ...folderMounts(),
   ];
   return script === undefined ? own : [...own, { from: script, to: insideScript }];
 }
@@ -225,7 +227,7 @@ function bubblewrapArguments(plan: ChildPlan, bwrap: string): { args: string[]; 
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
     ...(seccompProgram(process.arch) === undefined ? [] : ['--seccomp', String(filterFd)]),
     ...['--', ...limit.args, ...(mapsUsers ? user.args : []), `${insideRoot}node`, ...nodeFlags],
-    plan.script === undefined ? insideRoot + childModule : insideScript,
+    plan.script === undefined ? insideRoot + childProgram() : insideScript,
   ];
   return { args, mapsUsers };
 }
@@ -234,7 +236,7 @@ function plainArguments(plan: ChildPlan): string[] {
   const setpriv = findProgram('setpriv');
   return [
     ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--no-new-privs', '--']),
-    ...[process.execPath, ...nodeFlags, plan.script ?? projectRoot + childModule],
+    ...[process.execPath, ...nodeFlags, plan.script ?? projectRoot + childProgram()],
   ];
 }
 
