@@ -7,12 +7,11 @@ export const childSources = ['src/media/child.ts', 'src/media/addon.ts', 'src/me
 /** The child as JavaScript, by scripts/build-media-child. */
 export const builtChild = 'build/media/child.js';
 
-const changedAt = (file: string) => statSync(projectRoot + file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
-/** Whether the built child is newer than its sources. */
-export function isChildBuilt(): boolean {
-  const builtAt = changedAt(builtChild);
-  return childSources.every((source) => changedAt(source) < builtAt);
+/** Whether the built child is newer than its sources. `root` is the project's root, with a slash. */
+export function isChildBuilt(root = projectRoot): boolean {
+  const changedAt = (file: string) => statSync(root + file, { throwIfNoEntry: false })?.mtimeMs;
+  const builtAt = changedAt(builtChild) ?? 0;
+  return childSources.every((source) => (changedAt(source) ?? Infinity) < builtAt);
 }
 
 let program: string | undefined;
