@@ -8,6 +8,7 @@
  * response headers limits the URL of a redirect. session.ts rejects redirects from https to http.
  */
 import { isIP } from 'node:net';
+import { domainToUnicode } from 'node:url';
 import { ReelmendError } from '../domain/errors.ts';
 import { problemOfText, urlNotAllowed, type UrlProblem } from '../domain/urls.ts';
 import { isOwnIp, isPublicIp } from './ip.ts';
@@ -101,6 +102,11 @@ function isInternalName(hostname: string): boolean {
   return internalSuffixes.some((suffix) => hostname.endsWith(`.${suffix}`));
 }
 
+/** Such a label stays as it is when it is decoded. The URL standard accepts it, but no name in the DNS has one (RFC 5891). */
+function hasInvalidPunycode(hostname: string): boolean {
+  return domainToUnicode(hostname).split('.').some((label) => label.startsWith('xn--'));
+}
+
 function isClosedPort(port: number): boolean {
   if (port === 80 || port === 443) return false;
   return port < 1024 || servicePorts.has(port);
@@ -128,6 +134,7 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
       const hostname = hostOf(url);
       const port = portOf(url);
       if (hostname === '' || hostname.endsWith('.')) throw notAllowed('host', 'the host has an empty label');
+      if (hasInvalidPunycode(hostname)) throw notAllowed('host', 'the host has a label that is no valid Punycode');
       if (denied.has(hostname) || denied.has(`${hostname}:${port}`)) throw notAllowed('private', `${hostname} is this service itself`);
       if (isExempt(hostname, port)) return url;
       if (isClosedPort(port)) throw notAllowed('port', `port ${port} is closed`);
