@@ -67,7 +67,7 @@ void ForEachBlock(const Searched& now, const std::array<const Searched*, kTempor
   for (int y = 0; y < now.luma.height(); y += kMotionBlock) {
     MotionVectors guess{};
     for (int x = 0; x < now.luma.width(); x += kMotionBlock) {
-      const MotionVectors found = SearchMotion(now.picture(), pictures, count, x, y, guess);
+      const MotionVectors found = SearchMotion(now.picture(), pictures, count, x, y, guess).vectors;
       check(x, y, found);
       guess = found;
     }
@@ -251,7 +251,7 @@ class Definition {
       best = next;
       sums = then;
     }
-    return IsMotion(sums.error, SumsAt({}).error) ? best : MotionVector{};
+    return IsClearlyBetter(sums.error, SumsAt({}).error) ? best : MotionVector{};
   }
 
   MotionPicture now_;

@@ -23,7 +23,7 @@ struct List {
 
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
-                        MeanKernel, MotionKernel, TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
+                        MeanKernel, MotionKernel, PictureMotionKernel, PictureErrorKernel, FollowPictureKernel, TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
                         HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
@@ -39,6 +39,9 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "scene",
                                                "means for the motion search",
                                                "motion search",
+                                               "motion of the picture",
+                                               "errors along the motion of the picture",
+                                               "vectors that follow the picture",
                                                "temporal denoise",
                                                "denoise",
                                                "cells",

@@ -51,7 +51,7 @@ void HostLaunch(const K& kernel, Extent extent) {
     for (int y = 0; y < extent.y; ++y) {
       for (int x = 0; x < extent.x; ++x) {
         if constexpr (TileKernel<K>) {
-          typename K::Shared shared;
+          typename K::Shared shared{};  // compilers cannot see that thread 0 writes it first
           HostBlock block(K::kThreads);
           kernel(block, shared, x, y, z);
         } else {

@@ -209,14 +209,18 @@ struct TemporalHistory {
   }
 };
 
-/// The vectors of all blocks of luma, row by row, kTemporalSteps for each.
+/// The motion of all blocks of luma, row by row, kTemporalSteps for each.
 struct MotionField {
   pixel::MotionVector* vectors = nullptr;
+  pixel::MotionErrors* errors = nullptr;
+  pixel::MotionVector* picture = nullptr;  ///< Note [Motion of the picture], one for each step
   int columns = 0;
+  int rows = 0;
 
-  REELMEND_HD pixel::MotionVector* At(int column, int row) const {
-    return vectors + (static_cast<std::ptrdiff_t>(row) * columns + column) * pixel::kTemporalSteps;
+  REELMEND_HD std::ptrdiff_t Index(int column, int row) const {
+    return (static_cast<std::ptrdiff_t>(row) * columns + column) * pixel::kTemporalSteps;
   }
+  REELMEND_HD pixel::MotionVector* At(int column, int row) const { return vectors + Index(column, row); }
 };
 
 /// Blends with older pictures in three steps, all in one pass. A tile is four blocks of luma side by side and the

@@ -574,7 +574,7 @@ class SubpixelFit {
     HWY_DYNAMIC_DISPATCH(FillFitWindow)(now.Row(y_) + x_, now.stride, window_, sums_);
   }
 
-  MotionVector Run(ConstPlane older, int dx, int dy) {
+  MotionVector Run(ConstPlane older, int dx, int dy, MotionErrors& errors) {
     const std::uint32_t none = ErrorAt(older, {});
     MotionVector best{static_cast<std::int16_t>(dx * kMotionUnits), static_cast<std::int16_t>(dy * kMotionUnits)};
     std::uint32_t error = best == MotionVector{} ? none : ErrorAt(older, best);
@@ -587,10 +587,11 @@ class SubpixelFit {
       best = next;
       error = next_error;
     }
-    return IsMotion(error, none) ? best : MotionVector{};
+    const bool is_motion = IsClearlyBetter(error, none);
+    errors = {is_motion ? error : none, 0, none};
+    return is_motion ? best : MotionVector{};
   }
 
- private:
   /// Also sets the sums for the next step.
   std::uint32_t ErrorAt(ConstPlane older, MotionVector vector) {
     const int x = x_ + (vector.x >> kMotionUnitBits);
@@ -607,6 +608,7 @@ class SubpixelFit {
     return sums_.error;
   }
 
+ private:
   void Sum(FitReference reference, const std::uint16_t* older, std::ptrdiff_t stride) {
     reference.older = older;
     reference.stride = stride;
@@ -637,10 +639,10 @@ void WriteMotionMeans(ConstPlane luma, Plane means, int first_row, int last_row)
   }
 }
 
-MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
-                           const MotionVectors& guess) {
-  MotionVectors vectors{};
-  if (count == 0 || now.luma.width < kMotionMinSide || now.luma.height < kMotionMinSide) return vectors;
+BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
+                         const MotionVectors& guess) {
+  BlockMotion motion{};
+  if (count == 0 || now.luma.width < kMotionMinSide || now.luma.height < kMotionMinSide) return motion;
   // A block at the right or lower edge is moved inside, so that every block is whole.
   x = std::min(x, now.luma.width - kMotionBlock);
   y = std::min(y, now.luma.height - kMotionBlock);
@@ -662,9 +664,20 @@ MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPict
     block.Try(coarse.x * kMotionCell, coarse.y * kMotionCell, best);
     for (const int distance : {2, 1}) block.TryAround(distance, best);
     if (!fit) fit.emplace(now.luma, x, y);
-    before = vectors[step] = fit->Run(older[step].luma, best.x, best.y);
+    before = motion.vectors[step] = fit->Run(older[step].luma, best.x, best.y, motion.errors[step]);
   }
-  return vectors;
+  return motion;
+}
+
+void AddPictureErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& picture,
+                      BlockMotion& motion) {
+  std::optional<SubpixelFit> fit;
+  for (int step = 0; step < kTemporalSteps; ++step) {
+    MotionErrors& errors = motion.errors[step];
+    if (picture[step] == MotionVector{} || errors.none == 0) continue;
+    if (!fit) fit.emplace(now, std::min(x, now.width - kMotionBlock), std::min(y, now.height - kMotionBlock));
+    errors.picture = fit->ErrorAt(older[step].luma, picture[step]);
+  }
 }
 
 void CompensateBlock(ConstPlane older, const BlockArea& area, MotionVector vector, Subsampling subsampling, std::uint16_t* out,

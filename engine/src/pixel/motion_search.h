@@ -23,6 +23,14 @@ namespace reelmend::pixel {
 ///    clearly better than the undisplaced one, the vector is 0.
 /// Blocks do not use their neighbours' vectors, so a GPU can search all of them at once. Only integer arithmetic is used, so all
 /// processors find the same vectors.
+///
+/// Note [Motion of the picture]
+/// A block without structure, or one that an encoder has changed, does not tell where it was. If the camera moves, most of the others
+/// do. So each lag has a motion of the picture: the median, by component, of the vectors that are not 0. It counts if
+/// - one block in kMotionQuorum has nearly this vector (chance vectors in noise differ from each other), and
+/// - more blocks fit clearly better along it than without displacement than the other way round.
+/// Then a block keeps its own vector, also one of 0, only if that fits clearly better than the motion of the picture. Blocks that stand
+/// still keep theirs.
 using MotionVectors = std::array<MotionVector, kTemporalSteps>;
 
 /// Means of 4 × 4 samples, for the first level. Samples of an incomplete cell at the right and the lower edge are left out.
@@ -33,11 +41,20 @@ struct MotionPicture {
   ConstPlane means;
 };
 
-/// Returns the vectors of the block whose first sample is (x, y), both multiples of kMotionBlock. `older` holds one picture for each lag;
+struct BlockMotion {
+  MotionVectors vectors;
+  std::array<MotionErrors, kTemporalSteps> errors;
+};
+
+/// Returns the motion of the block whose first sample is (x, y), both multiples of kMotionBlock. `older` holds one picture for each lag;
 /// only the first `count` exist, and the vectors of the others are 0. So are all vectors of pictures smaller than kMotionMinSide.
 /// `guess` does not change the result, but makes the search faster the better it is, as a neighbour's vectors are.
-MotionVectors SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
-                           const MotionVectors& guess = {});
+BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
+                         const MotionVectors& guess = {});
+
+/// Sets the errors of the block along the motion of the picture, for the lags that have one. The picture must have been searched.
+void AddPictureErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& picture,
+                      BlockMotion& motion);
 
 /// Where a block of a plane lies: its first sample, and its size.
 struct BlockArea {

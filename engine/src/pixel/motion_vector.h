@@ -27,6 +27,9 @@ inline constexpr int kFitSteps = 3;
 inline constexpr int kFitShift = 5;            ///< the fit works on samples of 11 bits, so that its sums fit into 32 bits
 inline constexpr int kFitPeak = 0xFFFF >> kFitShift;
 
+/// The picture moves if at least one block in so many has nearly the vector of the picture's motion.
+inline constexpr int kMotionQuorum = 8;
+
 inline constexpr int kMotionUnitBits = 4;
 inline constexpr int kMotionUnits = 1 << kMotionUnitBits;    ///< of a vector, in a sample of luma
 inline constexpr int kMotionTaps = 4;                        ///< of the interpolation
@@ -88,6 +91,13 @@ REELMEND_HD constexpr InterpolationOffset InterpolationOffsetOf(MotionVector vec
   return {x >> kMotionPhaseBits, y >> kMotionPhaseBits, x & (kMotionPhases - 1), y & (kMotionPhases - 1)};
 }
 
+/// Whether two vectors differ by at most a sample along each axis.
+REELMEND_HD constexpr bool IsNear(MotionVector a, MotionVector b) {
+  const int x = a.x - b.x;
+  const int y = a.y - b.y;
+  return x <= kMotionUnits && x >= -kMotionUnits && y <= kMotionUnits && y >= -kMotionUnits;
+}
+
 /// Converts a component of a vector to means, rounded to nearest.
 REELMEND_HD constexpr int InMeans(int units) {
   constexpr int kMean = kMotionUnits * kMotionCell;
@@ -112,8 +122,26 @@ REELMEND_HD constexpr MotionVector FitStep(const FitSums& s) {
   return {quotient(yy * s.xr - xy * s.yr), quotient(xx * s.yr - xy * s.xr)};
 }
 
-/// Whether a displacement explains the window clearly better than none. Interpolation alone smooths noise, and the smallest of many
-/// differences is small by chance; a picture that stands still must not be interpolated for that.
-REELMEND_HD constexpr bool IsMotion(std::uint32_t error, std::uint32_t error_of_none) { return error < error_of_none - error_of_none / 4; }
+/// Whether a displacement explains the window clearly better than another one, or than none. Interpolation alone smooths noise, and the
+/// smallest of many differences is small by chance; a picture that stands still must not be interpolated for that.
+REELMEND_HD constexpr bool IsClearlyBetter(std::uint32_t error, std::uint32_t other) { return error < other - other / 4; }
+
+/// Squared differences of a block's window along its vector, along the picture's motion, and without displacement. All are 0 for a block
+/// that stands still.
+struct MotionErrors {
+  std::uint32_t found;
+  std::uint32_t picture;
+  std::uint32_t none;
+};
+
+/// 1 if a block moves with the picture rather than not at all, −1 if it clearly does not move, 0 if either may be.
+REELMEND_HD constexpr int VoteOf(const MotionErrors& errors) {
+  return IsClearlyBetter(errors.picture, errors.none) ? 1 : IsClearlyBetter(errors.none, errors.picture) ? -1 : 0;
+}
+
+/// The vector of a block in a picture that moves: its own only if that is clearly better.
+REELMEND_HD constexpr MotionVector ChosenVector(MotionVector found, MotionVector picture, const MotionErrors& errors) {
+  return errors.none == 0 || IsClearlyBetter(errors.found, errors.picture) ? found : picture;
+}
 
 }  // namespace reelmend::pixel

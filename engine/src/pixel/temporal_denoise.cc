@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reelmend/error.h"
-#include "pixel/motion_search.h"
+#include "pixel/motion_field.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
 #include "pixel/temporal_limits.h"
@@ -127,12 +127,11 @@ namespace {
 
 std::size_t RowSize(int width) { return static_cast<std::size_t>(width) + 64; }
 
-/// One band: results of two steps, the displaced older picture, its vectors, and weights.
+/// One band: results of two steps, the displaced older picture, and weights.
 struct TemporalScratch {
   TemporalScratch(int width, int height, Subsampling subsampling)
       : blended{Image(width, std::min(height, kBand), subsampling, {}), Image(width, std::min(height, kBand), subsampling, {})},
         compensated(width + kMotionBlock, std::min(height, kBand), subsampling, {}),
-        vectors(static_cast<std::size_t>(width + kMotionBlock - 1) / kMotionBlock),
         sums(static_cast<std::size_t>(width + kBlock - 1) / kBlock),
         still_sums(sums.size()),
         column_sums(RowSize(width)),
@@ -141,7 +140,6 @@ struct TemporalScratch {
 
   Image blended[2];  ///< a[n] and b[n]
   Image compensated;
-  std::vector<MotionVectors> vectors;  ///< of the band's blocks
   std::vector<std::uint32_t> sums;  ///< of the blocks of a row
   std::vector<std::uint32_t> still_sums;
   AlignedArray<std::uint32_t> column_sums;
@@ -194,14 +192,17 @@ struct Step {
 }  // namespace
 
 struct TemporalDenoiser::Impl {
-  int width = 0;
-  int height = 0;
+  Impl(int w, int h, Subsampling s) : width(w), height(h), subsampling(s), motion(w, h) {}
+
+  int width;
+  int height;
   Subsampling subsampling;
   // A ring holds the picture that is written and those back to the longest lag that looks at it.
   PictureRing<kTemporalLags[2] + 1> inputs;  ///< the motion search compares inputs
   PictureRing<kTemporalLags[1] + 1> once;
   PictureRing<kTemporalLags[2] + 1> twice;
   std::array<Image, kTemporalLags[2] + 1> means;  ///< of luma, for the motion search
+  MotionField motion;
   long long pictures = 0;  ///< since Reset
   ScratchPool<TemporalScratch> scratch;
 
@@ -223,32 +224,28 @@ struct TemporalDenoiser::Impl {
     return {luma.plane(0), std::as_const(MeansOf(number)).plane(0)};
   }
 
-  void FindMotion(const Image& in, int first_row, TemporalScratch& s) {
+  void FindMotion(const Image& in, ThreadPool& pool) {
     std::array<MotionPicture, kSteps> older;
     const int steps = UsableSteps();
     for (int step = 0; step < steps; ++step) {
       const long long number = pictures - kTemporalLags[step];
       older[step] = Motion(inputs.At(number), number);
     }
-    const MotionPicture now = Motion(in, pictures);
-    for (std::size_t i = 0; i < s.vectors.size(); ++i) {
-      const MotionVectors left = i == 0 ? MotionVectors{} : s.vectors[i - 1];
-      s.vectors[i] = SearchMotion(now, older, steps, static_cast<int>(i) * kMotionBlock, first_row, left);
-    }
+    motion.Find(Motion(in, pictures), older, steps, pool);
   }
 
   /// The band of the older picture, displaced where blocks have moved.
-  void Compensate(const Image& older, int step, const Rows& rows, TemporalScratch& s) const {
+  void Compensate(const Image& older, int step, int band, const Rows& rows, TemporalScratch& s) const {
     for (int p = 0; p < 3; ++p) {
       const Subsampling plane_subsampling = p == 0 ? Subsampling{0, 0} : subsampling;
       const ConstPlane from = older.plane(p);
       const Plane to = s.compensated.plane(p);
       const int block = kMotionBlock >> plane_subsampling.log2_x;
-      for (std::size_t i = 0; i < s.vectors.size(); ++i) {
-        const int x = static_cast<int>(i) * block;
+      for (int i = 0; i < motion.columns(); ++i) {
+        const int x = i * block;
         const int columns = std::min(block, from.width - x);
         if (columns <= 0) break;
-        const MotionVector vector = s.vectors[i][step];
+        const MotionVector vector = motion.Row(band)[i].vectors[step];
         if (vector == MotionVector{}) {
           for (int y = 0; y < rows.count[p]; ++y) std::copy_n(from.Row(rows.first[p] + y) + x, columns, to.Row(y) + x);
         } else {
@@ -318,13 +315,13 @@ struct TemporalDenoiser::Impl {
 
   void RunBand(const Image& in, Image& out, int band, float strength, const std::array<StepLimits, kSteps>& limits, TemporalScratch& s) {
     const Rows rows(band * kBand, kBand, height, subsampling);
-    FindMotion(in, rows.first[0], s);
     for (int i = 0; i < kSteps; ++i) {
       const bool is_usable = i < UsableSteps();
       const Image& older = is_usable ? Ring(i, pictures - kTemporalLags[i]) : in;
       Step step;
-      step.has_motion = std::ranges::any_of(s.vectors, [i](const MotionVectors& v) { return v[i] != MotionVector{}; });
-      if (step.has_motion) Compensate(older, i, rows, s);
+      step.has_motion = std::any_of(motion.Row(band), motion.Row(band) + motion.columns(),
+                                    [i](const BlockMotion& b) { return b.vectors[i] != MotionVector{}; });
+      if (step.has_motion) Compensate(older, i, band, rows, s);
       for (int p = 0; p < 3; ++p) {
         const int first = rows.first[p];
         const int count = rows.count[p];
@@ -339,11 +336,8 @@ struct TemporalDenoiser::Impl {
   }
 };
 
-TemporalDenoiser::TemporalDenoiser(int width, int height, Subsampling subsampling) : impl_(std::make_unique<Impl>()) {
+TemporalDenoiser::TemporalDenoiser(int width, int height, Subsampling subsampling) : impl_(std::make_unique<Impl>(width, height, subsampling)) {
   Impl& impl = *impl_;
-  impl.width = width;
-  impl.height = height;
-  impl.subsampling = subsampling;
   const auto make = [&](auto& images) {
     for (Image& image : images) image = Image(width, height, subsampling, {});
   };
@@ -374,6 +368,7 @@ void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float no
     const auto shrink = [&](int first, int last) { WriteMotionMeans(in.plane(0), means, first, last); };
     pool.ParallelRows(means.height, 8, std::ref(shrink));
   }
+  impl.FindMotion(in, pool);
   const auto limits = MakeStepLimits(noise_sigma);
   const auto bands = [&](int first, int last) {
     const auto scratch = impl.scratch.Borrow();

@@ -1,0 +1,36 @@
+// The motion of all blocks of a picture. Note [Motion search] and Note [Motion of the picture] in motion_search.h.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "pixel/motion_search.h"
+#include "pixel/thread_pool.h"
+
+namespace reelmend::pixel {
+
+class MotionField {
+ public:
+  /// Of luma.
+  MotionField(int width, int height);
+
+  /// Replaces the vectors. `older` holds one picture for each lag; only the first `count` exist.
+  void Find(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, ThreadPool& pool);
+
+  int columns() const { return columns_; }
+  int rows() const { return rows_; }
+  /// Of the blocks of a row, from left to right.
+  const BlockMotion* Row(int row) const { return &blocks_[static_cast<std::size_t>(row) * columns_]; }
+
+ private:
+  MotionVectors MedianVectors(int count);
+  void FollowPicture(const MotionVectors& picture);
+
+  int columns_;
+  int rows_;
+  std::vector<BlockMotion> blocks_;
+  std::vector<std::int16_t> across_;  ///< components, for the median
+  std::vector<std::int16_t> down_;
+};
+
+}  // namespace reelmend::pixel
