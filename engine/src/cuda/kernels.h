@@ -10,6 +10,7 @@
 #include "cuda/stage_import.h"
 #include "cuda/stage_motion.h"
 #include "cuda/stage_network.h"
+#include "cuda/stage_picture_motion.h"
 #include "cuda/stage_space.h"
 #include "cuda/stage_time.h"
 #include "cuda/stage_tone.h"
