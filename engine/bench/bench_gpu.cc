@@ -57,9 +57,9 @@ std::size_t Moved(const MotionKernel& k, Extent) { return (Bytes(k.now) + Bytes(
 std::size_t Moved(const MotionField& field) {
   return static_cast<std::size_t>(field.columns) * field.rows * pixel::kTemporalSteps * (sizeof(pixel::MotionVector) + sizeof(pixel::MotionErrors));
 }
-std::size_t Moved(const PictureMotionKernel& k, Extent) { return Moved(k.field); }
-std::size_t Moved(const PictureErrorKernel& k, Extent) { return Bytes(k.search.now) * 4; }
-std::size_t Moved(const FollowPictureKernel& k, Extent) { return Moved(k.field) * 2; }
+std::size_t Moved(const GlobalMotionKernel& k, Extent) { return Moved(k.field); }
+std::size_t Moved(const GlobalErrorKernel& k, Extent) { return Bytes(k.search.now) * 4; }
+std::size_t Moved(const FollowGlobalKernel& k, Extent) { return Moved(k.field) * 2; }
 std::size_t Moved(const TemporalKernel& k, Extent) { return Bytes(k.in) * 8; }
 std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }
 std::size_t Moved(const View<float>& cells) { return static_cast<std::size_t>(cells.width) * cells.height * sizeof(float); }

@@ -335,7 +335,7 @@ std::vector<MotionVectors> FieldOf(const NoisyFilm& film) {
   return vectors;
 }
 
-/// What FieldOf must find, by the definition of Note [Motion of the picture].
+/// What FieldOf must find, by the definition of Note [Global motion].
 std::vector<MotionVectors> DefinedField(const NoisyFilm& film) {
   std::vector<MotionVectors> own;
   std::vector<std::pair<int, int>> places;
@@ -355,10 +355,10 @@ std::vector<MotionVectors> DefinedField(const NoisyFilm& film) {
     if (x.empty()) continue;
     std::ranges::sort(x);
     std::ranges::sort(y);
-    const MotionVector picture{x[x.size() / 2], y[y.size() / 2]};
+    const MotionVector global{x[x.size() / 2], y[y.size() / 2]};
     std::size_t near = 0;
     for (const MotionVectors& v : own) {
-      const bool is_near = std::abs(v[step].x - picture.x) <= kMotionUnits && std::abs(v[step].y - picture.y) <= kMotionUnits;
+      const bool is_near = std::abs(v[step].x - global.x) <= kMotionUnits && std::abs(v[step].y - global.y) <= kMotionUnits;
       near += v[step] != MotionVector{} && is_near ? 1 : 0;
     }
     if (near * 8 < own.size()) continue;
@@ -369,12 +369,12 @@ std::vector<MotionVectors> DefinedField(const NoisyFilm& film) {
       for (std::size_t i = 0; i < own.size(); ++i) {
         const Definition block(film.now.picture(), film.older[step]->picture(), places[i].first, places[i].second);
         if (block.IsStill()) continue;
-        const std::uint32_t along = block.ErrorAt(picture);
+        const std::uint32_t along = block.ErrorAt(global);
         const std::uint32_t none = block.ErrorAt({});
         if (counts) {
           votes += is_better(along, none) ? 1 : is_better(none, along) ? -1 : 0;
         } else if (!is_better(block.ErrorAt(own[i][step]), along)) {
-          made[i][step] = picture;
+          made[i][step] = global;
         }
       }
     }
@@ -474,7 +474,7 @@ TEST(MotionField, AStillCameraIsNotMovedByAnObject) {
   EXPECT_GT(shares.flat, 0.5);
 }
 
-TEST(MotionField, NoiseIsNoMotionOfThePicture) {
+TEST(MotionField, NoiseIsNoGlobalMotion) {
   const NoisyFilm film([](double, unsigned seed) {
     Image image = testing::Constant(kSize, {1, 1}, 120 * 256, 32768, 32768);
     testing::AddNoise(image, 6, seed);

@@ -10,7 +10,7 @@
 #include "cuda/stage_import.h"
 #include "cuda/stage_motion.h"
 #include "cuda/stage_network.h"
-#include "cuda/stage_picture_motion.h"
+#include "cuda/stage_global_motion.h"
 #include "cuda/stage_space.h"
 #include "cuda/stage_time.h"
 #include "cuda/stage_tone.h"
@@ -24,7 +24,8 @@ struct List {
 
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
-                        MeanKernel, MotionKernel, PictureMotionKernel, PictureErrorKernel, FollowPictureKernel, TemporalKernel, DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
+                        MeanKernel, MotionKernel, GlobalMotionKernel, GlobalErrorKernel, FollowGlobalKernel, TemporalKernel,
+                        DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
                         HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
@@ -40,9 +41,9 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "scene",
                                                "means for the motion search",
                                                "motion search",
-                                               "motion of the picture",
-                                               "errors along the motion of the picture",
-                                               "vectors that follow the picture",
+                                               "global motion",
+                                               "errors along the global motion",
+                                               "vectors along the global motion",
                                                "temporal denoise",
                                                "denoise",
                                                "cells",

@@ -5,9 +5,9 @@ namespace reelmend::cuda {
 
 template cudaError_t LaunchOnGpu<SceneKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<MotionKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<PictureMotionKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<PictureErrorKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<FollowPictureKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GlobalMotionKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GlobalErrorKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FollowGlobalKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<TemporalKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<DenoiseKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<CurveKernel>(const void*, Extent, cudaStream_t);

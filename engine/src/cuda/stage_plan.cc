@@ -85,7 +85,7 @@ void StagePlan::MakeTemporalHistory() {
   const std::size_t vectors = static_cast<std::size_t>(field_.columns) * field_.rows * pixel::kTemporalSteps;
   field_.vectors = static_cast<pixel::MotionVector*>(arena_.MakeCleared(vectors * sizeof(pixel::MotionVector)));
   field_.errors = static_cast<pixel::MotionErrors*>(arena_.MakeCleared(vectors * sizeof(pixel::MotionErrors)));
-  field_.picture = static_cast<pixel::MotionVector*>(arena_.MakeCleared(pixel::kTemporalSteps * sizeof(pixel::MotionVector)));
+  field_.global = static_cast<pixel::MotionVector*>(arena_.MakeCleared(pixel::kTemporalSteps * sizeof(pixel::MotionVector)));
   for (int i = 0; i < MotionHistory::kPictures; ++i) {
     motion_.luma[i] = history_[0].inputs[i];
     motion_.means[i] = arena_.MakePlane(std::max(1, luma.width / pixel::kMotionCell), std::max(1, luma.height / pixel::kMotionCell));
@@ -221,9 +221,9 @@ void StagePlan::FindMotion(const Picture& picture, StreamHandle stream) {
   std::copy(std::begin(pixel::kTemporalLags), std::end(pixel::kTemporalLags), std::begin(search.lags));
   const Extent blocks{field_.columns, field_.rows, 1};
   Put(MakeCall(search, blocks), stream);
-  Put(MakeCall(PictureMotionKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);
-  Put(MakeCall(PictureErrorKernel{search}, blocks), stream);
-  Put(MakeCall(FollowPictureKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);
+  Put(MakeCall(GlobalMotionKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);
+  Put(MakeCall(GlobalErrorKernel{search}, blocks), stream);
+  Put(MakeCall(FollowGlobalKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);
 }
 
 /// The picture denoised over time, in the other one of first_ and second_.

@@ -213,7 +213,7 @@ struct TemporalHistory {
 struct MotionField {
   pixel::MotionVector* vectors = nullptr;
   pixel::MotionErrors* errors = nullptr;
-  pixel::MotionVector* picture = nullptr;  ///< Note [Motion of the picture], one for each step
+  pixel::MotionVector* global = nullptr;  ///< one for each step: Note [Global motion] in pixel/motion_search.h
   int columns = 0;
   int rows = 0;
 

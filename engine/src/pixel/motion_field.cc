@@ -33,16 +33,16 @@ void MotionField::Find(const MotionPicture& now, const std::array<MotionPicture,
     }
   };
   pool.ParallelRows(rows_, 1, std::ref(search));
-  const MotionVectors picture = MedianVectors(count);
-  if (picture == MotionVectors{}) return;
+  const MotionVectors global = MedianVectors(count);
+  if (global == MotionVectors{}) return;
   const auto add_errors = [&](int first, int last) {
     for (int row = first; row < last; ++row) {
       BlockMotion* blocks = &blocks_[static_cast<std::size_t>(row) * columns_];
-      for (int i = 0; i < columns_; ++i) AddPictureErrors(now.luma, older, i * kMotionBlock, row * kMotionBlock, picture, blocks[i]);
+      for (int i = 0; i < columns_; ++i) AddGlobalErrors(now.luma, older, i * kMotionBlock, row * kMotionBlock, global, blocks[i]);
     }
   };
   pool.ParallelRows(rows_, 1, std::ref(add_errors));
-  FollowPicture(picture);
+  FollowGlobal(global);
 }
 
 /// Of the vectors that are not 0; 0 for a lag at which too few blocks agree.
@@ -61,18 +61,18 @@ MotionVectors MotionField::MedianVectors(int count) {
     const MotionVector median{Median(across_), Median(down_)};
     const auto agrees = [&](const BlockMotion& block) { return block.vectors[step] != MotionVector{} && IsNear(block.vectors[step], median); };
     const auto agreeing = static_cast<std::size_t>(std::ranges::count_if(blocks_, agrees));
-    if (agreeing * kMotionQuorum >= blocks_.size()) medians[step] = median;
+    if (agreeing * kGlobalQuorum >= blocks_.size()) medians[step] = median;
   }
   return medians;
 }
 
-void MotionField::FollowPicture(const MotionVectors& picture) {
+void MotionField::FollowGlobal(const MotionVectors& global) {
   for (int step = 0; step < kTemporalSteps; ++step) {
-    if (picture[step] == MotionVector{}) continue;
+    if (global[step] == MotionVector{}) continue;
     int votes = 0;
     for (const BlockMotion& block : blocks_) votes += VoteOf(block.errors[step]);
     if (votes <= 0) continue;
-    for (BlockMotion& block : blocks_) block.vectors[step] = ChosenVector(block.vectors[step], picture[step], block.errors[step]);
+    for (BlockMotion& block : blocks_) block.vectors[step] = ChosenVector(block.vectors[step], global[step], block.errors[step]);
   }
 }
 

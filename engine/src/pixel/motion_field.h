@@ -1,4 +1,4 @@
-// The motion of all blocks of a picture. Note [Motion search] and Note [Motion of the picture] in motion_search.h.
+// The motion of all blocks of a picture. Note [Motion search] and Note [Global motion] in motion_search.h.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 
 namespace reelmend::pixel {
 
+/// The vectors of all blocks: each block's own, or the global motion. No more pictures influence them than those that are passed.
 class MotionField {
  public:
   /// Of luma.
@@ -23,8 +24,10 @@ class MotionField {
   const BlockMotion* Row(int row) const { return &blocks_[static_cast<std::size_t>(row) * columns_]; }
 
  private:
+  /// Candidates for the global motion; 0 for a lag that has none.
   MotionVectors MedianVectors(int count);
-  void FollowPicture(const MotionVectors& picture);
+  /// Gives blocks the global motion, if enough of them vote for it.
+  void FollowGlobal(const MotionVectors& global);
 
   int columns_;
   int rows_;

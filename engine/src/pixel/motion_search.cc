@@ -669,14 +669,14 @@ BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPictur
   return motion;
 }
 
-void AddPictureErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& picture,
+void AddGlobalErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& global,
                       BlockMotion& motion) {
   std::optional<SubpixelFit> fit;
   for (int step = 0; step < kTemporalSteps; ++step) {
     MotionErrors& errors = motion.errors[step];
-    if (picture[step] == MotionVector{} || errors.none == 0) continue;
+    if (global[step] == MotionVector{} || errors.none == 0) continue;
     if (!fit) fit.emplace(now, std::min(x, now.width - kMotionBlock), std::min(y, now.height - kMotionBlock));
-    errors.picture = fit->ErrorAt(older[step].luma, picture[step]);
+    errors.global = fit->ErrorAt(older[step].luma, global[step]);
   }
 }
 

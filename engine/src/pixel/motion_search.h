@@ -24,13 +24,13 @@ namespace reelmend::pixel {
 /// Blocks do not use their neighbours' vectors, so a GPU can search all of them at once. Only integer arithmetic is used, so all
 /// processors find the same vectors.
 ///
-/// Note [Motion of the picture]
-/// A block without structure, or one that an encoder has changed, does not tell where it was. If the camera moves, most of the others
-/// do. So each lag has a motion of the picture: the median, by component, of the vectors that are not 0. It counts if
-/// - one block in kMotionQuorum has nearly this vector (chance vectors in noise differ from each other), and
-/// - more blocks fit clearly better along it than without displacement than the other way round.
-/// Then a block keeps its own vector, also one of 0, only if that fits clearly better than the motion of the picture. Blocks that stand
-/// still keep theirs.
+/// Note [Global motion]
+/// A block without structure has no vector of its own, and the errors of an encode hide those of others. If the camera moves, most other
+/// blocks show how. So each lag may have a global motion: the median, by component, of the vectors that are not 0. It is used if
+/// - one block in kGlobalQuorum has nearly this vector (chance vectors in noise differ from each other), and
+/// - more blocks vote for it than against it (VoteOf: they fit clearly better along it than without displacement, or the reverse).
+/// Then a block keeps its own vector, even one of 0, only if that fits clearly better than the global motion. Blocks that stand still
+/// keep theirs.
 using MotionVectors = std::array<MotionVector, kTemporalSteps>;
 
 /// Means of 4 × 4 samples, for the first level. Samples of an incomplete cell at the right and the lower edge are left out.
@@ -41,6 +41,7 @@ struct MotionPicture {
   ConstPlane means;
 };
 
+/// For each lag.
 struct BlockMotion {
   MotionVectors vectors;
   std::array<MotionErrors, kTemporalSteps> errors;
@@ -52,8 +53,8 @@ struct BlockMotion {
 BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
                          const MotionVectors& guess = {});
 
-/// Sets the errors of the block along the motion of the picture, for the lags that have one. The picture must have been searched.
-void AddPictureErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& picture,
+/// Sets the errors of the block along the global motion, for the lags that have one. `motion` is what SearchMotion returned.
+void AddGlobalErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& global,
                       BlockMotion& motion);
 
 /// Where a block of a plane lies: its first sample, and its size.

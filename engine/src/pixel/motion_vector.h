@@ -27,8 +27,8 @@ inline constexpr int kFitSteps = 3;
 inline constexpr int kFitShift = 5;            ///< the fit works on samples of 11 bits, so that its sums fit into 32 bits
 inline constexpr int kFitPeak = 0xFFFF >> kFitShift;
 
-/// The picture moves if at least one block in so many has nearly the vector of the picture's motion.
-inline constexpr int kMotionQuorum = 8;
+/// There is a global motion only if at least one block in so many has nearly its vector.
+inline constexpr int kGlobalQuorum = 8;
 
 inline constexpr int kMotionUnitBits = 4;
 inline constexpr int kMotionUnits = 1 << kMotionUnitBits;    ///< of a vector, in a sample of luma
@@ -126,22 +126,22 @@ REELMEND_HD constexpr MotionVector FitStep(const FitSums& s) {
 /// smallest of many differences is small by chance; a picture that stands still must not be interpolated for that.
 REELMEND_HD constexpr bool IsClearlyBetter(std::uint32_t error, std::uint32_t other) { return error < other - other / 4; }
 
-/// Squared differences of a block's window along its vector, along the picture's motion, and without displacement. All are 0 for a block
-/// that stands still.
+/// Sums of squared differences over the window of a block's fit: along its own vector, along the global motion, and without displacement.
+/// All are 0 for a block that stands still.
 struct MotionErrors {
   std::uint32_t found;
-  std::uint32_t picture;
+  std::uint32_t global;
   std::uint32_t none;
 };
 
-/// 1 if a block moves with the picture rather than not at all, −1 if it clearly does not move, 0 if either may be.
+/// The vote of a block on the global motion: 1 if it clearly moves along it, −1 if it clearly does not move, 0 if either may be.
 REELMEND_HD constexpr int VoteOf(const MotionErrors& errors) {
-  return IsClearlyBetter(errors.picture, errors.none) ? 1 : IsClearlyBetter(errors.none, errors.picture) ? -1 : 0;
+  return IsClearlyBetter(errors.global, errors.none) ? 1 : IsClearlyBetter(errors.none, errors.global) ? -1 : 0;
 }
 
-/// The vector of a block in a picture that moves: its own only if that is clearly better.
-REELMEND_HD constexpr MotionVector ChosenVector(MotionVector found, MotionVector picture, const MotionErrors& errors) {
-  return errors.none == 0 || IsClearlyBetter(errors.found, errors.picture) ? found : picture;
+/// The vector of a block if there is a global motion: its own only if that is clearly better.
+REELMEND_HD constexpr MotionVector ChosenVector(MotionVector found, MotionVector global, const MotionErrors& errors) {
+  return errors.none == 0 || IsClearlyBetter(errors.found, errors.global) ? found : global;
 }
 
 }  // namespace reelmend::pixel

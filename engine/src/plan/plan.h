@@ -137,9 +137,8 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 ///
 /// Measured with `npm run bench:real` on eleven chains of damage, eight pictures of each clip, `auto` without → with it: VMAF-NEG +0.7,
 /// PSNR-Y +0.1 dB, flicker 1.62 → 1.46 times that of Lanczos-3 (1.64 with the six pictures of the published tables: the mean along the
-/// motion takes some pictures to build up); since blocks follow the motion of the picture, 1.23 with six pictures. On one core of a Xeon with
-/// AVX-512, before that: 12 ms for a picture of 960×540 that moves, 1 ms for one that stands still. Following costs 3 to 5 ms of 21 on an
-/// EPYC without AVX-512.
+/// motion takes some pictures to build up). On one core of a Xeon with AVX-512: 12 ms for a picture of 960×540 that moves, 1 ms for one that
+/// stands still. Both without the global motion, whose figures are in engine/training/README.md.
 TemporalDenoising ChooseTemporalDenoising(const EnhanceOptions& options, const SourceTraits& traits);
 
 /// The reason why faces cannot be restored here; empty if they can.

@@ -1,5 +1,4 @@
-// The motion of the whole picture, which blocks follow that do not tell their own: Note [Motion of the picture] in
-// pixel/motion_search.h. The results equal those of the CPU.
+// Global motion: Note [Global motion] in pixel/motion_search.h. The results equal those of the CPU.
 #pragma once
 
 #include "cuda/launch.h"
@@ -9,8 +8,8 @@
 
 namespace reelmend::cuda {
 
-/// Finds the motion of the picture for a step. One tile a step.
-struct PictureMotionKernel {
+/// Finds the global motion of a step. One tile a step.
+struct GlobalMotionKernel {
   static constexpr int kThreads = 256;
   struct Shared {
     int count;
@@ -38,8 +37,8 @@ struct PictureMotionKernel {
     Count(block, s, step, [&](pixel::MotionVector vector) { return pixel::IsNear(vector, s.median); });
     block.Each([&](int thread) {
       if (thread != 0) return;
-      const bool agrees = s.count > 0 && s.count * pixel::kMotionQuorum >= field.columns * field.rows;
-      field.picture[step] = agrees ? s.median : pixel::MotionVector{};
+      const bool agrees = s.count > 0 && s.count * pixel::kGlobalQuorum >= field.columns * field.rows;
+      field.global[step] = agrees ? s.median : pixel::MotionVector{};
     });
   }
 
@@ -79,8 +78,8 @@ struct PictureMotionKernel {
   }
 };
 
-/// Sets the errors of a block along the motion of the picture. A tile is a block.
-struct PictureErrorKernel {
+/// Sets the errors of a block along the global motion. A tile is a block.
+struct GlobalErrorKernel {
   static constexpr int kThreads = MotionKernel::kThreads;
   using Shared = MotionKernel::Shared;
 
@@ -93,14 +92,14 @@ struct PictureErrorKernel {
     search.LoadWindow(block, s, at);
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
       pixel::MotionErrors& errors = field.errors[field.Index(tile_x, tile_y) + step];
-      if (field.picture[step] == pixel::MotionVector{} || errors.none == 0) continue;
+      if (field.global[step] == pixel::MotionVector{} || errors.none == 0) continue;
       const int older = (search.state->pictures_before - search.lags[step]) % MotionHistory::kPictures;
       block.Each([&](int thread) {
         if (thread == 0) s.is_done = 0;
       });
-      search.SumFit(block, s, at, search.history.luma[older], field.picture[step]);
+      search.SumFit(block, s, at, search.history.luma[older], field.global[step]);
       block.Each([&](int thread) {
-        if (thread == 0) errors.picture = s.sums.error;
+        if (thread == 0) errors.global = s.sums.error;
       });
     }
   }
@@ -108,14 +107,14 @@ struct PictureErrorKernel {
  private:
   REELMEND_HD static bool MovesAtAll(const MotionField& field) {
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
-      if (!(field.picture[step] == pixel::MotionVector{})) return true;
+      if (!(field.global[step] == pixel::MotionVector{})) return true;
     }
     return false;
   }
 };
 
-/// Lets the blocks follow the motion of the picture, if it counts. One tile a step.
-struct FollowPictureKernel {
+/// Gives blocks the global motion, if enough of them vote for it. One tile a step.
+struct FollowGlobalKernel {
   static constexpr int kThreads = 256;
   struct Shared {
     int votes;
@@ -124,8 +123,8 @@ struct FollowPictureKernel {
   MotionField field;
 
   REELMEND_HD void operator()(auto& block, Shared& s, int step, int, int) const {
-    const pixel::MotionVector picture = field.picture[step];
-    if (picture == pixel::MotionVector{}) return;
+    const pixel::MotionVector global = field.global[step];
+    if (global == pixel::MotionVector{}) return;
     block.Each([&](int thread) {
       if (thread == 0) s.votes = 0;
     });
@@ -136,7 +135,7 @@ struct FollowPictureKernel {
     });
     block.Each([&](int thread) {
       if (s.votes <= 0) return;
-      ForEach(thread, step, [&](int i) { field.vectors[i] = pixel::ChosenVector(field.vectors[i], picture, field.errors[i]); });
+      ForEach(thread, step, [&](int i) { field.vectors[i] = pixel::ChosenVector(field.vectors[i], global, field.errors[i]); });
     });
   }
 
