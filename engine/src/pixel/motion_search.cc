@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "pixel/edge_patch.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pixel/motion_search.cc"
 #include "pixel/simd_targets.h"
@@ -63,17 +65,6 @@ struct FitReference {
   std::ptrdiff_t stride;
   int fraction_x;
   int fraction_y;
-};
-
-struct InterpolationRows {
-  const std::uint16_t* in;  ///< the area's first sample without the fraction of the vector
-  std::ptrdiff_t in_stride;
-  std::uint16_t* out;
-  std::ptrdiff_t out_stride;
-  int width;
-  int height;
-  int phase_x;
-  int phase_y;
 };
 
 }  // namespace reelmend::pixel
@@ -424,28 +415,6 @@ void SumFit(const FitReference& p, const FitWindow& window, FitSums& sums) {
 
 #endif
 
-void Interpolate(const InterpolationRows& r) {
-  const DF d;
-  const int lanes = FloatLanes();
-  HWY_ALIGN float rows[(kMotionBlock + kMotionTaps - 1) * kMotionBlock];
-  for (int x = 0; x < r.width; x += lanes) {
-    const std::uint16_t* in = r.in - r.in_stride + x;
-    for (int y = 0; y < r.height + kMotionTaps - 1; ++y, in += r.in_stride) {
-      VF sum = hn::Mul(LoadSamples(in - 1), hn::Set(d, MotionWeight(r.phase_x, 0)));
-      for (int k = 1; k < kMotionTaps; ++k) sum = hn::MulAdd(LoadSamples(in + k - 1), hn::Set(d, MotionWeight(r.phase_x, k)), sum);
-      hn::StoreU(sum, d, rows + y * kMotionBlock);
-    }
-    for (int y = 0; y < r.height; ++y) {
-      const float* row = rows + y * kMotionBlock;
-      VF sum = hn::Mul(hn::LoadU(d, row), hn::Set(d, MotionWeight(r.phase_y, 0)));
-      for (int k = 1; k < kMotionTaps; ++k) {
-        sum = hn::MulAdd(hn::LoadU(d, row + k * kMotionBlock), hn::Set(d, MotionWeight(r.phase_y, k)), sum);
-      }
-      StoreSamples(sum, r.out + y * r.out_stride + x);
-    }
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
@@ -461,21 +430,6 @@ HWY_EXPORT(SearchWindow);
 HWY_EXPORT(FillFitWindow);
 HWY_EXPORT(SumWholeFit);
 HWY_EXPORT(SumFit);
-HWY_EXPORT(Interpolate);
-
-/// Samples of a plane around an area of at most kMost rows and columns, with repeated edges.
-template <int kMost>
-struct Patch {
-  static constexpr int kStride = kMost + 32;
-  std::uint16_t samples[kMost * kStride];
-
-  Patch(ConstPlane plane, int x, int y, int width, int height) {
-    for (int j = 0; j < height; ++j) {
-      const std::uint16_t* row = plane.Row(std::clamp(y + j, 0, plane.height - 1));
-      for (int i = 0; i < width; ++i) samples[j * kStride + i] = row[std::clamp(x + i, 0, plane.width - 1)];
-    }
-  }
-};
 
 /// Compares a block of `now` with displaced blocks of `older`.
 class BlockMatcher {
@@ -556,7 +510,7 @@ Match SearchMeans(ConstPlane now, ConstPlane older, int x, int y, Match centre, 
     search.older = older.Row(y + rows.first) + x + columns.first;
     HWY_DYNAMIC_DISPATCH(SearchWindow)(search, best);
   } else {
-    using Around = Patch<kSearchedSide>;
+    using Around = EdgePatch<kSearchedSide>;
     const Around patch(older, x + columns.first, y + rows.first, kSearchedSide, rows.count + kMotionWindow - 1);
     search.older = patch.samples;
     search.older_stride = Around::kStride;
@@ -601,7 +555,7 @@ class SubpixelFit {
     if (x >= 1 && y >= 1 && x - 1 + kFitColumns <= older.width && y - 1 + kRows <= older.height) {
       Sum(reference, older.Row(y) + x, older.stride);
     } else {
-      using Around = Patch<kFitColumns>;
+      using Around = EdgePatch<kFitColumns>;
       const Around patch(older, x - 1, y - 1, kFitColumns, kRows);
       Sum(reference, patch.samples + Around::kStride + 1, Around::kStride);
     }
@@ -678,26 +632,6 @@ void AddGlobalErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSt
     if (!fit) fit.emplace(now, std::min(x, now.width - kMotionBlock), std::min(y, now.height - kMotionBlock));
     errors.global = fit->ErrorAt(older[step].luma, global[step]);
   }
-}
-
-void CompensateBlock(ConstPlane older, const BlockArea& area, MotionVector vector, Subsampling subsampling, std::uint16_t* out,
-                     std::ptrdiff_t out_stride) {
-  const InterpolationOffset offset = InterpolationOffsetOf(vector, subsampling.log2_x, subsampling.log2_y);
-  const int x = area.x + offset.x;
-  const int y = area.y + offset.y;
-  InterpolationRows rows{nullptr, older.stride, out, out_stride, area.width, area.height, offset.phase_x, offset.phase_y};
-  constexpr int kMost = kMotionBlock + kMotionTaps - 1;
-  // Whole SIMD vectors are read: up to a block's width, and the taps beyond it.
-  const bool is_inside = x >= 1 && y >= 1 && x + kMotionBlock + 2 <= older.width && y + area.height + 2 <= older.height;
-  if (is_inside) {
-    rows.in = older.Row(y) + x;
-    return HWY_DYNAMIC_DISPATCH(Interpolate)(rows);
-  }
-  using Around = Patch<kMost>;
-  const Around patch(older, x - 1, y - 1, area.width + kMotionTaps - 1, area.height + kMotionTaps - 1);
-  rows.in = patch.samples + Around::kStride + 1;
-  rows.in_stride = Around::kStride;
-  HWY_DYNAMIC_DISPATCH(Interpolate)(rows);
 }
 
 }  // namespace reelmend::pixel

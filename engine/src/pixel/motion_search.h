@@ -1,4 +1,4 @@
-// Block motion between pictures of a video. Note [Motion search].
+// Block motion between pictures of a video. Note [Motion search], Note [Global motion].
 #pragma once
 
 #include <array>
@@ -56,18 +56,5 @@ BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPictur
 /// Sets the errors of the block along the global motion, for the lags that have one. `motion` is what SearchMotion returned.
 void AddGlobalErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& global,
                       BlockMotion& motion);
-
-/// Where a block of a plane lies: its first sample, and its size.
-struct BlockArea {
-  int x = 0;
-  int y = 0;
-  int width = 0;   ///< at most kMotionBlock
-  int height = 0;  ///< at most kMotionBlock
-};
-
-/// Writes the area of `older`, displaced by `vector`, to `out` (its first sample at out[0]; rows of whole vectors are written). Uses
-/// Catmull-Rom interpolation; `subsampling` is that of the plane. Beyond its edges a plane repeats them.
-void CompensateBlock(ConstPlane older, const BlockArea& area, MotionVector vector, Subsampling subsampling, std::uint16_t* out,
-                     std::ptrdiff_t out_stride);
 
 }  // namespace reelmend::pixel

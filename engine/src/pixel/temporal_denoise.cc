@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reelmend/error.h"
+#include "pixel/motion_compensation.h"
 #include "pixel/motion_field.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
