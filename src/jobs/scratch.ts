@@ -1,6 +1,7 @@
 /** Scratch folders: <dataDir>/scratch/<worker>/<job>-<attempt>/, removed when the attempt ends. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { killOrphans } from '../media/orphans.ts';
 import type { Fence, Store } from '../store/index.ts';
 
 export const scratchRoot = (dataDir: string): string => join(dataDir, 'scratch');
@@ -26,14 +27,18 @@ export const removeWorkerScratch = (dataDir: string, workerId: string): Promise<
   removeTree(join(scratchRoot(dataDir), workerId));
 
 /**
- * Removes the folders of workers that are no longer alive and returns their names. The database says who is alive:
- * process ids mean nothing for workers in other containers on the same volume.
+ * Removes the folders of workers that are no longer alive, with the media children that they left, and returns the workers' names.
+ * The database says who is alive: process ids mean nothing for workers in other containers on the same volume.
  */
 export async function reapScratch(dataDir: string, ownId: string, workers: Store['workers']): Promise<string[]> {
   const names = await readdir(scratchRoot(dataDir)).catch(() => []);
   const others = names.filter((name) => name !== ownId);
   const alive = await workers.alive(others);
   const dead = others.filter((name) => !alive.has(name));
-  for (const name of dead) await removeTree(join(scratchRoot(dataDir), name));
+  for (const name of dead) {
+    const folder = join(scratchRoot(dataDir), name);
+    await killOrphans(resolve(folder));
+    await removeTree(folder);
+  }
   return dead;
 }
