@@ -74,7 +74,7 @@ async function makeClip(path: string): Promise<void> {
 
 /** Resolves to the base URL that the service logs. */
 function startService(env: Record<string, string>): Promise<{ url: string; child: ChildProcess; log: string[] }> {
-  const child = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(join(root, 'scripts/reelmend'), ['start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const log: string[] = [];
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`the service ${why}:\n${log.slice(-20).join('\n')}`));

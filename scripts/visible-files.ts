@@ -13,6 +13,7 @@ const builtFrom: Readonly<Record<string, readonly string[]>> = {
   'build/console': ['scripts/build-console'],
   'build/docs': ['scripts/build-docs', 'docs'],
   'build/media': ['scripts/build-media-child', 'src/media'],
+  'build/service': ['scripts/build-service', 'src/cli/main.ts'],
   'build/sdk': ['scripts/build-sdk', 'src/sdk'],
 };
 

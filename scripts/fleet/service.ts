@@ -173,7 +173,7 @@ const makeVideo = (path: string, seconds: number) =>
   ffmpeg(['-f', 'lavfi', '-i', `color=c=gray:size=64x64:rate=1:duration=${seconds}`, '-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', path]);
 
 async function startApi(env: Record<string, string>): Promise<{ url: string; stop: () => Promise<void> }> {
-  const child = spawn(process.execPath, [here('../../src/cli/main.ts'), 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(here('../reelmend'), ['serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const lines = createInterface({ input: child.stderr! });
   const url = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the API ended with status ${code}`)));

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Resolution } from '../domain/job.ts';
 
-const bundled = (name: string) => fileURLToPath(new URL(`samples/${name}`, import.meta.url));
+const bundled = (name: string) => fileURLToPath(new URL(`../../src/app/samples/${name}`, import.meta.url));
 
 /** The path of the demo's source: the bundled clip, unless the data folder has one already. */
 export function demoClip(dataDir: string): Promise<string> {

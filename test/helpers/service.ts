@@ -13,7 +13,7 @@ import { type FileServer, startFileServer } from './fileserver.ts';
 import { checkedFetch } from './http-contract.ts';
 import { hangMs } from './wait.ts';
 
-const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const reelmend = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 
 export type Environment = Record<string, string>;
 
@@ -32,7 +32,7 @@ export interface Site {
 export interface HowToStart {
   /** prefix of the process's command line */
   prefix?: readonly string[];
-  /** path of the command line's module; default: this version's */
+  /** path of the command line's module; default: scripts/reelmend */
   program?: string;
 }
 
@@ -85,8 +85,8 @@ export async function createSite(env: Environment = {}, options: { migrated?: bo
   };
 }
 
-async function start(command: string, env: Environment, { prefix = [], program = cli }: HowToStart): Promise<Running> {
-  const line = [...prefix, process.execPath, program, command];
+async function start(command: string, env: Environment, { prefix = [], program }: HowToStart): Promise<Running> {
+  const line = [...prefix, ...(program === undefined ? [reelmend] : [process.execPath, program]), command];
   const child = spawn(line[0]!, line.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const log: string[] = [];
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
