@@ -59,7 +59,7 @@ async function progressBeyond(key: string, id: string, fraction: number): Promis
 it('ends done and is charged once although its worker was killed with -9', async () => {
   const customer = await createCustomer(site, { credits: 100 });
   const first = await site.start('work');
-  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
+  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p', model: 'none' };
   const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);
   expect(created.status).toBe(201);
   const running = await progressBeyond(customer.key, created.body.id, 0.1);
@@ -80,7 +80,7 @@ it('ends done and is charged once although its worker was killed with -9', async
 
 it('continues on another worker at once when its worker stops', async () => {
   const customer = await createCustomer(site, { credits: 100 });
-  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
+  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p', model: 'none' };
   const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);
   await progressBeyond(customer.key, created.body.id, 0.05);
   const [stopping] = workers.splice(0);
