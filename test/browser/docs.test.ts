@@ -37,13 +37,16 @@ const names = () => globSync('**/*.html', { cwd: docsDir }).map((name) => name.r
 const pathOf = (name: string) => (name === '' ? '/docs' : `/docs/${name}`);
 
 /**
- * Colours of text do not depend on the width, but for the navigation, which a test of its own checks. So the dark theme is checked
- * on wide pages only, and phones on one page of each kind; `npm run test:long` checks all pages there.
+ * All pages share their elements and colours. So the dark theme is checked on one page of each kind, and phones, too, since colours do
+ * not depend on the width; a test of its own checks the navigation. `npm run test:long` checks all pages in the dark theme and on phones.
  */
-function violationsOf(page: Page, name: string, width: number): Promise<string[]> {
-  if (width < 500 && !kinds.includes(name)) return isLongRun ? axeViolations(page) : Promise.resolve([]);
+async function violationsOf(page: Page, name: string, width: number): Promise<string[]> {
+  const isPhone = width < 500;
+  const isKind = kinds.includes(name);
+  if (!isKind && !isLongRun) return isPhone ? [] : axeViolations(page);
+  if (!isKind && isPhone) return axeViolations(page);
   const shot = (theme: Theme) => `docs-${name.replaceAll('/', '-') || 'home'}-${theme}-${width}`;
-  return violationsInBothThemes(page, kinds.includes(name) ? shot : undefined);
+  return violationsInBothThemes(page, isKind ? shot : undefined);
 }
 
 describe.each([390, 1440])('%i pixels wide', (width) => {
