@@ -17,7 +17,7 @@ std::string Dotted(const char* name, unsigned version) {
 std::string EngineVersion() {
   return std::string("reelmend engine ") + REELMEND_ENGINE_VERSION + " (" + kEngineIdentity + "), FFmpeg " + av_version_info() + " (" +
          Dotted("libavformat", avformat_version()) + ", " + Dotted("libavcodec", avcodec_version()) + ", " +
-         Dotted("libavfilter", avfilter_version()) + ", " + Dotted("libswscale", swscale_version()) + ")";
+         Dotted("libswscale", swscale_version()) + ")";
 }
 
 }  // namespace reelmend

@@ -258,6 +258,23 @@ async function outcome(program: string) {
   return { code, signal, complaint };
 }
 
+it('loads libavfilter for interlaced videos only', async () => {
+  const interlaced = join(folder.path, 'interlaced.mp4');
+  await makeClip(interlaced, { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'ultrafast', '-flags', '+ilme+ildct'] });
+  const { complaint } = await outcome(`
+    const addon = require(${JSON.stringify(projectRoot + addonFile)});
+    const report = (what) => console.error(what, /libavfilter/.test(require('node:fs').readFileSync('/proc/self/maps', 'utf8')));
+    const enhance = (file) => addon.enhance(file, ${JSON.stringify(`${output}.fields`)}, { target: 'source', threads: 1 });
+    (async () => {
+      await enhance(${JSON.stringify(clip)});
+      report('progressive');
+      await enhance(${JSON.stringify(interlaced)});
+      report('interlaced');
+    })();
+  `);
+  expect(complaint).toBe('progressive false\ninterlaced true\n');
+});
+
 describe('the end of the environment in mid-call', () => {
   const busy = `
     const addon = require(${JSON.stringify(projectRoot + addonFile)});

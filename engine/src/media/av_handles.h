@@ -5,7 +5,6 @@
 
 extern "C" {
 #include <libavcodec/avcodec.h>
-#include <libavfilter/avfilter.h>
 #include <libavformat/avformat.h>
 #include <libavutil/audio_fifo.h>
 #include <libavutil/buffer.h>
@@ -55,8 +54,6 @@ using UniqueInputContext = std::unique_ptr<AVFormatContext, FreeByAddress<avform
 using UniqueOutputContext = std::unique_ptr<AVFormatContext, FreeByValue<avformat_free_context>>;
 using UniqueCustomIo = std::unique_ptr<AVIOContext, FreeCustomIo>;
 using UniqueFileIo = std::unique_ptr<AVIOContext, CloseFileIo>;
-using UniqueFilterGraph = std::unique_ptr<AVFilterGraph, FreeByAddress<avfilter_graph_free>>;
-using UniqueFilterInOut = std::unique_ptr<AVFilterInOut, FreeByAddress<avfilter_inout_free>>;
 using UniqueScaler = std::unique_ptr<SwsContext, FreeByValue<sws_freeContext>>;
 using UniqueResampler = std::unique_ptr<SwrContext, FreeByAddress<swr_free>>;
 using UniqueAudioFifo = std::unique_ptr<AVAudioFifo, FreeByValue<av_audio_fifo_free>>;

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/avfilter.h"
 #include "media/libav_versions.h"
 
 extern "C" {
-#include <libavfilter/buffersink.h>
-#include <libavfilter/buffersrc.h>
 #include <libavutil/mathematics.h>
 }
 
@@ -19,8 +18,8 @@ constexpr int kSmallestSide = 4;  // bwdif looks two rows up and down
 
 AVFilterContext* AddFilter(AVFilterGraph* graph, const char* filter, const char* arguments) {
   AVFilterContext* context = nullptr;
-  const int result = avfilter_graph_create_filter(&context, CheckAlloc(avfilter_get_by_name(filter)), filter, arguments,
-                                                  nullptr, graph);
+  const AvfilterFunctions& avfilter = Avfilter();
+  const int result = avfilter.graph_create_filter(&context, CheckAlloc(avfilter.get_by_name(filter)), filter, arguments, nullptr, graph);
   CheckAv(result, ErrorCode::kInternal, "The deinterlacer cannot be started");
   return context;
 }
@@ -28,7 +27,7 @@ AVFilterContext* AddFilter(AVFilterGraph* graph, const char* filter, const char*
 }  // namespace
 
 void Deinterlacer::Open(const AVFrame& like) {
-  graph_.reset(CheckAlloc(avfilter_graph_alloc()));
+  graph_.reset(CheckAlloc(Avfilter().graph_alloc()));
   graph_->nb_threads = 1;
   char arguments[160];
   std::snprintf(arguments, sizeof arguments, "video_size=%dx%d:pix_fmt=%d:time_base=%d/%d:pixel_aspect=1/1", like.width,
@@ -37,9 +36,9 @@ void Deinterlacer::Open(const AVFrame& like) {
   AVFilterContext* filter = AddFilter(graph_.get(), "bwdif", "mode=send_frame:parity=auto:deint=interlaced");
   sink_ = AddFilter(graph_.get(), "buffersink", nullptr);
   // libavfilter inserts a scale filter for pixel formats that bwdif does not take, such as packed ones.
-  CheckAv(avfilter_link(source_, 0, filter, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
-  CheckAv(avfilter_link(filter, 0, sink_, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
-  CheckAv(avfilter_graph_config(graph_.get(), nullptr), ErrorCode::kUnreadableVideo,
+  CheckAv(Avfilter().link(source_, 0, filter, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
+  CheckAv(Avfilter().link(filter, 0, sink_, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
+  CheckAv(Avfilter().graph_config(graph_.get(), nullptr), ErrorCode::kUnreadableVideo,
           "Interlaced video in this pixel format is not supported");
   width_ = like.width;
   height_ = like.height;
@@ -63,15 +62,15 @@ void Deinterlacer::Run(UniqueFrame frame, const std::function<void(UniqueFrame)>
     on_frame(std::move(frame));
     return;
   }
-  CheckAv(av_buffersrc_add_frame(source_, frame.get()), ErrorCode::kInternal, "The deinterlacer failed");
+  CheckAv(Avfilter().buffersrc_add_frame(source_, frame.get()), ErrorCode::kInternal, "The deinterlacer failed");
   Receive(on_frame);
 }
 
 void Deinterlacer::Receive(const std::function<void(UniqueFrame)>& on_frame) {
-  const AVRational out = av_buffersink_get_time_base(sink_);
+  const AVRational out = Avfilter().buffersink_get_time_base(sink_);
   for (;;) {
     UniqueFrame frame = MakeFrame();
-    const int result = av_buffersink_get_frame(sink_, frame.get());
+    const int result = Avfilter().buffersink_get_frame(sink_, frame.get());
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
     CheckAv(result, ErrorCode::kInternal, "The deinterlacer failed");
     frame->pts = av_rescale_q(frame->pts, out, time_base_);
@@ -82,7 +81,7 @@ void Deinterlacer::Receive(const std::function<void(UniqueFrame)>& on_frame) {
 
 void Deinterlacer::Close(const std::function<void(UniqueFrame)>& on_frame) {
   if (!graph_) return;
-  CheckAv(av_buffersrc_add_frame(source_, nullptr), ErrorCode::kInternal, "The deinterlacer failed");
+  CheckAv(Avfilter().buffersrc_add_frame(source_, nullptr), ErrorCode::kInternal, "The deinterlacer failed");
   Receive(on_frame);
   graph_.reset();
 }

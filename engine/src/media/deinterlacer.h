@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/av_handles.h"
+#include "media/avfilter.h"
 #include "media/video_decoder.h"
 
 namespace reelmend::media {
