@@ -24,7 +24,7 @@ class Library {
 
  private:
   [[noreturn]] void Fail(const char* reason) const {
-    throw Error(ErrorCode::kUnavailable, "Interlaced video needs " + name_ + ", which cannot be loaded: " + (reason ? reason : "unknown"));
+    throw Error(ErrorCode::kUnavailable, "Interlaced video needs " + name_ + ", which cannot be loaded (" + (reason ? reason : "unknown reason") + ").");
   }
 
   std::string name_;
