@@ -7,6 +7,11 @@ pkg_check_modules(LIBAV REQUIRED IMPORTED_TARGET GLOBAL
   libavformat>=59 libavcodec>=59 libavutil>=57 libswscale>=6 libswresample>=4)
 # Headers only: the engine opens the library when it needs it (src/media/avfilter.h).
 pkg_check_modules(LIBAVFILTER REQUIRED libavfilter>=8)
+# A libav newer than that of Debian 13, with which npm test compiles, may deprecate functions that the engine calls. That must
+# not break a user's build.
+if(LIBAV_libavcodec_VERSION VERSION_GREATER_EQUAL 62)
+  list(APPEND reelmend_warnings -Wno-error=deprecated-declarations)
+endif()
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 
 add_library(reelmend_dependencies INTERFACE)

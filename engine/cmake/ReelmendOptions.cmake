@@ -25,9 +25,6 @@ if(REELMEND_SANITIZE)
 endif()
 
 set(reelmend_warnings -Wall -Wextra -Werror)
-if(NOT REELMEND_DEPRECATION_IS_ERROR)
-  list(APPEND reelmend_warnings -Wno-error=deprecated-declarations)
-endif()
 
 function(reelmend_settings target)
   target_compile_features(${target} PUBLIC cxx_std_20)

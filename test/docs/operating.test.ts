@@ -15,6 +15,7 @@ import { freePorts } from '../helpers/ports.ts';
 import { operatorsGuides, readMarkdown } from './markdown.ts';
 import { startPostgres } from './postgres.ts';
 import { type Checkout, createCheckout, createReader, type Reader } from './reader.ts';
+import { copySpeeds } from './speeds.ts';
 import { title } from './title.ts';
 
 const run = promisify(execFile);
@@ -62,6 +63,7 @@ async function s3(): Promise<S3Server> {
 async function prepare(): Promise<Machine> {
   const checkout = await createCheckout();
   cleanUp.unshift(() => checkout.remove());
+  await copySpeeds(join(checkout.dir, '.data'));
   const [clips, { url, hasPgDump }, store, port] = [await serveClip(), await database(), await s3(), await freePorts(2)];
   const words = {
     'postgres://reelmend:PASSWORD@db.example.com/reelmend_restored': url.replace(/[^/]+$/, 'reelmend_restored'),

@@ -6,6 +6,7 @@ import { makeDemoClip } from '../helpers/samples.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { freePorts } from '../helpers/ports.ts';
 import { type Checkout, createCheckout, end } from './reader.ts';
+import { copySpeeds } from './speeds.ts';
 
 export interface DemoService {
   checkout: Checkout;
@@ -28,6 +29,7 @@ export async function startDemo(): Promise<DemoService> {
   const checkout = await createCheckout();
   const port = await freePorts(3);
   await makeDemoClip(join(checkout.dir, '.data'));
+  await copySpeeds(join(checkout.dir, '.data'));
   const env = { REELMEND_ALLOW_HOSTS: `127.0.0.1:${port + 2}` };
   const log = join(checkout.dir, 'service.log');
   const child = spawn(join(checkout.dir, 'scripts/reelmend'), ['start'], {
