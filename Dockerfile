@@ -1,7 +1,5 @@
-# syntax=docker/dockerfile:1
 # API and worker for machines without a GPU; Dockerfile.gpu is for machines with one. The scripts of `npm start` do the
-# set-up. The tests run without Docker: they run scripts/bootstrap and scripts/package, and start the service from the
-# packaged folder (test/deploy), and scripts/test-dockerfiles runs the instructions below.
+# set-up. npm run test:long builds it and runs it with Docker Compose (test/deploy/docker.test.ts).
 # To pin the base image, pass its digest: --build-arg BASE=debian:13-slim@sha256:…
 ARG BASE=debian:13-slim
 
@@ -21,7 +19,7 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV REELMEND_DEVICE=cpu REELMEND_DATA_DIR=/var/lib/reelmend REELMEND_RESTART=1 \
     HOST=0.0.0.0 PORT=8080 REELMEND_METRICS_HOST=0.0.0.0 REELMEND_METRICS_PORT=9464 REELMEND_DEMO=0
 RUN apt-get update \
-  && apt-get install -y --no-install-recommends bubblewrap ca-certificates ffmpeg util-linux \
+  && apt-get install -y --no-install-recommends bubblewrap ca-certificates util-linux \
     libavcodec61 libavfilter10 libavformat61 libhwy1t64 libswresample5 libswscale8 \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --system --uid 10001 --create-home --home-dir /var/lib/reelmend reelmend

@@ -327,6 +327,13 @@ CREATE INDEX ledger_transfers_day ON public.ledger_transfers USING btree (accoun
 CREATE CONSTRAINT TRIGGER ledger_transfers_balance AFTER INSERT ON public.ledger_transfers DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_transfer_balances('id');
 CREATE TRIGGER ledger_transfers_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+CREATE TABLE machine_speeds (
+  key text NOT NULL,
+  measured_at timestamp with time zone NOT NULL DEFAULT now(),
+  speeds jsonb NOT NULL,
+  CONSTRAINT machine_speeds_pkey PRIMARY KEY (key)
+);
+
 CREATE TABLE objects (
   attempt integer NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),

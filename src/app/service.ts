@@ -120,7 +120,7 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const { requireIsolation, enginesDir } = config;
   const growth = limitFactors(config.limits);
   const outputLimitMb = Math.ceil(defaultOutputLimitMb * growth.duration);
-  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb, speeds: speedOptions(config) });
+  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb, speeds: { ...speedOptions(config), shared: store.machineSpeeds } });
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond, totalMs: defaultTimeouts.totalMs * growth.size };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());

@@ -23,8 +23,16 @@ export interface SpeedOptions {
   encoder: { preset: string; crf: number };
   /** the least that `auto` should keep; it is the reason to measure before the first job */
   floor?: MinSpeed | undefined;
+  /** where machines of the same kind share the results; default: nowhere */
+  shared?: SharedSpeeds;
   /** default: that of media */
   logger?: MediaLogger;
+}
+
+/** Results by a key that machines of the same kind have in common. */
+export interface SharedSpeeds {
+  find(key: string): Promise<unknown>;
+  keep(key: string, speeds: object): Promise<void>;
 }
 
 export interface MediaOptions {

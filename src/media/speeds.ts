@@ -1,6 +1,6 @@
 /**
- * Measures how fast this machine's CPU runs the networks that `auto` chooses among. The results are measured once and stored in a
- * file. Each job gets them with its networks, so that the engine's choice depends on them alone; the engine measures nothing itself.
+ * Measures how fast this machine's CPU runs the networks that `auto` chooses among. The results are measured once, stored in a
+ * file, and shared with machines of the same kind. Each job gets them with its networks, so that the engine's choice depends on them alone; the engine measures nothing itself.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -14,6 +14,13 @@ import { type InstalledModel, tolerableLossDb, toModelFile } from './models.ts';
 import type { MediaLogger, SpeedOptions } from './plans.ts';
 import type { CheckModelRequest, EnhanceRequest, EnhanceResult, JobOptions, MachineSpeeds, ModelReport } from './types.ts';
 
+interface Processor {
+  name: string;
+  /** vendors give many generations the same name */
+  generation: string;
+  features: string[];
+}
+
 export interface SpeedParts {
   options: SpeedOptions | undefined;
   models: readonly InstalledModel[];
@@ -22,7 +29,7 @@ export interface SpeedParts {
   logger: MediaLogger;
   hasGpu: boolean;
   /** identifies the processor; default: reads /proc/cpuinfo */
-  processor?: () => Promise<{ name: string; features: string[] }>;
+  processor?: () => Promise<Processor>;
 }
 
 /** The networks that the engine's automatic choice knows (plan/speed_choice.cc). */
@@ -129,9 +136,16 @@ export class Speeds {
     for (const { path, sha256 } of this.#candidates) {
       this.#checksums.set(path, sha256 ?? createHash('sha256').update(await readFile(path)).digest('hex'));
     }
-    const text = await readFile(options.file, 'utf8').catch(() => '');
-    const stored = parse(text);
-    if (stored !== undefined && stored.key === (await this.#key(options))) this.#speeds = stored;
+    const key = await this.#key(options);
+    const stored = parse(await readFile(options.file, 'utf8').catch(() => ''));
+    if (stored?.key === key) {
+      this.#speeds = stored;
+      return;
+    }
+    const shared = storedSpeeds.safeParse(await options.shared?.find(key)).data;
+    if (shared?.key !== key) return;
+    this.#speeds = shared;
+    await this.#write(options.file, shared);
   }
 
   async #processor() {
@@ -166,6 +180,9 @@ export class Speeds {
     const seconds = Math.round((performance.now() - began) / 1000);
     this.#parts.logger.info({ processor, threads: options.threads, networks: networks.length, seconds }, 'the speed of the networks was measured');
     await this.#write(options.file, this.#speeds);
+    await options.shared?.keep(key, this.#speeds).catch((error: unknown) => {
+      this.#parts.logger.warn({ err: error }, 'the measured speed of the networks cannot be shared; machines of this kind measure it again');
+    });
   }
 
   /** Returns undefined for a network that cannot run here. It then gets no result; a job that names it reports the error. */
@@ -222,8 +239,10 @@ const megapixels = ({ width, height }: { width: number; height: number }) => (wi
 /** Rounds to three decimals. Never returns 0, because 0 means that nothing was measured. */
 const round = (value: number) => Math.max(0.001, Math.round(value * 1000) / 1000);
 
-async function readProcessor() {
+async function readProcessor(): Promise<Processor> {
   const text = await readFile('/proc/cpuinfo', 'utf8').catch(() => '');
-  const flags = new Set(/^flags\s*:(.*)$/m.exec(text)?.[1]?.split(' ') ?? []);
-  return { name: cpus()[0]?.model ?? 'processor', features: features.filter((name) => flags.has(name)) };
+  const read = (name: string) => new RegExp(String.raw`^${name}\s*:(.*)$`, 'm').exec(text)?.[1]?.trim() ?? '';
+  const flags = new Set(read('flags').split(' '));
+  const generation = ['cpu family', 'model', 'stepping'].map(read).join('/');
+  return { name: cpus()[0]?.model ?? 'processor', generation, features: features.filter((name) => flags.has(name)) };
 }

@@ -13,6 +13,7 @@ import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
 import { ledgerCheckQueries } from './ledger-checks.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
+import { machineSpeedQueries } from './machine-speeds.ts';
 import { machineTimeQueries } from './machine-time.ts';
 import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
@@ -86,6 +87,7 @@ export interface Store extends HttpStore {
   objects: ReturnType<typeof objectQueries>;
   uploads: ReturnType<typeof uploadQueries>;
   workers: ReturnType<typeof workerQueries>;
+  machineSpeeds: ReturnType<typeof machineSpeedQueries>;
   machineTime: ReturnType<typeof machineTimeQueries>;
   rateLimits: ReturnType<typeof rateLimitQueries>;
   audit: ReturnType<typeof auditQueries>;
@@ -132,6 +134,7 @@ export function createStore(options: StoreOptions): Store {
     objects: objectQueries(db),
     uploads: uploadQueries(db, inTurn),
     workers: workerQueries(db),
+    machineSpeeds: machineSpeedQueries(db),
     machineTime: machineTimeQueries(db),
     rateLimits: rateLimitQueries(client),
     audit: auditQueries(db, inTurn),

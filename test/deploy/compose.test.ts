@@ -1,4 +1,4 @@
-/** The Compose files, the Caddyfile and the systemd unit. Docker and systemd do not run here; Caddy does. */
+/** The Compose files, the Caddyfile and the systemd unit, without Docker (docker.test.ts) and systemd; Caddy runs. */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -38,7 +38,7 @@ function machine({ models = shipped, processor = 'a processor', options = {}, ha
     options: { file, sample: 'sample.mp4', threads: 2, encoder: { preset: 'fast', crf: 20 }, ...options },
     models,
     hasGpu,
-    processor: async () => ({ name: processor, features: ['avx2'] }),
+    processor: async () => ({ name: processor, generation: '25/17/1', features: ['avx2'] }),
     logger: { info: (_, message) => infos.push(message), warn: (_, message) => warnings.push(message) },
     checkModel: async ({ model, trial }) => {
       trials.push(`${model.name} ×${model.scale} ${model.precision}`);
@@ -104,6 +104,33 @@ describe('the speed of the networks', () => {
     expect(trials).toHaveLength(count);
     expect(warnings).toEqual([expect.stringContaining('cannot be kept')]);
     expect(speeds.models().find(fastInt8)).toMatchObject({ msPerMegapixel: 10 });
+  });
+
+  it('is shared with machines of the same kind, whose folders are empty', async () => {
+    const rows = new Map<string, unknown>();
+    const shared = { find: async (key: string) => rows.get(key), keep: async (key: string, speeds: object) => void rows.set(key, structuredClone(speeds)) };
+    const first = await machine({ options: { shared } }).measure();
+    expect(rows.size).toBe(1);
+    trials = [];
+    for (const name of ['second', 'third']) {
+      const own = join(file, '..', name, 'speeds.json');
+      expect(await machine({ options: { shared, file: own, floor } }).measure()).toEqual(first);
+      expect(existsSync(own)).toBe(true);
+    }
+    expect(trials).toEqual([]);
+    await machine({ options: { shared, file: `${file}-of-another` }, processor: 'another' }).measure();
+    expect(rows.size).toBe(2);
+    expect(trials).not.toEqual([]);
+  });
+
+  it('is measured where the shared results cannot be read or are of another form', async () => {
+    const lost = async () => Promise.reject(new Error('no connection'));
+    expect(await machine({ options: { shared: { find: lost, keep: lost } } }).measure()).toMatchObject({ threads: 2 });
+    expect(warnings).toEqual([expect.stringContaining('cannot be read'), expect.stringContaining('cannot be shared')]);
+    warnings = [];
+    const other = { find: async () => ({ version: 2 }), keep: async () => {} };
+    expect(await machine({ options: { shared: other, file: `${file}-2` } }).measure()).toMatchObject({ threads: 2 });
+    expect(warnings).toEqual([]);
   });
 
   it('leaves out a network that cannot run', async () => {
