@@ -37,6 +37,9 @@ export interface DownloadDefaults {
 /** Reconnects after this many ms without any byte. */
 const silenceMs = 60_000;
 
+/** Pieces of up to 64 KiB that are read ahead of the consumer. */
+const readsAhead = 256;
+
 /** The used part of `node:fs/promises` and `node:crypto`; the package is built without Node's types. */
 interface FileSystem {
   open(path: string, flags: string): Promise<{ appendFile(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
@@ -156,10 +159,18 @@ async function* receive(url: string, offset: number, { fetch, timeoutMs }: Downl
   let skipped = response.status === 206 ? 0 : offset;
   const reader = response.body!.getReader();
   const error = () => new ReelmendConnectionError('The result stopped arriving.');
+  // The fetch of Node 24 ends the process if a server closes the connection while nobody reads from it (nodejs/undici#5360).
+  const read = () => {
+    const piece = reader.read();
+    piece.catch(() => {}); // it is also awaited below, unless an earlier one fails
+    return piece;
+  };
+  const pieces = Array.from({ length: readsAhead }, read);
   try {
     for (;;) {
-      const { done, value } = await withTimeLimit({ ms: silenceMs, signal, error }, () => broken(reader.read()));
+      const { done, value } = await withTimeLimit({ ms: silenceMs, signal, error }, () => broken(pieces.shift()!));
       if (done) return;
+      pieces.push(read());
       const fresh = value.subarray(Math.min(skipped, value.length));
       skipped -= value.length - fresh.length;
       if (fresh.length > 0) yield fresh as Uint8Array<ArrayBuffer>;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReelmend, type DownloadProgress } from '../../src/sdk/index.ts';
 import { finished, makeApi, publicUrl } from '../helpers/http.ts';
+import { startRawServer } from '../helpers/rawserver.ts';
 
 const video = randomBytes(300_000);
 const sha256 = createHash('sha256').update(video).digest('hex');
@@ -93,6 +94,24 @@ describe('jobs.download', () => {
     const path = join(dir, 'out.mp4');
     await reelmend.jobs.download(id, path);
     expect((await readFile(path)).equals(video)).toBe(true);
+  });
+
+  it('takes a result that it stores more slowly than it arrives from a server that closes the connection', async () => {
+    const large = randomBytes(8_000_000);
+    const server = await startRawServer((socket) =>
+      socket.once('data', () => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${large.length}\r\nConnection: close\r\n\r\n`);
+        socket.end(large);
+      }),
+    );
+    const { api, reelmend, id } = await service(() => fetch(`http://${server.hostPort}/`));
+    await api.store.changeJob(id, { ...finished(), output: { ...output, size_bytes: large.length, sha256: createHash('sha256').update(large).digest('hex') } });
+    try {
+      for (let i = 0; i < 5; i++) await reelmend.jobs.download(id, join(dir, 'out.mp4'));
+    } finally {
+      await server.close();
+    }
+    expect((await readFile(join(dir, 'out.mp4'))).equals(large)).toBe(true);
   });
 
   it('takes a fresh link when one has expired', async () => {
