@@ -5,7 +5,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 #include "helpers/clips.h"
 #include "helpers/ffprobe.h"
@@ -313,11 +315,17 @@ RealFile Known(const std::string& name) {
   return {name.c_str()};
 }
 
-std::vector<std::string> RealFiles() {
+/// Those that npm run test:long has instead, because of their size.
+bool IsLong(std::string_view name) {
+  return std::ranges::count(std::initializer_list<std::string_view>{"8k24-hevc.mp4", "hevc-portrait-1376x1840.mp4", "portrait-4k60.mp4"}, name) > 0;
+}
+
+std::vector<std::string> RealFiles(bool are_long) {
   std::vector<std::string> names;
   std::error_code missing;
   for (const auto& entry : std::filesystem::directory_iterator(test_paths::SharedMediaDir(), missing)) {
-    if (entry.is_regular_file() && entry.path().extension() != ".tsv") names.push_back(entry.path().filename());
+    const std::string name = entry.path().filename();
+    if (entry.is_regular_file() && entry.path().extension() != ".tsv" && IsLong(name) == are_long) names.push_back(name);
   }
   std::ranges::sort(names);
   return names;
@@ -394,11 +402,12 @@ std::string PlainName(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealMatrix);
-INSTANTIATE_TEST_SUITE_P(Files, RealMatrix, ::testing::ValuesIn(RealFiles()), PlainName);
+INSTANTIATE_TEST_SUITE_P(Files, RealMatrix, ::testing::ValuesIn(RealFiles(false)), PlainName);
+INSTANTIATE_TEST_SUITE_P(LargeFiles, RealMatrix, ::testing::ValuesIn(RealFiles(true)), [](const auto& info) { return PlainName(info) + "_Long"; });
 
 TEST(RealMatrixFiles, AreThere) {
   if (!std::filesystem::exists(test_paths::SharedMediaDir())) GTEST_SKIP() << "There is no folder " << test_paths::SharedMediaDir();
-  EXPECT_FALSE(RealFiles().empty());
+  EXPECT_FALSE(RealFiles(false).empty());
 }
 
 std::string RowName(const ::testing::TestParamInfo<Row>& info) {

@@ -12,10 +12,10 @@ import { createTestDatabase } from '../helpers/database.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { freePorts } from '../helpers/ports.ts';
+import { copySpeeds } from '../helpers/speeds.ts';
 import { operatorsGuides, readMarkdown } from './markdown.ts';
 import { startPostgres } from './postgres.ts';
 import { type Checkout, createCheckout, createReader, type Reader } from './reader.ts';
-import { copySpeeds } from './speeds.ts';
 import { title } from './title.ts';
 
 const run = promisify(execFile);

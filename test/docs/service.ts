@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { makeDemoClip } from '../helpers/samples.ts';
+import { copySpeeds } from '../helpers/speeds.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { freePorts } from '../helpers/ports.ts';
 import { type Checkout, createCheckout, end } from './reader.ts';
-import { copySpeeds } from './speeds.ts';
 
 export interface DemoService {
   checkout: Checkout;

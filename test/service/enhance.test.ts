@@ -98,7 +98,7 @@ describe('a job', () => {
 
   it('replays an idempotent creation and refuses the key with another body', async () => {
     const key = { 'Idempotency-Key': 'the same' };
-    const body = { video_url: `${files.url}/silent.mp4`, resolution: '1080p' };
+    const body = { video_url: `${files.url}/silent.mp4`, resolution: '1080p', model: 'none' };
     const before = await credits();
     const [first, second] = await Promise.all([submit(body, key), submit(body, key)]);
     expect([first.status, second.status]).toEqual([201, 201]);
@@ -200,7 +200,7 @@ describe('a job that cannot be finished', () => {
     for (let i = Math.floor(bytes.length * 0.45); i < bytes.length; i++) bytes[i] = (i * 2654435761) >>> 24;
     await writeFile(path, bytes);
     const before = await credits();
-    const created = await submit({ video_url: `${files.url}/rotten.mp4`, resolution: '1080p' });
+    const created = await submit({ video_url: `${files.url}/rotten.mp4`, resolution: '1080p', model: 'none' });
     expect(created.status).toBe(201);
     const job = await waitForEnd(api.url, customer.key, created.body.id);
     expect(job).toMatchObject({ status: 'error', error: { code: 'unreadable_video' } });
@@ -215,7 +215,7 @@ describe('a job that cannot be finished', () => {
     files.behave('/replaced.mp4', { headersDelayMs: 300 });
     const before = await credits();
     await makeClip(`${path}.next.mp4`, { seconds: 6, video, args });
-    const busy = await submit({ video_url: `${files.url}/vfr.mp4`, resolution: '4k' });
+    const busy = await submit({ video_url: `${files.url}/vfr.mp4`, resolution: '4k', model: 'none' });
     const created = await submit({ video_url: `${files.url}/replaced.mp4`, resolution: '1080p' });
     expect(created.status).toBe(201);
     await rename(`${path}.next.mp4`, path);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { hangMs } from '../helpers/wait.ts';
+import { hangMs } from './wait.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
