@@ -5,6 +5,7 @@ import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
+import { fetch } from './fetch.ts';
 import { terminal } from './terminal.ts';
 
 /** How files of a folder are known to be videos. Files that are named one by one may have any name. */
@@ -137,5 +138,5 @@ async function open(url: string, signal: AbortSignal): Promise<Readable> {
     throw new Error(`${url} cannot be reached.`, { cause });
   });
   if (!response.ok || response.body === null) throw new Error(`${url} cannot be downloaded (status ${response.status}).`);
-  return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+  return Readable.fromWeb(response.body);
 }

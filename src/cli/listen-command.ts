@@ -8,6 +8,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { newWebhookSecret, webhookBody, type WebhookEvent, webhookHeaders } from '../domain/webhooks.ts';
 import type { Job, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
+import { fetch } from './fetch.ts';
 import { interruptible } from './interruptible.ts';
 import { positiveWhole } from './options.ts';
 import { say, terminal, warn } from './terminal.ts';
@@ -133,7 +134,11 @@ async function deliver(job: Job, { event, forward, secret }: { event: WebhookEve
   const body = webhookBody(event, job.id);
   const id = `evt_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
   const headers = webhookHeaders({ id, at: new Date(), body, secrets: [secret], serviceSecret: secret });
-  return fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(receiverTimeoutMs) })
-    .then(({ status }) => String(status))
-    .catch(() => 'no answer');
+  try {
+    const response = await fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(receiverTimeoutMs) });
+    await response.body?.cancel().catch(() => {});
+    return String(response.status);
+  } catch {
+    return 'no answer';
+  }
 }

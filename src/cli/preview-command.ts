@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { EnhancementsInput, OutputInput, Preview, PreviewClip, PreviewSetting, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
+import { fetch } from './fetch.ts';
 import { positiveWhole } from './options.ts';
 import { print, say } from './terminal.ts';
 import { firstOf, isUpload, isUrl, largestPage, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';

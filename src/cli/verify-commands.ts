@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { Jwks } from '../evidence/index.ts';
+import { fetch } from './fetch.ts';
 import { print, terminal, warn } from './terminal.ts';
 
 interface VerifyOptions {

@@ -3,10 +3,13 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fetchInput } from '../../src/cli/inputs.ts';
 import { loadAddon } from '../../src/media/addon.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
+import { startRawServer } from '../helpers/rawserver.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 let dir: string;
 const startedIn = process.cwd();
@@ -96,6 +99,26 @@ describe('one video', () => {
     expect(await enhance('clips/a.mp4', '/dev/null')).toEqual(refused('/dev/null'));
     expect((await enhance('clips/a.mp4', 'second.mp4', '--force')).status).toBe(0);
     expect((await ffprobe('second.mp4')).streams).toMatchObject([{ codec_name: 'h264' }]);
+  });
+
+  it('of a URL is downloaded whole from a server that closes the connection while the file is written', async () => {
+    const body = Buffer.alloc(40_000_000, 'video');
+    const server = await startRawServer((socket) =>
+      socket.once('data', () => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`);
+        socket.end(body);
+      }),
+    );
+    try {
+      const input = { source: `http://${server.hostPort}/a.mp4`, kind: 'url', stem: 'a' } as const;
+      // The fetch of Node 24 ended the process in one of a few downloads.
+      for (let i = 0; i < 20; i++) {
+        await fetchInput(input, 'closed.mp4', AbortSignal.timeout(hangMs));
+        expect((await stat('closed.mp4')).size).toBe(body.length);
+      }
+    } finally {
+      await server.close();
+    }
   });
 
   it('of a URL is downloaded first', async () => {

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runCommand } from '../helpers/command.ts';
+import { startRawServer } from '../helpers/rawserver.ts';
 
 interface Listed {
   id: string;
@@ -48,11 +49,11 @@ const done = (number: number): Listed => ({ id: idOf(number), status: 'done', fi
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 /** Starts to listen; resolves after its first poll. */
-async function listen(events: number) {
+async function listen(events: number, ...more: string[]) {
   let printed = '';
   const env = { PATH: process.env['PATH']!, HOME: '/nonexistent', REELMEND_URL: url, REELMEND_API_KEY: 'svc_test_x' };
-  const ended = runCommand(['listen', '--events', String(events)], { env, onStdout: (text) => (printed += text) });
-  await expect.poll(() => printed).toContain('Waiting for the events of new jobs.');
+  const ended = runCommand(['listen', '--events', String(events), ...more], { env, onStdout: (text) => (printed += text) });
+  await expect.poll(() => printed).toMatch(/^(Waiting for|Forwarding) the events of new jobs/m);
   return { ended, shown: () => [...printed.matchAll(/job_\d+/g)].map(([id]) => id) };
 }
 
@@ -76,6 +77,20 @@ it('shows nothing old when newer jobs are deleted', async () => {
   jobs = [...jobs, done(301)];
   await ended;
   expect(shown()).toEqual([idOf(301)]);
+});
+
+it('shows the status of a receiver that answers with a long page and closes the connection', async () => {
+  const page = 'x'.repeat(100_000);
+  const receiver = await startRawServer((socket) =>
+    socket.once('data', () => socket.end(`HTTP/1.1 500 Internal Server Error\r\nContent-Length: ${page.length}\r\nConnection: close\r\n\r\n${page}`)),
+  );
+  try {
+    const { ended } = await listen(2, '--forward', String(receiver.port));
+    jobs = [done(1), done(2)];
+    expect((await ended).stdout.match(/job\.completed {2}job_\d+ {2}500\n/g)).toHaveLength(2);
+  } finally {
+    await receiver.close();
+  }
 });
 
 it('loses no event to a service that goes away in the middle of a poll', async () => {
