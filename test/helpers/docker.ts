@@ -1,6 +1,10 @@
-/** A Docker of its own for tests: scripts/setup-docker unpacks it, its images and containers are removed with its folder. */
+/**
+ * A Docker of its own for tests, which scripts/setup-docker unpacks. It leaves the machine's firewall and its forwarding of packets
+ * alone: containers reach each other, and their published ports are reached through Docker's proxy. They do not reach other machines;
+ * a build needs `--network host` for that.
+ */
 import { execFile, spawn } from 'node:child_process';
-import { openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,12 +30,16 @@ export async function startDocker(): Promise<Docker> {
   // The builder that needs no image of its own from a registry.
   const env = { ...process.env, PATH: `${tools}/bin:${process.env['PATH']}`, DOCKER_HOST: host, DOCKER_CONFIG: `${tools}/config`, DOCKER_BUILDKIT: '0' };
   const log = openSync(join(dir, 'log'), 'a');
-  const server = spawn('dockerd', ['--data-root', `${dir}/data`, '--exec-root', `${dir}/exec`, '--pidfile', `${dir}/pid`, '-H', host], { env, stdio: ['ignore', log, log] });
-  const exited = new Promise<void>((done) => server.once('exit', () => done()));
+  const folders = ['--data-root', `${dir}/data`, '--exec-root', `${dir}/exec`, '--pidfile', `${dir}/pid`];
+  const network = ['--bridge', 'none', '--iptables=false', '--ip-masq=false', '--ip-forward=false'];
+  const server = spawn('dockerd', ['-H', host, ...folders, ...network], { env, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const exited = new Promise<void>((done) => server.once('exit', () => done()).once('error', () => done()));
   const shell = async (command: string, cwd = root) =>
     (await run('bash', ['--norc', '-euo', 'pipefail', '-c', command], { cwd, env, timeout: buildLimitMs, maxBuffer: 1 << 28 })).stdout;
   const stop = async () => {
-    await shell('docker ps --quiet | xargs --no-run-if-empty docker kill').catch(() => '');
+    // Bridges of networks would stay on the machine.
+    await shell('docker ps --all --quiet | xargs --no-run-if-empty docker rm --force --volumes; docker network prune --force').catch(() => '');
     server.kill();
     await exited;
     await rm(dir, { recursive: true, force: true });
