@@ -52,6 +52,11 @@ def is_url(value):
     return isinstance(value, str) and 8 <= len(value) <= 2048 and URL_PATTERN.fullmatch(value) is not None
 
 
+def is_number(value):
+    """6e15 is an integer for JSON Schema, too, and a float for Python."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def use_signed_link(case):
     """Replaces every other well-formed link by a signed one: a signature cannot be guessed."""
     query = case.query or {}
@@ -397,10 +402,10 @@ def before_call(context, case, kwargs):
     if is_url(body.get("video_url")):
         body["video_url"] = VIDEO
     # Any price is well-formed, and a low one is rightly refused (402): tests of the API see to that.
-    if is_positive(case) and isinstance(body.get("max_credits"), int):
+    if is_positive(case) and is_number(body.get("max_credits")):
         body["max_credits"] = max(body["max_credits"], 1_000_000)
     # Any size is well-formed, and one above the operator's limit is rightly refused (400): tests of the API see to that.
-    if operation in NEW_UPLOADS and is_positive(case) and isinstance(body.get("size_bytes"), int):
+    if operation in NEW_UPLOADS and is_positive(case) and is_number(body.get("size_bytes")):
         body["size_bytes"] = min(body["size_bytes"], LARGEST_UPLOAD)
     if UPLOAD and isinstance(body.get("upload_id"), str) and UPLOAD_ID.fullmatch(body["upload_id"]) and next(TURNS) % 2:
         body["upload_id"] = UPLOAD
