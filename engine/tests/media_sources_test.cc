@@ -155,7 +155,7 @@ SourceLimits ServiceLimits() {
 TEST_F(SourcesTest, RefusesThousandsOfFramesASecond) {
   for (const Dense& clip : kDense) {
     SCOPED_TRACE(clip.file);
-    const std::string file = Make(clip.file, std::string("-f lavfi -i color=size=64x64:rate=5000:duration=0.5 ") + clip.encode);
+    const std::string file = Make(clip.file, std::string("-f lavfi -i color=size=64x64:rate=5000:duration=2 ") + clip.encode);
     for (const bool walk : {false, true}) {
       try {
         ProbeFile(file, {ServiceLimits(), walk, {}});
@@ -195,7 +195,7 @@ TEST_F(SourcesTest, TakesACutOfASlowMotionFilm) {
 }
 
 TEST_F(SourcesTest, AFalseHeaderIsDetectedWhenAllIsRead) {
-  const std::string file = Make("lies.mkv", "-f lavfi -i color=size=64x64:rate=5000:duration=0.5 -c:v mjpeg");
+  const std::string file = Make("lies.mkv", "-f lavfi -i color=size=64x64:rate=5000:duration=2 -c:v mjpeg");
   // Replaces the track's lacing flag and language by a default frame duration of 40 ms.
   std::string bytes = ReadFile(file);
   const std::string taken("\x9C\x81\x00\x22\xB5\x9C\x83und", 10);

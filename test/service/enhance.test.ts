@@ -200,7 +200,7 @@ describe('a job that cannot be finished', () => {
     for (let i = Math.floor(bytes.length * 0.45); i < bytes.length; i++) bytes[i] = (i * 2654435761) >>> 24;
     await writeFile(path, bytes);
     const before = await credits();
-    const created = await submit({ video_url: `${files.url}/rotten.mp4`, resolution: '1080p', model: 'none' });
+    const created = await submit({ video_url: `${files.url}/rotten.mp4`, resolution: '1080p' });
     expect(created.status).toBe(201);
     const job = await waitForEnd(api.url, customer.key, created.body.id);
     expect(job).toMatchObject({ status: 'error', error: { code: 'unreadable_video' } });
