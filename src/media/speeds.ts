@@ -1,6 +1,7 @@
 /**
  * Measures how fast this machine's CPU runs the networks that `auto` chooses among. The results are measured once, stored in a
- * file, and shared with machines of the same kind. Each job gets them with its networks, so that the engine's choice depends on them alone; the engine measures nothing itself.
+ * file, and shared with machines of the same kind. Each job gets them with its networks, so that the engine's choice depends on
+ * them alone; the engine measures nothing itself.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
