@@ -42,6 +42,8 @@ export async function startDocker(): Promise<Docker> {
     await shell('docker ps --all --quiet | xargs --no-run-if-empty docker rm --force --volumes; docker network prune --force').catch(() => '');
     server.kill();
     await exited;
+    // dockerd leaves the network namespace mounted that `--network host` uses.
+    await shell(`findmnt --raw --noheadings --output TARGET | grep '^${dir}/' | xargs --no-run-if-empty umount`).catch(() => '');
     await rm(dir, { recursive: true, force: true });
   };
   try {
