@@ -7,7 +7,8 @@ let agent: Agent | undefined;
  * reads from it (nodejs/undici#5360). The fault is in the agent, which both would share.
  */
 export const fetch: typeof Fetch = async (input, init) => {
-  const undici = await import('undici');
+  // The bundle of scripts/build-service has a default export only, because undici is CommonJS.
+  const { default: undici } = await import('undici');
   agent ??= new undici.Agent();
   return undici.fetch(input, { ...init, dispatcher: agent });
 };

@@ -124,7 +124,8 @@ describe('one video', () => {
   it('of a URL is downloaded first', async () => {
     const files = await startFileServer({ dir: join(dir, 'clips') });
     try {
-      const { stdout } = await enhance(`${files.url}/a.mp4`, 'url.mp4');
+      // In its own process: the bundle loads undici in another way than Vitest.
+      const { stdout } = await spawnCommand(['enhance', `${files.url}/a.mp4`, 'url.mp4', ...quick], { env: env() });
       expect(stdout).toMatch(/^url\.mp4: 64×36 → 64×36/);
       expect(await enhance(`${files.url}/absent.mp4`, 'absent.mp4')).toEqual(oneLine(`${files.url}/absent.mp4 cannot be downloaded (status 404).`));
     } finally {
