@@ -79,6 +79,8 @@ describe.skipIf(!canRun)('compose.yaml with Docker', () => {
   });
 
   it('starts with the commands of the guide, and is healthy', async () => {
+    // The guide's command keeps secrets that are there.
+    await rm(join(dir, '.env'));
     await docker.shell(guideBlock('POSTGRES_PASSWORD'), dir);
     await appendFile(join(dir, '.env'), `BIND_ADDRESS=${ip}\nS3_PUBLIC_ENDPOINT=http://${ip}:7070\nREELMEND_PUBLIC_URL=${api}\nREELMEND_REQUIRE_ISOLATION=1\nWORKERS=2\n`);
     const printed = await docker.shell(guideBlock('docker compose up -d'), dir);
@@ -106,6 +108,14 @@ describe.skipIf(!canRun)('compose.yaml with Docker', () => {
     expect(job).toMatchObject({ status: 'done', sandbox: false });
     await reelmend.jobs.download(job.id, join(dir, 'out.mp4'));
     expect((await ffprobe(join(dir, 'out.mp4'))).streams[0]).toMatchObject({ codec_name: 'h264', width: 1920, height: 1080, nb_read_frames: '20' });
+  });
+
+  it('lets the pages of the console send files to the bucket', async () => {
+    const headers = { Origin: api, 'Access-Control-Request-Method': 'PUT', 'Access-Control-Request-Headers': 'content-type' };
+    const allowed = (await fetch(`http://${ip}:7070/reelmend/uploads/x`, { method: 'OPTIONS', headers })).headers;
+    expect(allowed.get('Access-Control-Allow-Origin')).toBe(api);
+    expect(allowed.get('Access-Control-Allow-Methods')).toBe('PUT');
+    expect(allowed.get('Access-Control-Allow-Headers')).toBe('content-type');
   });
 
   it('restarts a worker that is killed; its job is done once more and charged once', async () => {
