@@ -279,3 +279,8 @@ function configOf(e: Environment, variables: Record<string, string | undefined>)
         : { endpoint: e.S3_ENDPOINT, publicEndpoint: e.S3_PUBLIC_ENDPOINT, bucket: e.S3_BUCKET, region: e.S3_REGION },
   };
 }
+
+/** A host as it stands in a URL: an IPv6 address in brackets. */
+export function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

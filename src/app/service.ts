@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Config } from './config.ts';
+import { bracketed, type Config } from './config.ts';
 import { createConsole, type DemoParts } from './console-deps.ts';
 import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
@@ -247,8 +247,4 @@ async function listen(fetch: Fetch, at: ListenOptions, { shutdown, logger, publi
       }),
   );
   return `http://${bracketed(at.host)}:${(server.address() as AddressInfo).port}`;
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }

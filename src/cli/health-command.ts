@@ -1,9 +1,13 @@
 /** `reelmend health`: checks whether the process of this environment responds, for container health checks. */
-import type { Config } from '../app/config.ts';
+import { bracketed, type Config } from '../app/config.ts';
 
 const timeoutMs = 2500;
 
-const reachable = (host: string) => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
+/** The host of a URL for an address that a process listens on. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return bracketed(host);
+}
 
 /** Requests /healthz from an API, or from a worker's metrics port. Rejects with one sentence if there is no response. */
 export async function healthCommand({ host, port, metricsHost, metricsPort }: Config): Promise<void> {

@@ -1,8 +1,9 @@
 /** Entry of the command line. */
 import { runProgram } from './program.ts';
-import { endWithReader } from './terminal.ts';
+import { endWithReader, outliveReader } from './terminal.ts';
 
 // The service goes on when the reader of its output has exited.
 const isService = ['start', 'serve', 'work'].includes(process.argv[2] ?? '');
-if (!isService) endWithReader();
+if (isService) outliveReader();
+else endWithReader();
 await runProgram(process.argv.slice(2));

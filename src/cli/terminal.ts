@@ -51,6 +51,11 @@ export function endWithReader(): void {
   });
 }
 
+/** Lets the process go on when the reader of its output has exited. */
+export function outliveReader(): void {
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
+}
+
 const other = new AsyncLocalStorage<Terminal>();
 
 /** The terminal of the command that runs. */

@@ -16,6 +16,7 @@ import { priceInCredits } from '../domain/pricing.ts';
 import { testModeScenario, type TestModeScenario, type VideoName } from '../domain/test-mode.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
+import { isStorageFault } from '../storage/faults.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { limitsOf, modelsOf } from './serialize.ts';
@@ -82,6 +83,9 @@ const blamelessWait = 0.05;
 
 const busy = (cause: unknown) =>
   new ReelmendError('service_unavailable', 'The video waited for others to be measured; retry shortly.', { retryAfterS: 5, cause });
+
+const late = (cause: unknown) =>
+  new ReelmendError('service_unavailable', 'The upload could not be measured in time; retry shortly.', { retryAfterS: 5, cause });
 
 export function tierOf(body: Pick<JobInput, 'secure'>): Tier {
   return body.secure === true ? 'secure' : 'standard';
@@ -164,6 +168,9 @@ async function measureInTime(
     return await Promise.race([measure(source, request), timeout]);
   } catch (cause) {
     if (deadline.aborted && waitedMs > timeoutMs * blamelessWait) throw busy(cause);
+    // An upload lies in our own storage, so no one else is slow or at fault.
+    if (video.upload !== null && deadline.aborted) throw late(cause);
+    if (video.upload !== null && isStorageFault(cause)) throw cause;
     // A disconnected client counts like the deadline: nobody reads the response, and there is no failure to log.
     throw measurementError(cause, { param: fieldOf(video), isAborted: deadline.aborted || signal.aborted });
   }

@@ -5,6 +5,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorDetail } from '../contract/types.gen.ts';
 import { ReelmendError, type ErrorCode, type RequestErrorCode } from '../domain/errors.ts';
+import { isStorageFault } from '../storage/faults.ts';
 import type { HttpLogger } from './deps.ts';
 import { docUrl } from './doc-url.ts';
 import type { AppEnv } from './env.ts';
@@ -97,7 +98,7 @@ const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
   415: 'unsupported_media_type',
 };
 
-/** Codes of Node and PostgreSQL for a database that is temporarily unavailable. */
+/** Codes of Node and PostgreSQL for a database that is temporarily unavailable. isStorageFault knows those of the storage. */
 const unavailable =
   /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|CONNECT_TIMEOUT|CONNECTION_\w+|08\w{3}|57P0[1-5]|53\w{3}|25006)$/;
 
@@ -108,7 +109,7 @@ function isRequestCode(code: ErrorCode): code is RequestErrorCode {
 function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
     const code: unknown = Reflect.get(cause, 'code');
-    if (typeof code === 'string' && unavailable.test(code)) return true;
+    if ((typeof code === 'string' && unavailable.test(code)) || isStorageFault(cause)) return true;
   }
   return false;
 }

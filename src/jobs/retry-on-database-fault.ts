@@ -7,7 +7,7 @@ const longestPauseMs = 4000;
 
 /**
  * Repeats `write` while the database is at fault, until `signal` is aborted: by the end of the lease, or of the worker. A write whose
- * answer was lost runs twice; the second one finds its lease gone and throws LeaseLost, which changes nothing.
+ * response was lost runs twice; the second one finds its lease gone, which changes nothing (all but `release` throw LeaseLost).
  */
 export async function retryOnDatabaseFault<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {

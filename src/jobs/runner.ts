@@ -30,6 +30,8 @@ export interface RunnerSpec {
   fairShare?: FairShare;
   /** whether the tasks need the storage: while it does not answer, none of them is fetched; default: false */
   needsStorage?: boolean;
+  /** whether the tasks run on the worker's device: while none of its GPUs can be used, none of them is fetched; default: false */
+  needsDevice?: boolean;
   /** called when the queue has been read and had none of these tasks */
   foundNothing?: () => void;
 }
@@ -69,11 +71,14 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
         (error: unknown) => error,
       );
       if (ending.signal.aborted) return;
-      worker.logger.error({ err: outcome }, 'a queue runner ended and is restarted');
+      if (runner !== undefined) worker.logger.error({ err: outcome }, 'a queue runner ended and is restarted');
       runner = undefined;
       await sleep(restartDelayMs, undefined, { signal: ending.signal }).catch(() => {});
       if (ending.signal.aborted) return;
-      runner = await launch().catch(() => undefined);
+      runner = await launch().catch((error: unknown) => {
+        worker.logger.error({ err: error }, 'a queue runner could not be started');
+        return undefined;
+      });
       if (ending.signal.aborted) return; // `stop` waits for this and stops what was launched meanwhile
     }
   };
@@ -92,6 +97,15 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   };
 }
 
+/** Thrown instead of fetching work. The queue's slot tries again at its next poll. */
+class DeviceDown extends Error {
+  override readonly name = 'DeviceDown';
+}
+
+async function assertDeviceUsable({ media, config }: Pick<WorkerContext, 'media' | 'config'>): Promise<void> {
+  if (!(await media.isUsable(config.device ?? 'auto'))) throw new DeviceDown('No GPU of this worker can be used');
+}
+
 /** The time until the next poll. A worker that ends when it is idle learns from its polls that it is. */
 export const pollIntervalMs = ({ fleet, tuning, lifetime }: Pick<WorkerContext, 'fleet' | 'tuning' | 'lifetime'>): number =>
   Math.min(sharedIntervalMs(fleet, { shortestMs: tuning.pollIntervalMs, perSecond: pollsPerSecond }), Math.max(tuning.pollIntervalMs, lifetime.idleMs));
@@ -101,9 +115,10 @@ function launchRunner(worker: WorkerContext, connections: QueueConnections, spec
   // A slot that polls again has not found the queue empty. Without the nudge it would sleep for a poll interval beside waiting rows.
   events.on('worker:getJob:empty', ({ worker: slot }) => (fairShare?.foundNothing() === true ? slot.nudge() : spec.foundNothing?.()));
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
-  const skipped = () => {
+  const skipped = async () => {
     // When this throws, the slot waits for the next poll or notification.
     if (spec.needsStorage === true) worker.storageHealth.assertUp();
+    if (spec.needsDevice === true) await assertDeviceUsable(worker);
     return fairShare === undefined ? limiter.saturated() : fairShare.skipped(Object.keys(spec.tasks));
   };
   return run(

@@ -181,7 +181,8 @@ async function handleError(attempt: SegmentAttempt, error: unknown): Promise<Ste
     if (!isInterruption(reason)) throw reason;
   }
   logger.info('segment returned to the queue');
-  await worker.store.segments.release(lease.fence);
+  // After an outage of the database, too: a lease that expires instead counts as a crash.
+  await retryOnDatabaseFault(worker.stopping, () => worker.store.segments.release(lease.fence));
   return 'returned';
 }
 

@@ -131,7 +131,8 @@ async function recordFailure({ worker, lease, keeper, logger }: Attempt, error: 
 
 async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknown, logger: Logger): Promise<StepOutcome> {
   logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
-  await worker.store.leases.release(lease.fence);
+  // After an outage of the database, too: a lease that expires instead counts as a crash.
+  await retryOnDatabaseFault(worker.stopping, () => worker.store.leases.release(lease.fence));
   return 'returned';
 }
 

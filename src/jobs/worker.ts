@@ -103,7 +103,7 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const { workerConcurrency, downloadConcurrency } = worker.config;
   if (worker.lifetime.once) return { jobs: [oneJob(worker)], others: [] };
   const foundNothing = () => worker.lifetime.foundNothing();
-  const enhancements = { tasks: enhancementTasks(worker), concurrency: workerConcurrency, foundNothing, needsStorage: true, fairShare: new FairShare(worker) };
+  const enhancements = { tasks: enhancementTasks(worker), concurrency: workerConcurrency, foundNothing, needsStorage: true, needsDevice: true, fairShare: new FairShare(worker) };
   const downloads = {
     // Both move whole files.
     tasks: { job_ingest: ingestTask(worker), upload_verify: verifyUploadTask(worker) },
@@ -139,7 +139,7 @@ function oneJob(worker: WorkerContext): RunnerSpec {
     ...(downloadConcurrency > 0 ? { job_ingest: workerConcurrency > 0 ? both : ingest } : {}),
   };
   const foundNothing = () => worker.lifetime.foundNothing();
-  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing, needsStorage: true, fairShare: new FairShare(worker) };
+  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing, needsStorage: true, needsDevice: workerConcurrency > 0, fairShare: new FairShare(worker) };
 }
 
 interface Running {

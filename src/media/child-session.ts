@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { BlockReader } from './blocks.ts';
 import type { ChildPlan } from './isolation.ts';
-import { type ChildFailure, crashed, failureFromChild, misbehaved, outOfMemory, timedOut } from './failures.ts';
+import { type ChildFailure, crashed, failureFromChild, misbehaved, notStarted, outOfMemory, timedOut } from './failures.ts';
 import { fromChild } from './messages.ts';
 import { type ChildListener, type Ending, MediaProcess } from './process.ts';
 import type { Progress } from './types.ts';
@@ -60,12 +60,15 @@ class ChildSession<T> implements ChildListener {
   #outcome: { error: unknown } | undefined;
   #answer: { value: unknown } | { failure: ChildFailure } | undefined;
   #begun: boolean;
+  #sawVideo: boolean;
   #reading = false;
   #fraction = 0;
 
   constructor(call: ChildCall<T>) {
     this.#call = call;
     this.#begun = call.waiting === undefined;
+    // Before it opens the video that it is to enhance, the child says that it has begun.
+    this.#sawVideo = call.message.op !== 'enhance';
     this.done = new Promise((resolve, reject) => {
       this.#settle = (ending) => this.#conclude(ending, resolve, reject);
     });
@@ -85,6 +88,7 @@ class ChildSession<T> implements ChildListener {
     if (frame.kind !== 'json') throw new TypeError('the media child sent bytes');
     const message = fromChild.parse(frame.value);
     if (message.type === 'ready') throw new TypeError('the media child reported that it is ready after it got its job');
+    this.#sawVideo = true;
     // `begun` alone proves no work: the child may have ended right behind it.
     if (message.type !== 'begun') this.#begun = true;
     if (message.type === 'progress') this.#progress(message.progress);
@@ -106,7 +110,7 @@ class ChildSession<T> implements ChildListener {
   }
 
   ended(ending: Ending): void {
-    if (ending.error !== undefined) this.#outcome ??= { error: misbehaved(ending.error) };
+    if (ending.error !== undefined) this.#outcome ??= { error: notStarted(ending.error) };
     this.#settle(ending);
   }
 
@@ -166,7 +170,7 @@ class ChildSession<T> implements ChildListener {
     const answer = this.#answer;
     if (this.#outcome !== undefined) reject(this.#outcome.error);
     else if (!this.#begun) reject(new NotBegun(this.#child.stderrTail));
-    else if (answer === undefined) reject(crashed(ending, this.#child.stderrTail));
+    else if (answer === undefined) reject(crashed(ending, this.#child.stderrTail, this.#sawVideo));
     else if ('failure' in answer) reject(failureFromChild(answer.failure));
     else {
       const parsed = this.#call.result.safeParse(answer.value);

@@ -1,6 +1,5 @@
 /** Chooses the device of each job: the GPU with the fewest jobs, and another device if a GPU fails. */
-import { ReelmendError } from '../domain/errors.ts';
-import { isDeviceFault, isNoEngine } from './failures.ts';
+import { isDeviceFault, isNoEngine, noUsableGpu } from './failures.ts';
 import type { DeviceInfo } from './types.ts';
 
 /** Whether a device option names several GPUs: `cuda:all` or a list such as `cuda:0,cuda:2`. */
@@ -48,6 +47,13 @@ export class DevicePool {
     return leastBusy(await this.#currentSlots(), new Set())?.id ?? 'auto';
   }
 
+  /** Whether a job can run now. Only an option that names several GPUs tells before the job; lost ones are polled again at intervals. */
+  async isUsable(): Promise<boolean> {
+    if (this.#slots === undefined) return true;
+    const slots = await this.#currentSlots().catch(() => []);
+    return slots.some(({ lostAt }) => lostAt === undefined);
+  }
+
   /**
    * Runs a job on a device. If a GPU fails, the job runs again: on another GPU if the option names several, on the CPU
    * for `auto`, and not at all for a single named GPU. If the GPU has no compiled engine for the network, the job runs on
@@ -78,7 +84,7 @@ export class DevicePool {
   /** Polls the GPUs after a failure. A lost GPU gets no jobs until it responds again. */
   async #runOnGpus<T>(job: Job<T>, signal: AbortSignal | undefined): Promise<T> {
     const used = new Set<string>();
-    let failure: unknown = noDevice();
+    let failure: unknown = noUsableGpu();
     for (let healthyFailures = 0; healthyFailures < maxHealthyGpus; ) {
       const slot = leastBusy(await this.#currentSlots(), used);
       if (slot === undefined) throw failure;
@@ -117,7 +123,10 @@ export class DevicePool {
 
   async #createSlots(): Promise<Slot[]> {
     const { device } = this.#options;
-    const gpus = (await this.#options.poll()).filter(({ id }) => /^cuda:\d+$/.test(id));
+    const devices = await this.#options.poll().catch((cause: unknown) => {
+      throw noUsableGpu(cause);
+    });
+    const gpus = devices.filter(({ id }) => /^cuda:\d+$/.test(id));
     const ids = device === 'cuda:all' ? gpus.map(({ id }) => id) : [...new Set(device.split(','))];
     const slots = ids.map((id): Slot => ({ id, jobs: 0, lostAt: undefined }));
     this.#update(slots, gpus);
@@ -149,8 +158,4 @@ export class DevicePool {
 function leastBusy(slots: Slot[], used: ReadonlySet<string>): Slot | undefined {
   const usable = slots.filter(({ id, lostAt }) => lostAt === undefined && !used.has(id));
   return usable.reduce<Slot | undefined>((least, slot) => (least === undefined || slot.jobs < least.jobs ? slot : least), undefined);
-}
-
-function noDevice(): ReelmendError {
-  return new ReelmendError('processing_failed', 'No GPU of this worker can be used.');
 }

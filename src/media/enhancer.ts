@@ -154,6 +154,10 @@ export class Enhancer {
     return this.#devicePool(device).next();
   }
 
+  isUsable(device: string): Promise<boolean> {
+    return this.#devicePool(device).isUsable();
+  }
+
   #devicePool(device = 'auto'): DevicePool {
     const known = this.#devicePools.get(device);
     if (known !== undefined) return known;

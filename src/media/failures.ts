@@ -10,6 +10,7 @@ export interface ChildFailure {
 }
 
 const generic = 'The video could not be processed.';
+const interrupted = 'The processing of the video was interrupted.';
 
 /** The addon's codes; `message` replaces an engine's sentence that would mean nothing to a customer. */
 const table: Record<string, { code: ErrorCode; message?: string }> = {
@@ -41,6 +42,11 @@ class DeviceFault extends Error {
 
 export function isDeviceFault(error: unknown): boolean {
   return error instanceof ReelmendError && error.cause instanceof DeviceFault;
+}
+
+/** The video is not at fault, so another worker may enhance it. `cause`: why the devices could not be queried. */
+export function noUsableGpu(cause?: unknown): ReelmendError {
+  return new ReelmendError('service_unavailable', 'No GPU of this worker can be used.', { cause: new DeviceFault('no GPU can be used', { cause }) });
 }
 
 /** The cause if a healthy GPU has no engine of the network. Building one takes minutes. */
@@ -108,12 +114,21 @@ function endedFromOutside({ code, signal }: ChildExit): boolean {
   return signalsFromOutside.some((each) => signal === each || code === statusOfSignal(each));
 }
 
-/** The child ended without a result. `stderrTail` is the end of its standard error, for the log. */
-export function crashed(exit: ChildExit, stderrTail: string): ReelmendError {
+/** The process of a child could not be started: the machine lacks processes, file descriptors or memory. */
+export function notStarted(cause: Error): ReelmendError {
+  return new ReelmendError('service_unavailable', interrupted, { cause });
+}
+
+/**
+ * The child ended without a result. `stderrTail` is the end of its standard error, for the log; `sawVideo`: it had opened the video,
+ * which then may be the reason.
+ */
+export function crashed(exit: ChildExit, stderrTail: string, sawVideo = true): ReelmendError {
   const how = exit.signal === null ? `status ${exit.code}` : `signal ${exit.signal}`;
   const text = `the media child ended with ${how}${stderrTail === '' ? '' : `: ${stderrTail}`}`;
   // The step is tried again, as often as after any fault of the service: a video that needs all memory ends in error, too.
-  if (endedFromOutside(exit)) return new ReelmendError('service_unavailable', 'The processing of the video was interrupted.', { cause: new Error(text) });
+  if (endedFromOutside(exit)) return new ReelmendError('service_unavailable', interrupted, { cause: new Error(text) });
+  if (!sawVideo) return new ReelmendError('service_unavailable', interrupted, { cause: new DeviceFault(text) });
   return new ReelmendError('processing_failed', generic, { cause: new DeviceFault(text) });
 }
 

@@ -186,6 +186,10 @@ class ChildMedia implements Media {
     return takePictures({ isolated: this.#isolated, plan, onStart: this.#options.onChild }, request);
   }
 
+  isUsable(device: string) {
+    return this.#enhancer.isUsable(device);
+  }
+
   get hasGpu() {
     return this.#gpuFiles.length > 0;
   }

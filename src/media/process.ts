@@ -36,7 +36,7 @@ const keptStderrBytes = 4096;
 export class MediaProcess {
   readonly plan: ChildPlan;
   readonly #child: ChildProcess;
-  readonly #channel: Duplex;
+  readonly #channel: Duplex | undefined;
   readonly #frames = new FrameReader(maxMessageBytes);
   readonly #cleanups: (() => void)[] = [];
   #listener: ChildListener;
@@ -58,12 +58,14 @@ export class MediaProcess {
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', pipeIf(filter !== undefined), pipeIf(mapsUsers), pipeIf(mapsUsers)],
     });
-    const streams: readonly (Readable | Writable | null | undefined)[] = this.#child.stdio;
-    this.#channel = streams[channelFd] as Duplex;
+    this.#awaitEnd();
+    // Without free file descriptors the process has no pipes, although the type says otherwise. Then it ends with an error.
+    const streams: readonly (Readable | Writable | null | undefined)[] = (this.#child.stdio as ChildProcess['stdio'] | undefined) ?? [];
+    this.#channel = streams[channelFd] as Duplex | undefined;
+    if (this.#channel === undefined) return;
     if (filter !== undefined) this.#feed(streams[filterFd] as Duplex, filter);
     if (mapsUsers) mapUsers(streams[infoFd] as Duplex, streams[blockFd] as Duplex);
-    this.#awaitEnd();
-    this.#listen(streams[2] as Readable);
+    this.#listen(this.#channel, streams[2] as Readable);
     if (this.#child.pid !== undefined) {
       this.#cleanups.push(watchMemory(this.#child.pid, plan.limits.memoryBytes, (bytes) => this.#listener.memoryExceeded(bytes)));
     }
@@ -92,16 +94,16 @@ export class MediaProcess {
   }
 
   send(message: ToChild): void {
-    if (this.#channel.writable) this.#channel.write(encodeMessage(message));
+    if (this.#channel?.writable) this.#channel.write(encodeMessage(message));
   }
 
   sendBytes(id: number, bytes: Uint8Array): void {
-    if (this.#channel.writable) this.#channel.write(encodeBytes(id, bytes));
+    if (this.#channel?.writable) this.#channel.write(encodeBytes(id, bytes));
   }
 
   /** Nothing more will be sent to it. */
   hangUp(): void {
-    this.#channel.end();
+    this.#channel?.end();
   }
 
   kill(): void {
@@ -144,14 +146,14 @@ export class MediaProcess {
     });
   }
 
-  #listen(stderr: Readable): void {
+  #listen(channel: Duplex, stderr: Readable): void {
     stderr.setEncoding('utf8');
     stderr.on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-keptStderrBytes);
     });
     stderr.on('error', () => {});
-    this.#channel.on('error', () => {}); // the child ended; its exit status tells why
-    this.#channel.on('data', (chunk: Buffer) => this.#receive(chunk));
+    channel.on('error', () => {}); // the child ended; its exit status tells why
+    channel.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
   #receive(chunk: Buffer): void {

@@ -190,6 +190,8 @@ export interface Media {
   /** Takes the poster and the thumbnails of a result, in this order. */
   takePictures(request: PicturesRequest): Promise<Picture[]>;
   devices(): Promise<DeviceInfo[]>;
+  /** Whether jobs with this option `device` can run now: false if all of its GPUs have failed and none responds again. */
+  isUsable(device: string): Promise<boolean>;
   /** Measures the networks unless that was done before; undefined where it is impossible. */
   speeds(): Promise<MachineSpeeds | undefined>;
   /** whether this machine has a GPU that jobs could use; its driver may still refuse */

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { arch, platform } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 
@@ -121,6 +121,7 @@ class EmbeddedServer {
       const facts = (await this.#isRunning()) ? before : await this.#start(before);
       const client = join(this.#clients, `${process.pid}-${randomBytes(4).toString('hex')}`);
       await writeFile(client, '');
+      ownClients.add(basename(client));
       return { url: url(facts), stop: () => this.#exclusively(() => this.#leave(client)) };
     });
   }
@@ -128,8 +129,9 @@ class EmbeddedServer {
   /** Also removes the files of clients that were killed, and stops the server when no client is left. */
   async #leave(client: string): Promise<void> {
     await rm(client, { force: true });
+    ownClients.delete(basename(client));
     for (const name of await readdir(this.#clients)) {
-      if (isAlive(Number.parseInt(name, 10))) return;
+      if (isClientAlive(name)) return;
       await rm(join(this.#clients, name), { force: true });
     }
     if (await this.#isRunning()) await this.#stop();
@@ -204,6 +206,15 @@ class EmbeddedServer {
 
 function url(facts: ServerFacts): string {
   return `postgres://reelmend:${facts.password}@127.0.0.1:${facts.port}/postgres`;
+}
+
+/** Names of the files of this process in the folder of clients. */
+const ownClients = new Set<string>();
+
+/** `name`: of a file in the folder of clients. In a new container, this process may have the id of a killed one. */
+function isClientAlive(name: string): boolean {
+  const pid = Number.parseInt(name, 10);
+  return pid === process.pid ? ownClients.has(name) : isAlive(pid);
 }
 
 function isAlive(pid: number): boolean {

@@ -97,7 +97,8 @@ async function usage(db: Db, accountId: string, days: number): Promise<UsageDay[
       GROUP BY 1)
     SELECT to_char(d.day, 'YYYY-MM-DD') AS date, coalesce(u.jobs, 0) AS jobs, coalesce(u.seconds, 0) AS seconds,
       coalesce(u.credits, 0) AS credits, coalesce(u.refunded, 0) AS refunded
-    FROM today, generate_series(today.day - ${days - 1}::int, today.day, interval '1 day') AS d(day)
+    -- As timestamps without time zone: otherwise the clock changes of the session's zone move the days.
+    FROM today, generate_series((today.day - ${days - 1}::int)::timestamp, today.day::timestamp, interval '1 day') AS d(day)
       LEFT JOIN used u ON u.day = d.day::date
     ORDER BY d.day`);
   return rows.map(({ date, jobs, seconds, credits, refunded }) => ({

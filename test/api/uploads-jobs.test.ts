@@ -67,6 +67,27 @@ describe('a job from an upload', () => {
     expect(api.measured).toEqual([]);
   });
 
+  it.each([
+    ['does not answer', Object.assign(new Error('connect EHOSTUNREACH'), { code: 'EHOSTUNREACH' })],
+    ['refuses', Object.assign(new Error('Please reduce your request rate.'), { name: 'SlowDown', $metadata: { httpStatusCode: 503 } })],
+  ])('is 503 with Retry-After while the storage %s', async (_, fault) => {
+    const api = makeApi({ measure: () => Promise.reject(fault) });
+    const upload = await ready(api);
+    for (const path of ['/v1/jobs', '/v1/quotes']) {
+      const response = await api.request(path, { ...post, json: { upload_id: upload.id, resolution: '1080p' } });
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '2']);
+      expect((await errorOf(response)).code).toBe('service_unavailable');
+    }
+  });
+
+  it('is 503 with Retry-After when the storage is silent until the time for measuring is over', async () => {
+    const api = makeApi({ options: { measureTimeoutMs: 40 }, measure: () => new Promise(() => {}) });
+    const upload = await ready(api);
+    const response = await api.request('/v1/jobs', { ...post, json: { upload_id: upload.id, resolution: '1080p' } });
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5']);
+    expect((await errorOf(response)).code).toBe('service_unavailable');
+  });
+
   it('is not created when the upload is deleted while it is measured', async () => {
     let deleted = false;
     const api = makeApi({

@@ -47,6 +47,7 @@ describe('a database that is away for longer than the lease', () => {
     const isDone = (id: string) => async () => (await world.store.jobs.get(account.id, 'live', id))?.status === 'done';
     await eventually(isDone(job.id));
     expect(shop.media.enhancements.length).toBeGreaterThanOrEqual(2);
+    expect(await world.sql`SELECT crashes FROM jobs WHERE id = ${job.id}`).toEqual([{ crashes: 0 }]);
     const second = (await world.store.jobs.create(jobInput(account))).job;
     await eventually(isDone(second.id));
     expect(await world.store.ledgerCheck()).toEqual([]);

@@ -127,6 +127,13 @@ export class FakeMedia implements Media {
     throw failureFromChild({ code: 'segment_mismatch', message: 'The segments were planned for another device class.' });
   }
 
+  /** whether jobs can run */
+  usable = true;
+
+  async isUsable() {
+    return this.usable;
+  }
+
   async devices() {
     return [];
   }

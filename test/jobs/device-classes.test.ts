@@ -1,10 +1,11 @@
 /** Segments keep to the device class of their plan. Media is stood in for. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
-import { failureFromChild } from '../../src/media/failures.ts';
+import { failureFromChild, noUsableGpu } from '../../src/media/failures.ts';
 import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
@@ -38,6 +39,32 @@ describe('device classes', () => {
     await ended(job);
     expect([shop.media.enhancements.length, media.enhancements.length]).toEqual([0, 3]);
     expect(media.enhancements.every(({ options }) => options.device === 'cuda:0')).toBe(true);
+  });
+
+  it('a worker whose GPUs are all lost leaves the work to others, and takes some when one can be used again', async () => {
+    const media = gpuMedia();
+    media.usable = false;
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    await shop.worker({ config: { ...segmented, device: 'cuda:all' }, deps: { media } }).start();
+    await sleep(500);
+    expect(media.enhancements).toEqual([]);
+    expect(await world.sql`SELECT failures FROM segments WHERE job_id = ${job.id} AND failures > 0`).toEqual([]);
+    media.usable = true;
+    await ended(job);
+    expect(media.enhancements).toHaveLength(3);
+  });
+
+  it('a worker that finds no usable GPU costs a video no more than an attempt', async () => {
+    const media = gpuMedia();
+    const { onEnhance } = media;
+    let refused = 0;
+    media.onEnhance = async (request) => (indexOf(request) === 1 && ++refused <= 4 ? Promise.reject(noUsableGpu()) : onEnhance(request));
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    await shop.worker({ config: { ...segmented, device: 'cuda:all' }, deps: { media } }).start();
+    await ended(job);
+    expect(await output(job)).toBe('piece 0, piece 1, piece 2');
   });
 
   it('a GPU that fails gets the usual attempts, and no piece is made by the CPU', async () => {

@@ -1,7 +1,7 @@
 /** Several GPUs: jobs go where the fewest are, and never to one that is lost. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { crashed, failureFromChild, misbehaved } from '../../src/media/failures.ts';
+import { crashed, failureFromChild, isDeviceFault, misbehaved, timedOut } from '../../src/media/failures.ts';
 import { DevicePool, namesSeveral } from '../../src/media/device-pool.ts';
 import type { DeviceInfo } from '../../src/media/types.ts';
 
@@ -103,7 +103,9 @@ describe('several GPUs', () => {
     const { pool, lose } = machine('cuda:all', 2);
     const all = (device: string) => (lose(Number(device.slice(5))), Promise.reject(fault()));
     await expect(pool.run(all)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('stopped working') as string });
-    await expect(pool.run(() => Promise.resolve())).rejects.toMatchObject({ message: 'No GPU of this worker can be used.' });
+    const refusal = await pool.run(() => Promise.resolve()).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'service_unavailable', message: 'No GPU of this worker can be used.' });
+    expect(isDeviceFault(refusal)).toBe(true);
   });
 
   it('are not lost by a video that crashes the decoder, which is tried on two of them at most', async () => {
@@ -124,6 +126,24 @@ describe('several GPUs', () => {
     let attempts = 0;
     await expect(pool.run(() => ((attempts += 1), Promise.reject(error)), signal)).rejects.toBe(error);
     expect([attempts, seen.polls]).toEqual([1, 1]);
+  });
+
+  it('that cannot be asked for make no video the reason', async () => {
+    const poll = () => Promise.reject(timedOut(30_000));
+    const pool = new DevicePool({ device: 'cuda:all', hasGpu: true, poll, warn: () => {} });
+    await expect(pool.run(() => Promise.resolve())).rejects.toMatchObject({ code: 'service_unavailable', message: 'No GPU of this worker can be used.' });
+  });
+
+  it('are usable as long as one of them is, and again when one answers', async () => {
+    const { pool, lose, mend } = machine('cuda:all', 2, 20);
+    const loses = (gpu: number) => () => (lose(gpu), Promise.reject(fault()));
+    expect(await pool.isUsable()).toBe(true);
+    await pool.run((device) => (device === 'cuda:0' ? loses(0)() : Promise.resolve()));
+    expect(await pool.isUsable()).toBe(true);
+    await expect(pool.run(loses(1))).rejects.toThrow();
+    expect(await pool.isUsable()).toBe(false);
+    mend(1);
+    await expect.poll(() => pool.isUsable()).toBe(true);
   });
 
   it('come back when they answer again', async () => {

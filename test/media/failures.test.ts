@@ -48,4 +48,8 @@ describe('a child that ended without an answer', () => {
     expect((error.cause as Error).message).toBe(`the media child ended with ${how}`);
     expect(isDeviceFault(error)).toBe(false);
   });
+
+  it('before it opened the video may be tried again', () => {
+    expect(crashed({ code: 1, signal: null }, 'bwrap: No permissions to create new namespace', false).code).toBe('service_unavailable');
+  });
 });

@@ -127,7 +127,7 @@ describe('the command line of a child', () => {
     const job = (device: string) =>
       media.enhance({ input, outputDir: folder.path, outputName: 'out.mp4', options: { target: '1080p', device }, timeoutMs: hangMs });
     for (const device of ['cuda:all', 'cuda:7,cuda:8']) {
-      await expect(job(device)).rejects.toMatchObject({ code: 'processing_failed', message: 'No GPU of this worker can be used.' });
+      await expect(job(device)).rejects.toMatchObject({ code: 'service_unavailable', message: 'No GPU of this worker can be used.' });
     }
     expect(notes.slice(-2)).toEqual(['cuda:7: a GPU cannot be used and gets no jobs', 'cuda:8: a GPU cannot be used and gets no jobs']);
   });
