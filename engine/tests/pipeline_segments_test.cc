@@ -106,8 +106,8 @@ bool IsOneOf(const FormatCase& c, std::initializer_list<std::string_view> names)
 std::vector<FormatCase> FormatsThatAre(bool are_long) {
   std::vector<FormatCase> cases;
   for (FormatCase c : kFormats) {
-    const bool is_only_long = IsOneOf(c, {"IntraRefresh", "SlowStretch", "Flash", "ProRes", "Offset", "Fragments"});
-    const bool is_made_once = IsOneOf(c, {"ClosedGop", "FewKeyFrames", "NegativeOffsets", "Vp9", "Mpeg2Interlaced"});
+    const bool is_only_long = IsOneOf(c, {"IntraRefresh", "SlowStretch", "Flash", "ProRes", "Offset", "NegativeOffsets", "Fragments"});
+    const bool is_made_once = IsOneOf(c, {"ClosedGop", "FewKeyFrames", "VariableRate", "EditList", "Hevc", "Vp9", "Mpeg2Interlaced"});
     c.twice = are_long || !is_made_once;
     if (are_long ? is_only_long || is_made_once : !is_only_long) cases.push_back(c);
   }

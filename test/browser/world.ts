@@ -108,7 +108,8 @@ export interface Scan {
 
 /** `id (impact): element` of every rule of accessibility that the page breaks. */
 export async function axeViolations(page: Page, scan: Scan = {}): Promise<string[]> {
-  await page.evaluate(axeSource);
+  // Half a megabyte of program, which a page keeps.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource);
   return page.evaluate(async ({ rules: values, within }) => {
     const { axe } = window as unknown as {
       axe: { run(where: Document | string, options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
@@ -120,6 +121,8 @@ export async function axeViolations(page: Page, scan: Scan = {}): Promise<string
   }, scan);
 }
 
+const wantsScreenshots = process.env['REELMEND_SCREENSHOTS'] === '1';
+
 /** Those of axe's usual rules that look at colours. */
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
@@ -128,13 +131,14 @@ export type Theme = 'light' | 'dark';
 /**
  * Checks what is shown in both themes, and returns to the light one. Both have the same elements, since only colours depend on
  * `prefers-color-scheme`. So the rules that are not about colours are checked once. `shot`: name of the screenshot. `within`: as
- * of `Scan`, in the light theme and in the dark one; null: there the theme is shown and not scanned.
+ * of `Scan`, in the light theme and in the dark one; null: there the theme is not scanned.
  */
-export async function violationsInBothThemes(page: Page, shot?: (theme: Theme) => string, within: { light?: string; dark?: string | null } = {}): Promise<string[]> {
+export async function violationsInBothThemes(page: Page, shot?: (theme: Theme) => string, within: { light?: string | null; dark?: string | null } = {}): Promise<string[]> {
   const inTheme = async (theme: Theme, scan: Scan = {}) => {
+    const where = within[theme];
+    if (where === null && !wantsScreenshots) return [];
     await page.emulateMedia({ colorScheme: theme });
     if (shot !== undefined) await screenshot(page, shot(theme));
-    const where = within[theme];
     if (where === null) return [];
     return (await axeViolations(page, where === undefined ? scan : { ...scan, within: where })).map((violation) => `${theme}: ${violation}`);
   };
@@ -171,7 +175,7 @@ export async function unreachableByTab(page: Page): Promise<string[]> {
 
 /** Written to build/screenshots, for people to look at, if they are wanted (scripts/screens): they take a third of the browser's time. */
 export async function screenshot(page: Page, name: string): Promise<void> {
-  if (process.env['REELMEND_SCREENSHOTS'] !== '1') return;
+  if (!wantsScreenshots) return;
   mkdirSync(shotDir, { recursive: true });
   await page.screenshot({ path: join(shotDir, `${name}.png`), fullPage: true });
 }
