@@ -102,8 +102,12 @@ class DeviceDown extends Error {
   override readonly name = 'DeviceDown';
 }
 
-async function assertDeviceUsable({ media, config }: Pick<WorkerContext, 'media' | 'config'>): Promise<void> {
-  if (!(await media.isUsable(config.device ?? 'auto'))) throw new DeviceDown('No GPU of this worker can be used');
+/** Without a device there is nothing that this worker can do: a worker that ends when it is idle ends, and another machine may take its place. */
+async function assertDeviceUsable({ media, config }: Pick<WorkerContext, 'media' | 'config'>, { foundNothing }: RunnerSpec): Promise<void> {
+  if (await media.isUsable(config.device ?? 'auto')) return;
+  // Afterwards, because Graphile prints the error of a slot that is stopped meanwhile.
+  if (foundNothing !== undefined) setImmediate(foundNothing);
+  throw new DeviceDown('No GPU of this worker can be used');
 }
 
 /** The time until the next poll. A worker that ends when it is idle learns from its polls that it is. */
@@ -118,7 +122,7 @@ function launchRunner(worker: WorkerContext, connections: QueueConnections, spec
   const skipped = async () => {
     // When this throws, the slot waits for the next poll or notification.
     if (spec.needsStorage === true) worker.storageHealth.assertUp();
-    if (spec.needsDevice === true) await assertDeviceUsable(worker);
+    if (spec.needsDevice === true) await assertDeviceUsable(worker, spec);
     return fairShare === undefined ? limiter.saturated() : fairShare.skipped(Object.keys(spec.tasks));
   };
   return run(

@@ -55,6 +55,17 @@ describe('device classes', () => {
     expect(media.enhancements).toHaveLength(3);
   });
 
+  it('a worker that ends when it is idle also ends when all its GPUs are lost, so that another machine takes its place', async () => {
+    const media = gpuMedia();
+    media.usable = false;
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cuda' });
+    const worker = shop.worker({ config: { ...segmented, device: 'cuda:all', downloadConcurrency: 0 }, deps: { media, lifetime: { idleS: 1 } } });
+    await worker.start();
+    expect(await worker.finished).toBe(0);
+    expect(media.enhancements).toEqual([]);
+  });
+
   it('a worker that finds no usable GPU costs a video no more than an attempt', async () => {
     const media = gpuMedia();
     const { onEnhance } = media;
