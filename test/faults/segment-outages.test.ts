@@ -258,7 +258,8 @@ interface Loss extends Toll {
 /** One or two blows at random moments of the life of an order, which begins with its request. */
 async function strike(jobMs: number): Promise<Loss> {
   const loss: Loss = { ...nobody, story: [] };
-  const dealtNow = random() < 0.3 ? [nextKind(), nextKind()] : [nextKind()];
+  // Not the same twice: after one media child, fewer may begin than the next blow waits for.
+  const dealtNow = [...new Set(random() < 0.3 ? [nextKind(), nextKind()] : [nextKind()])];
   // First, while all its segments are to come.
   const isChild = (kind: Kind) => Number(kind === 'media child');
   for (const kind of dealtNow.sort((x, y) => isChild(y) - isChild(x))) {
