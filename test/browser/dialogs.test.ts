@@ -74,7 +74,7 @@ describe.each([1440, 390])('%i pixels wide', (width) => {
 
   /**
    * What is open now, in tabs of others too. On wide pages, one scan includes the page behind; others would find the same there.
-   * The elements and colours are the same on phones. So only `npm run test:long` scans them there, too.
+   * Phones show the same elements and colours. So only `npm run test:long` scans them there, too.
    */
   async function check(name: string, at: Page = page): Promise<void> {
     const what = 'dialog[open], [role=menu]';

@@ -142,7 +142,7 @@ it.each([1440, 390])('the bar of segments shows the length, state and progress o
   await page.context().close();
 });
 
-/** The elements and colours are the same on phones. So only `npm run test:long` scans their pages, too. */
+/** Phones show the same elements and colours, except the menu, which has a test of its own. So only `npm run test:long` scans all. */
 const scannedOn = (width: number) => (width < 500 && !isLongRun ? { light: null, dark: null } : {});
 
 describe.each([1440, 390])('%i pixels wide', (width) => {

@@ -21,7 +21,7 @@ it('goes on', async () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(log).not.toContain('EPIPE');
   } finally {
-    process.kill(-shell.pid!, 'SIGTERM');
+    if (shell.exitCode === null) process.kill(-shell.pid!, 'SIGTERM');
     await ended;
     await site.close();
   }
