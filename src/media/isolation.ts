@@ -192,10 +192,22 @@ function parentFolders(targets: string[]): string[] {
   return [...new Set(parents)].filter((folder) => folder !== '/').flatMap((folder) => ['--perms', '0755', '--dir', folder]);
 }
 
-/** Mounts of /proc, /dev and /tmp. /proc is read-only, because a child of root could change the machine's settings there. CUDA's driver creates files in /dev/shm. */
+/** Parts of /proc with settings of the machine: those that runc mounts read-only by default, and others that can be written. */
+const machineSettings = ['acpi', 'bus', 'driver', 'fs', 'irq', 'mtrr', 'pressure', 'sys', 'sysrq-trigger'];
+
+/**
+ * The mount of /proc. A child of root could change the machine's settings there, so it is read-only. CUDA does not start like that
+ * (cudaErrorOperatingSystem, driver 580), so with a GPU only the settings are.
+ */
+function procMounts(usesGpu: boolean): string[] {
+  const readOnly = machineSettings.map((name) => `/proc/${name}`).flatMap((path) => ['--ro-bind-try', path, path]);
+  return ['--proc', '/proc', ...(usesGpu ? readOnly : ['--remount-ro', '/proc'])];
+}
+
+/** Mounts of /proc, /dev and /tmp. CUDA's driver creates files in /dev/shm. */
 function kernelMounts(usesGpu: boolean): string[] {
   return [
-    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
+    ...[...procMounts(usesGpu), '--dev', '/dev'],
     ...(usesGpu ? ['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/dev/shm'] : []),
     ...['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/tmp'],
   ];

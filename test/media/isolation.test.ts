@@ -151,6 +151,14 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     expect(Object.values(found.write)).not.toContain('done');
   });
 
+  it('with a GPU, can name its threads as CUDA does, and writes to nothing more that is not its own', async () => {
+    const plan = { ...planFor('bubblewrap'), gpuFiles: ['/dev/null'] };
+    const found = await inspectAs(plan, { walk: true, write: ['/proc/thread-self/comm', ...ofTheKernel] });
+    expect(found.write['/proc/thread-self/comm']).toBe('done');
+    expect(ofTheKernel.filter((path) => found.write[path] === 'done')).toEqual([]);
+    expect(found.writable.filter((path) => !/^\/(out|proc\/\d+)\//.test(path))).toEqual(['/dev/shm', '/out', '/tmp']);
+  });
+
   /** The user ids of the child on this machine: real, effective, saved, of the file system. */
   async function usersOf(plan: ChildPlan): Promise<string[] | undefined> {
     let uids: string | undefined;
