@@ -350,10 +350,10 @@ describe('repeated calls', () => {
       collectGarbage();
       return process.memoryUsage.rss() / 1e6;
     };
-    await round();
-    const rounds = [await round(), await round(), await round(), await round()];
-    // One leaked decoder context a call would be tens of megabytes a round; pages move by a few.
-    expect(Math.min(...rounds.slice(2)) - Math.min(...rounds.slice(0, 2))).toBeLessThan(8);
+    const rounds = [await round(), await round(), await round(), await round(), await round()];
+    const growths = rounds.slice(1).map((megabytes, index) => megabytes - rounds[index]!);
+    // One leaked decoder context a call would be tens of megabytes in every round. The allocator takes a few in some rounds.
+    expect(Math.min(...growths)).toBeLessThan(4);
   });
 });
 
