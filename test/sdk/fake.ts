@@ -14,6 +14,15 @@ export function useFakeClock(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
 }
 
+/** Lets the fake clock run until the promise is settled. Timers of other code, which may go on for ever, do not matter. */
+export async function clockRuns<T>(promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settled = () => (isSettled = true);
+  promise.then(settled, settled);
+  while (!isSettled) await vi.advanceTimersToNextTimerAsync();
+  return promise;
+}
+
 /** Answers in this order; the last one answers whatever follows. */
 export function fakeService(answers: Answer[], options: Partial<ReelmendOptions> = {}): FakeService {
   const requests: Request[] = [];
