@@ -8,7 +8,7 @@
  *     --log       keeps the service's log
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -47,7 +47,9 @@ const [startsWithinMs, jobWithinMs, childWithinMs] = [180_000, 120_000, 30_000];
 class Failure extends Error {}
 
 async function started(folder: string): Promise<Service> {
-  const child = spawn(join(resolve(values.root), 'scripts/reelmend'), ['start'], {
+  const program = join(resolve(values.root), 'scripts/reelmend');
+  if (!existsSync(program)) throw new Failure(`there is no service in ${values.root}`);
+  const child = spawn(program, ['start'], {
     env: {
       ...process.env,
       ...{ PORT: '0', REELMEND_DATA_DIR: folder, REELMEND_DEVICE: values.device },
@@ -107,30 +109,38 @@ async function ended(service: Service, id: string): Promise<Job> {
 
 /** The media children of the service: its descendants with the child's program in their command line. */
 function mediaChildren({ process: { pid } }: Service): number[] {
-  const parents = new Map<number, number>();
+  const processes = new Map<number, { parent: number; command: string }>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       const [, parent] = /^\d+ \(.*\) \S (\d+)/s.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-      parents.set(Number(name), Number(parent));
+      processes.set(Number(name), { parent: Number(parent), command: readFileSync(`/proc/${name}/cmdline`, 'utf8') });
     } catch {
       // it has ended
     }
   }
-  const isOurs = (of: number | undefined): boolean => of !== undefined && (of === pid || isOurs(parents.get(of)));
-  const command = (of: number) => readFileSync(`/proc/${of}/cmdline`, 'utf8');
-  return [...parents.keys()].filter((of) => of !== pid && isOurs(of) && /media\/child\.(js|ts)/.test(command(of)));
+  const isOurs = (of: number | undefined): boolean => of !== undefined && (of === pid || isOurs(processes.get(of)?.parent));
+  return [...processes].filter(([of, { command }]) => isOurs(of) && /media\/child\.(js|ts)/.test(command)).map(([of]) => of);
 }
 
 /** Kills all media children when the job has begun to make pictures. */
 async function killChildren(service: Service, id: string): Promise<void> {
+  const read = () => call<Job & { progress: number }>(service, `/v1/jobs/${id}`);
   const end = Date.now() + childWithinMs;
-  while ((await call<Job & { progress: number }>(service, `/v1/jobs/${id}`)).progress < 0.05) {
+  while ((await read()).progress < 0.05) {
     if (Date.now() > end) throw new Failure(`the job ${id} makes no progress`);
     await sleep(20);
   }
   const children = mediaChildren(service);
   if (children.length === 0) throw new Failure('there is no media child to kill');
-  for (const pid of children) process.kill(pid, 'SIGKILL');
+  for (const pid of children) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // it ended with its parent
+    }
+  }
+  const { status } = await read();
+  if (status !== 'running') throw new Failure(`the job ${id} was ${status} when its media child was killed`);
 }
 
 /** Runs a job and checks it; returns the credits that it cost. */

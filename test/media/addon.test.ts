@@ -350,10 +350,12 @@ describe('repeated calls', () => {
       collectGarbage();
       return process.memoryUsage.rss() / 1e6;
     };
-    const rounds = [await round(), await round(), await round(), await round(), await round()];
+    await round();
+    const rounds: number[] = [];
+    for (let index = 0; index < 6; index += 1) rounds.push(await round());
     const growths = rounds.slice(1).map((megabytes, index) => megabytes - rounds[index]!);
-    // One leaked decoder context a call would be tens of megabytes in every round. The allocator takes a few in some rounds.
-    expect(Math.min(...growths)).toBeLessThan(4);
+    // One leaked decoder context a call would be tens of megabytes a round. The allocator may take some megabytes once, and keeps them.
+    expect(growths.sort((a, b) => a - b)[2]).toBeLessThan(4);
   });
 });
 

@@ -14,12 +14,16 @@ export function useFakeClock(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
 }
 
-/** Lets the fake clock run until the promise is settled. Timers of other code, which may go on for ever, do not matter. */
+/**
+ * Lets the fake clock run until the promise is settled, and then runs the timers that are left once: what goes on too long is seen.
+ * Timers of other code may go on for ever.
+ */
 export async function clockRuns<T>(promise: Promise<T>): Promise<T> {
   let isSettled = false;
   const settled = () => (isSettled = true);
   promise.then(settled, settled);
   while (!isSettled) await vi.advanceTimersToNextTimerAsync();
+  await vi.runOnlyPendingTimersAsync();
   return promise;
 }
 
