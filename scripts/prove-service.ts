@@ -1,7 +1,7 @@
 /**
  * Proves the whole service on a device: starts it (this checkout, or a copy that scripts/package made), runs jobs, and ends it.
  * Checks that each job is done on that device, one whose media child is killed with `kill -9` too, and that each is charged
- * once. Prints one JSON line for each job. Exit status 1: something was otherwise, which standard error says.
+ * once. Prints one JSON line for each job. Exit status 1: a check failed; standard error says which.
  *   node scripts/prove-service.ts [--root DIR] [--device cuda:0] [--models none,quality] [--engines DIR] [--log FILE]
  *     --device    that the jobs must run on (`cpu` to try this script without a GPU)
  *     --models    one job each; their engines must be in --engines (reelmend models compile --size 384x216)

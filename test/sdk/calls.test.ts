@@ -17,7 +17,7 @@ import {
   ServerError,
   ValidationError,
 } from '../../src/sdk/index.ts';
-import { type Answer, clockRuns, fakeService, jobId, json, jobView, refusal, useFakeClock } from './fake.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal, runUntilSettled, useFakeClock } from './fake.ts';
 
 const input = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' } as const;
 const lost = () => new TypeError('fetch failed');
@@ -39,7 +39,7 @@ async function settle<T>(promise: Promise<T>) {
     (value) => ({ value, error: undefined, ms: Date.now() - started }),
     (error: unknown) => ({ value: undefined, error, ms: Date.now() - started }),
   );
-  return clockRuns(outcome);
+  return runUntilSettled(outcome);
 }
 
 describe('a call', () => {

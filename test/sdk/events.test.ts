@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseEvents, type StreamedEvent } from '../../src/sdk/events.ts';
 import { ReelmendConnectionError, type Job, type JobEvent, NotFoundError } from '../../src/sdk/index.ts';
-import { type Answer, clockRuns, fakeService, jobId, jobView, json, refusal, useFakeClock } from './fake.ts';
+import { type Answer, fakeService, jobId, jobView, json, refusal, runUntilSettled, useFakeClock } from './fake.ts';
 
 beforeEach(() => {
   useFakeClock();
@@ -51,7 +51,7 @@ async function collect(events: AsyncGenerator<JobEvent>) {
     () => ({ seen, error: undefined }),
     (error: unknown) => ({ seen, error }),
   );
-  return clockRuns(outcome);
+  return runUntilSettled(outcome);
 }
 
 describe('the events of a job', () => {

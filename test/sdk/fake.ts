@@ -18,7 +18,7 @@ export function useFakeClock(): void {
  * Lets the fake clock run until the promise is settled, and then runs the timers that are left once: what goes on too long is seen.
  * Timers of other code may go on for ever.
  */
-export async function clockRuns<T>(promise: Promise<T>): Promise<T> {
+export async function runUntilSettled<T>(promise: Promise<T>): Promise<T> {
   let isSettled = false;
   const settled = () => (isSettled = true);
   promise.then(settled, settled);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollDelayMs } from '../../src/sdk/wait.ts';
 import { type Job, JobFailedError, NotFoundError, PreviewFailedError, ServerError, WaitTimeoutError } from '../../src/sdk/index.ts';
-import { type Answer, clockRuns, fakeService, jobId, json, jobView, refusal, useFakeClock } from './fake.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal, runUntilSettled, useFakeClock } from './fake.ts';
 
 beforeEach(() => {
   useFakeClock();
@@ -19,7 +19,7 @@ async function settle(promise: Promise<Job>) {
     (job) => ({ job, error: undefined, ms: Date.now() - started }),
     (error: unknown) => ({ job: undefined, error, ms: Date.now() - started }),
   );
-  return clockRuns(outcome);
+  return runUntilSettled(outcome);
 }
 
 const queued = json(jobView());
@@ -132,11 +132,11 @@ describe('waiting for a preview', () => {
 
   it('resolves with the preview that is done, and rejects with one that failed', async () => {
     const good = fakeService([preview({}), preview({ status: 'done', stretches: [] })]);
-    expect(await clockRuns(good.reelmend.previews.wait('prv_x'))).toMatchObject({ status: 'done', stretches: [] });
+    expect(await runUntilSettled(good.reelmend.previews.wait('prv_x'))).toMatchObject({ status: 'done', stretches: [] });
     const doc_url = 'https://reelmend.example.com/docs/errors#failed-unreadable_video';
     const error = { code: 'unreadable_video', message: 'The video could not be decoded.', doc_url };
     const bad = fakeService([preview({ status: 'error', error })]);
-    const failure = await clockRuns(bad.reelmend.previews.wait('prv_x').catch((reason: unknown) => reason));
+    const failure = await runUntilSettled(bad.reelmend.previews.wait('prv_x').catch((reason: unknown) => reason));
     expect(failure).toBeInstanceOf(PreviewFailedError);
     expect(failure).toMatchObject({ code: error.code, message: error.message, docUrl: doc_url, preview: { id: 'prv_x' } });
   });
