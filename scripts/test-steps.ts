@@ -35,7 +35,7 @@ const service = [
 
 /** Files that scripts/setup-* install. Without them, the engine is built and tested with fewer parts. */
 export const installed = [
-  ...['.cache/openvino/.installed', '.cache/faces/onet.onnx', '.cache/cuda/.reelmend'],
+  ...['.cache/openvino/.installed', '.cache/faces/onet.onnx', '.cache/cuda/.reelmend', '.cache/ffmpeg/.installed'],
   ...['include', 'rtx', 'full'].map((part) => `.cache/tensorrt/${part}/.installed`),
 ];
 

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "faces_pictures.h"
 #include "helpers/clips.h"
 #include "helpers/process_memory.h"
+#include "inference/model_loader.h"
 
 namespace reelmend::faces {
 namespace {
@@ -36,6 +40,35 @@ TEST(FaceDetector, FindsNobodyInPatterns) {
   for (const std::string source : {"testsrc2=size=640x360:duration=0.04", "mandelbrot=size=640x360:end_pts=1",
                                    "color=gray:size=640x360:duration=0.04", "smptebars=size=640x360:duration=0.04"}) {
     EXPECT_TRUE(Find(Frames("-f lavfi -i " + source + " -frames:v 1", 640, 360).at(0)).empty()) << source;
+  }
+}
+
+/// The detector's first network runs at several sizes.
+TEST(FaceDetector, NetworksThatAreCompiledTogetherComputeWhatSingleOnesDo) {
+  NEEDS_DETECTOR();
+  ModelFile file;
+  file.path = DetectorFolder() + "pnet.onnx";
+  const auto model = inference::CreateBackend("openvino")->LoadTensors(inference::ReadModelFile(file));
+  const std::vector<std::vector<std::int64_t>> shapes = {{1, 160, 90, 3}, {1, 29, 17, 3}, {1, 58, 33, 3}};
+  const auto together = model->CompileShapes(shapes, 2);
+  ASSERT_EQ(together.size(), shapes.size());
+  std::mt19937 random(7);
+  for (int run = 0; run < 2; ++run) {
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const auto single = model->Compile({shapes[i]}, 2);
+      const auto count = static_cast<std::size_t>(shapes[i][1] * shapes[i][2] * 3);
+      for (std::size_t at = 0; at < count; ++at) {
+        together[i]->Input(0)[at] = single->Input(0)[at] = std::uniform_real_distribution<float>(-1, 1)(random);
+      }
+      together[i]->Run();
+      single->Run();
+      for (std::size_t end = 0; end < single->outputs().size(); ++end) {
+        const auto& dims = single->outputs()[end].dims;
+        ASSERT_EQ(together[i]->outputs()[end].dims, dims);
+        const std::int64_t size = std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+        for (std::int64_t at = 0; at < size; ++at) ASSERT_NEAR(together[i]->Output(end)[at], single->Output(end)[at], 1e-4);
+      }
+    }
   }
 }
 

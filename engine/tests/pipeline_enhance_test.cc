@@ -262,10 +262,12 @@ TEST_F(EnhanceTest, WritesTheColourBox) {
 /// MP4 hides: in some containers a stream starts with the priming, in others with the audible sound.
 double SecondSoundTime(const std::string& file) {
   std::istringstream lines(RunCommand("ffprobe -v error -select_streams a:0 -show_entries packet=pts_time -of csv=p=0 '" + file + "'"));
-  std::string line;
-  std::getline(lines, line);
-  std::getline(lines, line);
-  return std::stod(line);
+  std::vector<double> times;
+  // ffprobe 6 prints an empty line after a packet with side data.
+  for (std::string line; std::getline(lines, line) && times.size() < 2;) {
+    if (!line.empty()) times.push_back(std::stod(line));
+  }
+  return times.at(1);
 }
 
 TEST_F(EnhanceTest, KeepsTheDistanceOfSoundAndPicture) {

@@ -182,7 +182,7 @@ TEST_F(ReuseTest, TilesThatDifferLaterAreFoundByALaterTrial) {
   std::vector<Image> at_the_edge;
   for (int i = 0; i < 40; ++i) inside.push_back(on_black(30 + i));
   for (int i = 0; i < 40; ++i) at_the_edge.push_back(on_black(90 + i));
-  const ModelFile file = Save(testing::BoxNetwork(1, 33), 1, 0, 1, Layout::kLumaStrength);
+  const ModelFile file = Save(testing::BoxNetwork(1, 17), 1, 0, 1, Layout::kLumaStrength);
   NetworkStage plain(Options(file, 1, 2, false));
   NetworkStage reusing(Options(file, 1, 2, true));
   EXPECT_TRUE(Run(reusing, inside) == Run(plain, inside));

@@ -43,7 +43,7 @@ export function launchBrowser(): Promise<Browser> {
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. `quickDemo`: the demo's clip has few frames. */
 export async function openWorld(env: Environment = {}, options: { quickDemo?: boolean } = {}): Promise<World> {
   const building = run(buildConsole, [], { timeout: hangMs });
-  const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
+  const site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
   if (options.quickDemo === true) await makeDemoClip(site.dataDir);

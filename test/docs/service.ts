@@ -6,7 +6,7 @@ import { makeDemoClip } from '../helpers/samples.ts';
 import { copySpeeds } from '../helpers/speeds.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { freePorts } from '../helpers/ports.ts';
-import { type Checkout, createCheckout, end } from './reader.ts';
+import { type Checkout, createCheckout, end, quickEncoder } from './reader.ts';
 
 export interface DemoService {
   checkout: Checkout;
@@ -34,7 +34,7 @@ export async function startDemo(): Promise<DemoService> {
   const log = join(checkout.dir, 'service.log');
   const child = spawn(join(checkout.dir, 'scripts/reelmend'), ['start'], {
     cwd: checkout.dir,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], PORT: String(port), REELMEND_LOG_LEVEL: 'warn', ...env },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], PORT: String(port), REELMEND_LOG_LEVEL: 'warn', ...quickEncoder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -31,7 +31,8 @@ beforeAll(async () => {
     audio: ['-c:a', 'aac'],
   });
   files = await startFileServer({ dir });
-  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_LEASE_SECONDS: '6' });
+  // The job has to last until its worker is stopped.
+  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort, REELMEND_LEASE_SECONDS: '6', REELMEND_ENCODER_PRESET: 'medium' });
   api = await site.start('serve');
 });
 

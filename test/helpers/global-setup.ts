@@ -24,6 +24,8 @@ interface Cluster {
 export default async function setup(): Promise<() => Promise<void>> {
   // Tests start Node hundreds of times, so they share the command line's cache of compiled modules.
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('../../.cache/node', import.meta.url));
+  // scripts/setup-ffmpeg: builds that start quickly.
+  process.env['PATH'] = `${fileURLToPath(new URL('../../.cache/ffmpeg', import.meta.url))}:${process.env['PATH']}`;
   let cluster: Promise<Cluster> | undefined;
   let count = 0;
   const server = createServer((request, response) => {

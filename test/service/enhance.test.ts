@@ -15,7 +15,7 @@ let site: VideoSite['site'];
 let close: VideoSite['close'] | undefined;
 
 beforeAll(async () => {
-  ({ dir, files, api, customer, site, close } = await openVideoSite(makeVariants, { REELMEND_WARM_CHILDREN: '1' }));
+  ({ dir, files, api, customer, site, close } = await openVideoSite(makeVariants, { REELMEND_WARM_CHILDREN: '1', REELMEND_ENCODER_PRESET: 'superfast' }));
 });
 afterAll(() => close?.());
 

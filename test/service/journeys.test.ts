@@ -30,7 +30,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-journeys-'));
   clip = join(dir, 'walk.mp4');
   await makeClip(clip, { video: 'testsrc2=size=160x90:rate=10', seconds: 2, audio: null, args: ['-c:v', 'libx264', '-crf', '35', '-pix_fmt', 'yuv420p'] });
-  site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast' });
+  site = await createSite();
   api = await site.start('start');
 });
 afterAll(async () => {

@@ -54,7 +54,6 @@ beforeAll(async () => {
     REELMEND_METRICS_PORT: '0',
     REELMEND_TEST_MODE_DELAY_MS: '50',
     REELMEND_WARM_CHILDREN: '1',
-    REELMEND_ENCODER_PRESET: 'ultrafast',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '200',
   });

@@ -58,8 +58,8 @@ it('engine/README.md explains every step, and no other', () => {
 });
 
 it('everything that the set-up scripts mark as installed counts', () => {
-  const text = files('scripts/setup-openvino', 'scripts/setup-faces', 'scripts/setup-gpu', 'scripts/setup-tensorrt').map((file) => readFileSync(join(root, file), 'utf8'));
-  expect(text).toHaveLength(4);
+  const text = files('scripts/setup-openvino', 'scripts/setup-faces', 'scripts/setup-gpu', 'scripts/setup-tensorrt', 'scripts/setup-ffmpeg').map((file) => readFileSync(join(root, file), 'utf8'));
+  expect(text).toHaveLength(5);
   for (const folder of new Set(installed.map((file) => /^\.cache\/\w+/.exec(file)![0]))) {
     expect(text.some((script) => script.includes(`$PWD/${folder}`)), folder).toBe(true);
   }

@@ -94,13 +94,26 @@ Box SquareOf(const Landmarks& points) {
   return {middle.x - half, middle.y - half, middle.x + half, middle.y + half};
 }
 
+/// A network that is compiled when it runs for the first time: most videos propose no face.
+struct LazyNetwork {
+  std::unique_ptr<inference::TensorModel> model;
+  std::vector<std::int64_t> input_dims;
+  int threads = 1;
+  std::unique_ptr<inference::TensorNetwork> compiled = nullptr;
+
+  inference::TensorNetwork& operator()() {
+    if (!compiled) compiled = model->Compile({input_dims}, threads);
+    return *compiled;
+  }
+};
+
 }  // namespace
 
 struct FaceDetector::Impl {
   DetectorOptions options;
   std::vector<Level> levels;
-  std::unique_ptr<inference::TensorNetwork> refine;
-  std::unique_ptr<inference::TensorNetwork> decide;
+  LazyNetwork refine;
+  LazyNetwork decide;
   RgbPicture refine_crop{kRefineSide, kRefineSide};
   RgbPicture decide_crop{kDecideSide, kDecideSide};
   DetectorWork work;
@@ -119,9 +132,13 @@ void FaceDetector::Impl::MakeLevels(inference::TensorModel& proposer) {
     level.scale = scale;
     level.picture = RgbPicture(static_cast<int>(std::ceil(options.width * scale)),
                                static_cast<int>(std::ceil(options.height * scale)));
-    level.network = proposer.Compile({{1, level.picture.width, level.picture.height, 3}}, options.threads);
     levels.push_back(std::move(level));
   }
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Level& level : levels) shapes.push_back({1, level.picture.width, level.picture.height, 3});
+  if (shapes.empty()) return;
+  auto networks = proposer.CompileShapes(shapes, options.threads);
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i].network = std::move(networks[i]);
 }
 
 void FaceDetector::Impl::Propose(Level& level, std::vector<Candidate>& out) {
@@ -162,15 +179,15 @@ std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std
   for (std::size_t first = 0; first < candidates.size(); first += kRefineBatch) {
     const std::size_t count = std::min<std::size_t>(kRefineBatch, candidates.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
-      Crop(image, candidates[first + i].box, refine_crop, refine->Input(0) + i * kCount);
+      Crop(image, candidates[first + i].box, refine_crop, refine().Input(0) + i * kCount);
     }
-    refine->Run();
+    refine().Run();
     ++work.second_looks;
     for (std::size_t i = 0; i < count; ++i) {
       Candidate candidate = candidates[first + i];
-      candidate.score = refine->Output(1)[2 * i + 1];
+      candidate.score = refine().Output(1)[2 * i + 1];
       if (candidate.score < kRefined) continue;
-      std::copy_n(refine->Output(0) + 4 * i, 4, candidate.edges);
+      std::copy_n(refine().Output(0) + 4 * i, 4, candidate.edges);
       kept.push_back(candidate);
     }
   }
@@ -180,13 +197,14 @@ std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std
 }
 
 Face FaceDetector::Impl::Decide(const pixel::Image& image, const Box& square) {
-  Crop(image, square, decide_crop, decide->Input(0));
-  decide->Run();
+  inference::TensorNetwork& network = decide();
+  Crop(image, square, decide_crop, network.Input(0));
+  network.Run();
   ++work.third_looks;
   Face face;
-  face.score = decide->Output(2)[1];
-  face.box = Moved(square, decide->Output(0));
-  const float* points = decide->Output(1);
+  face.score = network.Output(2)[1];
+  face.box = Moved(square, network.Output(0));
+  const float* points = network.Output(1);
   for (std::size_t i = 0; i < kPoints; ++i) {
     face.points[i] = {square.left + points[i] * square.width(), square.top + points[i + kPoints] * square.height()};
   }
@@ -198,8 +216,8 @@ FaceDetector::FaceDetector(inference::Backend& backend, const std::string& folde
   impl_->options = options;
   const auto proposer = LoadPart(backend, folder, "pnet");
   impl_->MakeLevels(*proposer);
-  impl_->refine = LoadPart(backend, folder, "rnet")->Compile({{kRefineBatch, kRefineSide, kRefineSide, 3}}, options.threads);
-  impl_->decide = LoadPart(backend, folder, "onet")->Compile({{1, kDecideSide, kDecideSide, 3}}, options.threads);
+  impl_->refine = {LoadPart(backend, folder, "rnet"), {kRefineBatch, kRefineSide, kRefineSide, 3}, options.threads};
+  impl_->decide = {LoadPart(backend, folder, "onet"), {1, kDecideSide, kDecideSide, 3}, options.threads};
 }
 
 FaceDetector::~FaceDetector() = default;

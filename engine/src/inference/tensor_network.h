@@ -21,6 +21,7 @@ class TensorNetwork {
   virtual ~TensorNetwork() = default;
   /// In host memory, valid for the network's life. Numbered in the file's order.
   virtual float* Input(std::size_t end) = 0;
+  /// In host memory, valid until the next run.
   virtual const float* Output(std::size_t end) const = 0;
   virtual const std::vector<TensorEnd>& outputs() const = 0;
   /// Throws Error{kInternal}.
@@ -35,6 +36,9 @@ class TensorModel {
   /// `input_dims`: the shape of each input in order, without open dimensions. Throws Error{kInvalidArgument} if the
   /// network cannot take them.
   virtual std::unique_ptr<TensorNetwork> Compile(const std::vector<std::vector<std::int64_t>>& input_dims, int threads) = 0;
+  /// One network for each shape of the only input, compiled together: a compilation takes 30 ms, even of a small network. The
+  /// shapes have the same number of dimensions. Throws like `Compile`.
+  virtual std::vector<std::unique_ptr<TensorNetwork>> CompileShapes(const std::vector<std::vector<std::int64_t>>& shapes, int threads) = 0;
 };
 
 /// Index of the input or output of that name; −1 if there is none.

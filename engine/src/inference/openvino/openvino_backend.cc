@@ -268,12 +268,13 @@ class OpenVinoModel : public Model {
 
 class OpenVinoTensorNetwork : public TensorNetwork {
  public:
+  /// `outputs` state their shapes.
   OpenVinoTensorNetwork(ov::CompiledModel compiled, std::vector<TensorEnd> outputs)
-      : compiled_(std::move(compiled)), request_(compiled_.create_infer_request()), outputs_(std::move(outputs)) {
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      const ov::Shape shape = compiled_.output(i).get_shape();
-      outputs_[i].dims.assign(shape.begin(), shape.end());
-    }
+      : compiled_(std::move(compiled)), request_(compiled_.create_infer_request()), outputs_(std::move(outputs)) {}
+
+  /// Gives an input its shape, which `compiled` leaves open.
+  void Shape(std::size_t end, const std::vector<std::int64_t>& dims) {
+    request_.set_input_tensor(end, ov::Tensor(ov::element::f32, ov::Shape(dims.begin(), dims.end())));
   }
 
   float* Input(std::size_t end) override { return request_.get_input_tensor(end).data<float>(); }
@@ -315,16 +316,35 @@ class OpenVinoTensorModel : public TensorModel {
   const std::vector<TensorEnd>& outputs() const override { return outputs_; }
 
   std::unique_ptr<TensorNetwork> Compile(const std::vector<std::vector<std::int64_t>>& input_dims, int threads) override {
-    try {
-      const std::shared_ptr<ov::Model> model = model_->clone();
-      std::map<ov::Output<ov::Node>, ov::PartialShape> shapes;
-      for (std::size_t i = 0; i < input_dims.size(); ++i) {
-        shapes[model->input(i)] = ov::PartialShape(std::vector<ov::Dimension>(input_dims[i].begin(), input_dims[i].end()));
+    return OrRefuse([&] {
+      const std::shared_ptr<ov::Model> model = Reshaped(input_dims);
+      return std::make_unique<OpenVinoTensorNetwork>(CompileModel(model, threads), OutputsOf(*model));
+    });
+  }
+
+  std::vector<std::unique_ptr<TensorNetwork>> CompileShapes(const std::vector<std::vector<std::int64_t>>& shapes, int threads) override {
+    return OrRefuse([&] {
+      std::vector<std::int64_t> open = shapes.at(0);
+      for (const auto& shape : shapes) {
+        for (std::size_t i = 0; i < open.size(); ++i) open[i] = shape.at(i) == open[i] ? open[i] : -1;
       }
-      model->reshape(shapes);
-      const ov::AnyMap settings = {ov::num_streams(1), ov::inference_num_threads(threads), ov::hint::enable_cpu_pinning(false),
-                                   ov::hint::inference_precision(ov::element::f32)};
-      return std::make_unique<OpenVinoTensorNetwork>(Core().compile_model(model, "CPU", settings), outputs_);
+      const ov::CompiledModel compiled = CompileModel(Reshaped({open}), threads);
+      std::vector<std::unique_ptr<TensorNetwork>> networks;
+      for (const auto& shape : shapes) {
+        auto network = std::make_unique<OpenVinoTensorNetwork>(compiled, OutputsOf(*Reshaped({shape})));
+        network->Shape(0, shape);
+        networks.push_back(std::move(network));
+      }
+      return networks;
+    });
+  }
+
+ private:
+  /// What `compile` returns. Its faults become one sentence.
+  template <typename Compile>
+  static auto OrRefuse(const Compile& compile) -> decltype(compile()) {
+    try {
+      return compile();
     } catch (const std::exception& error) {
       const std::string name = UnsupportedOperator(error.what());
       Refuse(name.empty() ? "The model does not support inputs of the required size."
@@ -332,7 +352,32 @@ class OpenVinoTensorModel : public TensorModel {
     }
   }
 
- private:
+  static ov::CompiledModel CompileModel(const std::shared_ptr<ov::Model>& model, int threads) {
+    return Core().compile_model(model, "CPU", {ov::num_streams(1), ov::inference_num_threads(threads), ov::hint::enable_cpu_pinning(false),
+                                               ov::hint::inference_precision(ov::element::f32)});
+  }
+
+  /// A copy with these shapes of its inputs; −1: an open dimension.
+  std::shared_ptr<ov::Model> Reshaped(const std::vector<std::vector<std::int64_t>>& input_dims) const {
+    const std::shared_ptr<ov::Model> model = model_->clone();
+    std::map<ov::Output<ov::Node>, ov::PartialShape> shapes;
+    for (std::size_t i = 0; i < input_dims.size(); ++i) {
+      shapes[model->input(i)] = ov::PartialShape(std::vector<ov::Dimension>(input_dims[i].begin(), input_dims[i].end()));
+    }
+    model->reshape(shapes);
+    return model;
+  }
+
+  /// The outputs of a model without open dimensions.
+  std::vector<TensorEnd> OutputsOf(const ov::Model& model) const {
+    std::vector<TensorEnd> outputs = outputs_;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const ov::Shape shape = model.output(i).get_shape();
+      outputs[i].dims.assign(shape.begin(), shape.end());
+    }
+    return outputs;
+  }
+
   template <typename Ports>
   static std::vector<TensorEnd> Ends(const Ports& ports) {
     std::vector<TensorEnd> ends;
