@@ -39,6 +39,7 @@ LIVE = os.environ["REELMEND_CONTRACT_MODE"] == "live"
 
 CONSOLE = json.loads(os.environ["REELMEND_CONTRACT_CONSOLE"])
 OURS = CONSOLE.get("headers", {})
+NEWCOMERS = iter(CONSOLE.get("newcomers", []))
 
 KEYS = itertools.count()
 TURNS = itertools.count()
@@ -131,9 +132,11 @@ def new_session():
 
 def newcomer():
     """A new person, admin of a new account whose name is the email."""
-    email = uuid.uuid4().hex + "@example.com"
+    email = next(NEWCOMERS, None)
+    if email is None:
+        email = uuid.uuid4().hex + "@example.com"
+        console("POST", "/sign-up", {"email": email, "password": CONSOLE["password"]}, {})
     credentials = {"email": email, "password": CONSOLE["password"]}
-    console("POST", "/sign-up", credentials, {})
     response = console("POST", "/sign-in", credentials, {})
     session = response.json()
     headers = {"Cookie": response.headers["Set-Cookie"].split(";")[0], "X-CSRF-Token": session["csrf_token"]}
