@@ -325,6 +325,8 @@ export interface Workshop {
   dataDir: string;
   /** what workers logged as errors */
   errors: string[];
+  /** what workers logged as warnings or errors */
+  warnings: string[];
   worker(change?: { config?: Partial<WorkerConfig>; tuning?: Partial<Tuning>; deps?: Partial<WorkerDeps> }): Worker;
   /** stops every worker that was made here and removes the folder */
   close(): Promise<void>;
@@ -340,11 +342,17 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
   const made: Worker[] = [];
   const scheduled = options.scheduled === false ? undefined : runScheduledTasksOften(world.url);
   const errors: string[] = [];
-  const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
+  const warnings: string[] = [];
+  const write = (line: string) => {
+    warnings.push(line);
+    if ((JSON.parse(line) as { level: number }).level >= pino.levels.values['error']!) errors.push(line);
+  };
+  const logger = pino({ level: 'warn' }, { write });
   return {
     ...parts,
     dataDir,
     errors,
+    warnings,
     worker({ config, tuning, deps } = {}) {
       const worker = createWorker({
         databaseUrl: world.url,

@@ -84,7 +84,8 @@ async function expectGoal(what: (service: Service) => Promise<unknown>, again: (
   for (let run = 0; run < runs; run += 1) {
     if (run > 0) await again();
     const [ms, controlMs] = await Promise.all([timeOf(what(shared)), timeOf(what(idle))]);
-    expect(ms - controlMs, `${Math.round(ms)} ms, and ${Math.round(controlMs)} ms beside nobody`).toBeLessThan(goalMs);
+    const logged = shared.shop.warnings.join('');
+    expect(ms - controlMs, `run ${run}: ${Math.round(ms)} ms, and ${Math.round(controlMs)} ms beside nobody. Logged:\n${logged}`).toBeLessThan(goalMs);
   }
 }
 
