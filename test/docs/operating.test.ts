@@ -12,10 +12,10 @@ import { createTestDatabase } from '../helpers/database.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { freePorts } from '../helpers/ports.ts';
-import { copySpeeds } from '../helpers/speeds.ts';
+import { writeSpeeds } from '../helpers/speeds.ts';
 import { operatorsGuides, readMarkdown } from './markdown.ts';
 import { startPostgres } from './postgres.ts';
-import { type Checkout, createCheckout, createReader, type Reader } from './reader.ts';
+import { type Checkout, createCheckout, createReader, type Reader, quickEncoder } from './reader.ts';
 import { title } from './title.ts';
 
 const run = promisify(execFile);
@@ -63,7 +63,7 @@ async function s3(): Promise<S3Server> {
 async function prepare(): Promise<Machine> {
   const checkout = await createCheckout();
   cleanUp.unshift(() => checkout.remove());
-  await copySpeeds(join(checkout.dir, '.data'));
+  await writeSpeeds(join(checkout.dir, '.data'), quickEncoder);
   const [clips, { url, hasPgDump }, store, port] = [await serveClip(), await database(), await s3(), await freePorts(2)];
   const words = {
     'postgres://reelmend:PASSWORD@db.example.com/reelmend_restored': url.replace(/[^/]+$/, 'reelmend_restored'),

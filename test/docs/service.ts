@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { makeDemoClip } from '../helpers/samples.ts';
-import { copySpeeds } from '../helpers/speeds.ts';
+import { writeSpeeds } from '../helpers/speeds.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { freePorts } from '../helpers/ports.ts';
 import { type Checkout, createCheckout, end, quickEncoder } from './reader.ts';
@@ -29,7 +29,7 @@ export async function startDemo(): Promise<DemoService> {
   const checkout = await createCheckout();
   const port = await freePorts(3);
   await makeDemoClip(join(checkout.dir, '.data'));
-  await copySpeeds(join(checkout.dir, '.data'));
+  await writeSpeeds(join(checkout.dir, '.data'), quickEncoder);
   const env = { REELMEND_ALLOW_HOSTS: `127.0.0.1:${port + 2}` };
   const log = join(checkout.dir, 'service.log');
   const child = spawn(join(checkout.dir, 'scripts/reelmend'), ['start'], {

@@ -1,22 +1,33 @@
-import { execFile } from 'node:child_process';
-import { copyFile, mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { hangMs } from './wait.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { speedOptions } from '../../src/app/speed-options.ts';
+import { installedModels } from '../../src/media/models.ts';
+import { Speeds } from '../../src/media/speeds.ts';
+import type { EnhanceResult, ModelReport } from '../../src/media/types.ts';
 
-const run = promisify(execFile);
-const root = resolve(import.meta.dirname, '../..');
-const cache = join(root, '.cache/test-speeds');
+/** Milliseconds for a megapixel of input: two cores with AVX-512 VNNI. */
+const msPerMegapixel: Readonly<Record<string, { int8: number; fp32: number }>> = {
+  fast: { int8: 40, fp32: 150 },
+  detail: { int8: 45, fp32: 160 },
+  quality: { int8: 260, fp32: 1000 },
+  'detail-large': { int8: 280, fp32: 1100 },
+};
 
 /**
- * Gives a data folder the measured speed of the networks, so that its service does not measure them: half a minute of all cores.
- * `devices` measures them once for all test runs; again if the addon, the networks or the machine change.
+ * Gives a data folder the speed of the networks on a machine of which nothing was measured. To measure takes 13 s of all cores, and
+ * the results depend on what else runs. `env`: the settings of the service, since the speeds count for its encoder and threads only.
  */
-export async function copySpeeds(dataDir: string): Promise<void> {
-  await mkdir(cache, { recursive: true });
-  await mkdir(dataDir, { recursive: true });
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], REELMEND_DATA_DIR: cache };
-  // Test files run concurrently: the first one measures, the others wait.
-  await run('flock', [join(cache, '.lock'), join(root, 'scripts/reelmend'), 'devices'], { env, timeout: hangMs });
-  await copyFile(join(cache, 'speeds.json'), join(dataDir, 'speeds.json'));
+export async function writeSpeeds(dataDir: string, env: Record<string, string> = {}): Promise<void> {
+  const config = loadConfig({ ...env, REELMEND_DATA_DIR: dataDir });
+  const speeds = new Speeds({
+    options: speedOptions(config),
+    models: installedModels(config.modelsDir),
+    hasGpu: false,
+    logger: { info: () => {}, warn: (facts, message) => { throw new Error(`${message}: ${JSON.stringify(facts)}`); } },
+    checkModel: async ({ model: { name, precision }, trial }) => {
+      const msPerFrame = (msPerMegapixel[name]![precision] * trial!.width! * trial!.height!) / 1e6;
+      return { precision, msPerFrame } as ModelReport;
+    },
+    enhance: async () => ({ wallSeconds: 1, startSeconds: 0, frames: 25, width: 1920, height: 1080 }) as EnhanceResult,
+  });
+  await speeds.measure();
 }

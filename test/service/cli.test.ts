@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { isLongRun } from '../helpers/long-run.ts';
-import { copySpeeds } from '../helpers/speeds.ts';
+import { writeSpeeds } from '../helpers/speeds.ts';
 
 let dir: string;
 const startedIn = process.cwd();
@@ -148,7 +148,7 @@ describe('the speed of this machine', () => {
   const threads = isLongRun ? 1 : availableParallelism();
   const env = () => ({ REELMEND_DATA_DIR: join(dir, 'speed'), REELMEND_DEVICE: 'cpu', REELMEND_THREADS: String(threads), REELMEND_ENCODER_PRESET: 'superfast' });
   beforeAll(async () => {
-    if (!isLongRun) await copySpeeds(join(dir, 'speed'));
+    if (!isLongRun) await writeSpeeds(join(dir, 'speed'), env());
   });
   interface Networks {
     networks: { name: string; precision: string; msPerMegapixel: number }[];
