@@ -195,7 +195,7 @@ TEST_F(NetworkPipeline, AnyRatioEndsAtTheExactSize) {
                         {"480x854", Target::k1080p, 1080, 1920}, {"1918x1078", Target::kSource, 1918, 1078},
                         {"2560x1440", Target::k1080p, 1920, 1080}, {"161x121", Target::k1080p, 1438, 1080}}) {
     SCOPED_TRACE(c.size);
-    const std::string source = Clip("in.mkv", c.size, "-c:v ffv1 -pix_fmt yuv444p", 0.04);
+    const std::string source = Clip("in.mkv", c.size, "-c:v ffv1 -pix_fmt yuv444p", 0.08);
     EnhanceOptions options = Options(models);
     options.target = c.target;
     const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
@@ -230,7 +230,7 @@ TEST_F(NetworkPipeline, AFourfoldRgbNetworkEndsAtTheExactSizeInTilesWhereMemoryI
                         {{202, 180}, Target::kSource, {202, 180}, false}}) {
     const std::string size = std::to_string(c.in.width) + "x" + std::to_string(c.in.height);
     SCOPED_TRACE(size);
-    const std::string source = Clip("in.mkv", size, "-c:v ffv1 -pix_fmt yuv420p", 0.04);
+    const std::string source = Clip("in.mkv", size, "-c:v ffv1 -pix_fmt yuv420p", 0.08);
     const auto luma = [&](const EnhanceOptions& options) {
       const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
       EXPECT_EQ(result.applied.model, options.model);
