@@ -276,9 +276,9 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("changes_all_over", 0, [&] { job.changes.Compare(picture, other, Planes::kLuma, job.changes.blocks() * 7 / 10); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
   // Reads the picture and three older ones; writes the result and the picture of each step.
-  add("temporal_denoise", 16 * in, [&] { job.temporal.Run(job.in, job.clean, 1, 3, pool); });
+  add("temporal_denoise", 16 * in, [&] { job.temporal.Run(job.in, job.clean, {1, 3, 3}, pool); });
   Pan pan(job.in);
-  add("temporal_denoise_of_a_pan", 16 * in, [&] { job.temporal.Run(pan.Next(), job.clean, 1, 3, pool); });
+  add("temporal_denoise_of_a_pan", 16 * in, [&] { job.temporal.Run(pan.Next(), job.clean, {1, 3, 3}, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });
   add("sharpen", 4 * out, [&] { job.sharpener.Run(job.large, job.sharp, 0.5F, pool); });

@@ -144,7 +144,7 @@ class CpuTwin {
       temporal_ = std::make_unique<pixel::TemporalDenoiser>(image.width(), image.height(), image.subsampling());
     if (is_cut) temporal_->Reset();
     Image denoised = Like(image);
-    temporal_->Run(image, denoised, o_.temporal_strength, o_.temporal_sigma, pool_);
+    temporal_->Run(image, denoised, {o_.temporal_strength, o_.temporal_sigma, o_.noise_sigma}, pool_);
     image = std::move(denoised);
   }
 

@@ -168,6 +168,12 @@ TEST_F(ProbeTest, RefusesFilesThatAreCutOff) {
   }
 }
 
+TEST_F(ProbeTest, AnAviThatWasWrittenToAPipeDeclaresNoSize) {
+  const std::string file = folder_.File("piped.avi");
+  Ffmpeg(VideoInput("320x180", 3) + " -c:v mpeg4 -f avi - > '" + file + "'");
+  EXPECT_NEAR(ProbeFile(file).duration_s, 3, 0.1);
+}
+
 TEST_F(ProbeTest, RefusesWhatIsAboveALimit) {
   const std::string file = folder_.File("clip.mkv");
   Ffmpeg(VideoInput("320x180", 2) + " " + ToneInput(2) + " -map 0 -map 1 -map 1 -c:v libx264 -pix_fmt yuv420p '" +

@@ -89,6 +89,20 @@ TEST(TimestampMender, ClosesUpARestartedClock) {
   EXPECT_EQ(mender.Mend(40), 10'080);
 }
 
+TEST(TimestampMender, TellsAJumpFromADamagedTimestamp) {
+  TimestampMender mender({1, 1000}, {1, 1000}, {25, 1});
+  EXPECT_FALSE(mender.Jumps(50'000)) << "there is nothing to jump from";
+  mender.Mend(10'000);
+  EXPECT_FALSE(mender.Jumps(11'000));
+  EXPECT_FALSE(mender.Jumps(AV_NOPTS_VALUE));
+  for (const std::int64_t far : {11'100, 8'900, 0, 30'000}) {
+    EXPECT_TRUE(mender.Jumps(far)) << far;
+    EXPECT_TRUE(mender.GoesOn(10'080)) << far;
+    EXPECT_FALSE(mender.GoesOn(far + 40)) << far;
+  }
+  EXPECT_FALSE(mender.GoesOn(AV_NOPTS_VALUE));
+}
+
 TEST(TimestampMender, TakesAbsurdNumbersAsMissing) {
   TimestampMender mender({1, 1000}, {1, 10'000}, {25, 1});
   EXPECT_EQ(mender.Mend(1000), 10'000);

@@ -309,6 +309,17 @@ TEST_F(FaultTest, SurvivesDamageOrRefusesIt) {
   }
 }
 
+TEST_F(FaultTest, AnEmptyChunkRepeatsThePicture) {
+  // An AVI has a chunk for each frame interval. Programs that drop frames write empty ones.
+  const std::string source = Clip("gaps.avi", VideoInput("160x90", 4) + " -vf \"select='not(mod(n,2))'\" -fps_mode vfr -enc_time_base 1/25 "
+                                              "-c:v huffyuv -pix_fmt yuv422p");
+  const EnhanceResult result = Enhance(source, output_, PlainOptions());
+  EXPECT_EQ(result.undecodable_frames, 0);
+  const std::vector<double> times = FrameTimes(output_);
+  ASSERT_EQ(times.size(), 50U);
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(times[i], 0.08 * static_cast<double>(i), 1e-3) << i;
+}
+
 TEST_F(FaultTest, AcceptsAPictureThatChangesSizeButNotShape) {
   const std::string small = Clip("a.ts", VideoInput("320x180", 1) + " -c:v libx264 -pix_fmt yuv420p");
   const std::string large = Clip("b.ts", VideoInput("640x360", 1) + " -c:v libx264 -pix_fmt yuv420p -output_ts_offset 1");

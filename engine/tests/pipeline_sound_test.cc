@@ -1,6 +1,7 @@
-// Re-encoded sound: its timing if the source's timestamps jump, and sample rates that are not accepted.
+// Sound: its timing if the timestamps jump, drift or are damaged, and what cannot be copied or is not accepted.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -99,22 +100,46 @@ TEST_F(SoundTest, KeepsUpWithAPictureThatJumpsTenMinutes) {
   EXPECT_GT(Loudness(heard, 700.5, 701.5), kTone);
 }
 
-/// Shifts the times of `count` packets of the second track in a Matroska file, from packet number `first` on. Each packet has
-/// 1,024 samples of 16 bits.
-void DamageTimes(const std::string& file, int first, int count, int by_ms) {
+/// Reads an element size of Matroska (RFC 8794) and moves `at` behind it.
+std::size_t ReadSize(const std::string& bytes, std::size_t& at) {
+  const auto first = static_cast<unsigned char>(bytes.at(at));
+  const int length = std::countl_zero(first) + 1;
+  std::size_t size = first & (0xFF >> length);
+  for (int i = 1; i < length; ++i) size = size << 8 | static_cast<unsigned char>(bytes.at(at + i));
+  at += static_cast<std::size_t>(length);
+  return size;
+}
+
+/// Positions of the 16-bit times of a track's SimpleBlocks in a Matroska file.
+std::vector<std::size_t> BlockTimes(const std::string& bytes, int track) {
+  constexpr char kSimpleBlock = '\xA3';
+  std::vector<std::size_t> found;
+  const std::string id = "\x1F\x43\xB6\x75";  // of a cluster
+  for (std::size_t cluster = bytes.find(id); cluster != std::string::npos; cluster = bytes.find(id, cluster + 4)) {
+    std::size_t at = cluster + 4;
+    const std::size_t size = ReadSize(bytes, at);
+    for (const std::size_t end = at + size; at < end;) {
+      const char kind = bytes.at(at++);
+      const std::size_t length = ReadSize(bytes, at);
+      if (kind == kSimpleBlock && bytes.at(at) == static_cast<char>(0x80 | track)) found.push_back(at + 1);
+      at += length;
+    }
+  }
+  return found;
+}
+
+/// Shifts the times of `count` packets of a track in a Matroska file, from packet number `first` on.
+void DamageTimes(const std::string& file, int track, int first, int count, int by_ms) {
   std::ifstream in(file, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   in.close();
-  const std::string block = "\xA3\x48\x04\x82";  // SimpleBlock of 2,052 bytes, track 2; a 16-bit time follows
-  std::size_t at = 0;
-  for (int i = 0; i < first + count; ++i) {
-    at = bytes.find(block, at + 1);
-    ASSERT_NE(at, std::string::npos);
-    if (i < first) continue;
-    const auto byte = [&](std::size_t j) { return static_cast<unsigned char>(bytes[at + 4 + j]); };
+  const std::vector<std::size_t> times = BlockTimes(bytes, track);
+  ASSERT_GE(times.size(), static_cast<std::size_t>(first + count));
+  for (int i = first; i < first + count; ++i) {
+    const auto byte = [&](std::size_t j) { return static_cast<unsigned char>(bytes[times[i] + j]); };
     const int time_ms = static_cast<std::int16_t>(byte(0) << 8 | byte(1)) + by_ms;
-    bytes[at + 4] = static_cast<char>(time_ms >> 8);
-    bytes[at + 5] = static_cast<char>(time_ms);
+    bytes[times[i]] = static_cast<char>(time_ms >> 8);
+    bytes[times[i] + 1] = static_cast<char>(time_ms);
   }
   std::ofstream(file, std::ios::binary) << bytes;
 }
@@ -122,19 +147,76 @@ void DamageTimes(const std::string& file, int first, int count, int by_ms) {
 TEST_F(SoundTest, DamagedTimesMoveNothing) {
   const struct {
     const char* name;
+    const char* codec;  ///< PCM is re-encoded, AC-3 copied
     int first;
     int count;
     int by_ms;
-  } cases[] = {{"one early", 99, 1, -20'000}, {"one late", 99, 1, 20'000}, {"two early", 99, 2, -20'000}, {"the first late", 0, 1, 20'000}};
+  } cases[] = {{"one early", "pcm_s16le", 99, 1, -20'000}, {"one late", "pcm_s16le", 99, 1, 20'000}, {"two early", "pcm_s16le", 99, 2, -20'000},
+               {"the first late", "pcm_s16le", 0, 1, 20'000}, {"one early, copied", "ac3", 99, 1, -20'000}, {"one late, copied", "ac3", 99, 1, 20'000}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    const std::string source = Make("damaged.mkv", VideoInput("160x90", 6) + " " + ToneInput(6) + " -c:v mpeg4 -c:a pcm_s16le");
-    DamageTimes(source, c.first, c.count, c.by_ms);
+    const std::string source = Make("damaged.mkv", VideoInput("160x90", 6) + " " + ToneInput(6) + " -c:v mpeg4 -c:a " + c.codec);
+    DamageTimes(source, 2, c.first, c.count, c.by_ms);
     Enhance(source, output_, PlainOptions());
     const auto heard = Heard();
     EXPECT_NEAR(static_cast<double>(heard.size()) / kRate, 6, 0.3);
     for (double at = 0.5; at < 5.5; at += 0.5) EXPECT_GT(Loudness(heard, at, at + 0.5), kTone) << at << " s";
   }
+}
+
+TEST_F(SoundTest, ADamagedTimeOfThePictureMovesNothing) {
+  for (const int by_ms : {-20'000, 20'000}) {
+    SCOPED_TRACE(by_ms);
+    const std::string source = Make("damaged.mkv", VideoInput("160x90", 6) + " " + ToneInput(6) + " -c:v mpeg4 -c:a pcm_s16le");
+    DamageTimes(source, 1, 70, 1, by_ms);
+    EXPECT_NEAR(Enhance(source, output_, PlainOptions()).duration_s, 6, 0.1);
+    const std::vector<double> frames = testing::FrameTimes(output_);
+    ASSERT_EQ(frames.size(), 150U);
+    for (std::size_t i = 0; i < frames.size(); ++i) EXPECT_NEAR(frames[i], 0.04 * static_cast<double>(i), 0.03) << i;
+    ProbeOptions walk;
+    walk.walk_packets = true;
+    EXPECT_NEAR(ProbeFile(source, walk).duration_s, 6, 0.1);
+  }
+}
+
+TEST_F(SoundTest, SoundThatIsLongerThanItsTimesSayKeepsUp) {
+  // A sound card whose clock is 5 % fast: 20 s of sound for 19 s.
+  const std::string sound = Make("sound.mkv", ToneInput(20) + " -c:a pcm_s16le");
+  const std::string source = Make("fast.mkv", VideoInput("160x90", 19) + " -i " + sound + " -map 0 -map 1 -c:v mpeg4 -c:a copy -bsf:a setts=ts=TS*0.95");
+  Enhance(source, output_, PlainOptions());
+  const auto heard = Heard();
+  EXPECT_NEAR(static_cast<double>(heard.size()) / kRate, 19, 0.25);
+  for (double at = 0.5; at < 18; at += 0.5) EXPECT_GT(Loudness(heard, at, at + 0.5), kTone) << at << " s";
+}
+
+TEST_F(SoundTest, AHeaderThatMp4CannotHoldConcernsOneFrame) {
+  const std::string sound = Make("tone.aac", ToneInput(4) + " -c:a aac");
+  std::ifstream in(sound, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  std::size_t at = 0;
+  for (int frame = 0; frame < 60; ++frame) {  // ADTS (ISO/IEC 14496-3, 1.A.3.2): 13 bits of length from the 31st on
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes.at(at + i)); };
+    at += static_cast<std::size_t>((byte(3) & 3) << 11 | byte(4) << 3 | byte(5) >> 5);
+  }
+  bytes.at(at + 1) = '\xF0';  // says that checksums follow …
+  bytes.at(at + 6) |= 1;      // … for two blocks
+  std::ofstream(sound, std::ios::binary) << bytes;
+  const std::string source = Make("odd.ts", VideoInput("160x90", 4) + " -i " + sound + " -map 0 -map 1 -c:v mpeg2video -c:a copy");
+  EXPECT_EQ(Enhance(source, output_, PlainOptions()).frames, 100);
+  EXPECT_GT(Loudness(Heard(), 2, 3.5), kTone);
+}
+
+TEST_F(SoundTest, AnOpusHeaderThatIsTooShortForMp4IsNotCopied) {
+  const std::string source = Make("short.mkv", VideoInput("160x90", 1) + " " + ToneInput(1) + " -c:v mpeg4 -c:a libopus");
+  std::ifstream in(source, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  const std::size_t at = bytes.find("\x63\xA2\x93OpusHead");  // CodecPrivate of 19 bytes
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 22, "\x63\xA2\x8A" + bytes.substr(at + 3, 10) + std::string("\xEC\x87\0\0\0\0\0\0\0", 9));  // 10 bytes, and a void element
+  std::ofstream(source, std::ios::binary) << bytes;
+  EXPECT_EQ(Enhance(source, output_, PlainOptions()).frames, 25);
 }
 
 TEST_F(SoundTest, HolesStayHoles) {

@@ -126,6 +126,17 @@ TEST_F(StreamsTest, SparseSubtitlesAmongLongSilence) {
   EXPECT_LT(CountPackets(output_, "s:0"), 14);
 }
 
+TEST_F(StreamsTest, ATextMayStayForAnHour) {
+  std::ofstream(folder_.File("cues.srt")) << "1\n00:00:01,000 --> 00:00:02,000\nfirst\n\n"
+                                             "2\n00:00:05,000 --> 00:58:20,000\nmark\n\n"
+                                             "3\n00:59:10,000 --> 00:59:20,000\nlast\n\n";
+  Enhanced("hour.mkv", VideoInput("32x32", 3600, "1/4") + " -i " + folder_.File("cues.srt"), "-map 0 -map 1 -c:v mpeg4 -c:s srt");
+  EXPECT_EQ(Subtitles(0), "1\n00:00:01,000 --> 00:00:02,000\nfirst\n\n"
+                          "2\n00:00:05,000 --> 00:30:08,000\nmark\n\n"
+                          "3\n00:30:08,000 --> 00:58:20,000\nmark\n\n"
+                          "4\n00:59:10,000 --> 00:59:20,000\nlast\n\n");
+}
+
 TEST_F(StreamsTest, KeepsChaptersUpToTheEnd) {
   for (const char* name : {"chapters.mkv", "chapters.mp4", "chapters.mov"}) {
     Enhanced(name, Inputs(), "-map 0 -map 1 -map_metadata 3 -map_chapters 3 -c:v libx264 -bf 0 -pix_fmt yuv420p -c:a " + std::string(std::string(name).ends_with("mp4") ? "aac" : "pcm_s16le"));

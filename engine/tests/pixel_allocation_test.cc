@@ -58,7 +58,7 @@ TEST(Allocation, NoneInSteadyState) {
       ConvertColor(in, {}, pool);
       tone_mapper.Run(in, toned, pool);
       scenes.IsCut(in, pool);
-      temporal.Run(in, toned, 0.8F, 4, pool);
+      temporal.Run(in, toned, {0.8F, 4}, pool);
       EstimateNoise(in, pool);
       denoiser.Run(in, clean, 0.5F, 4, pool);
       resizer.Run(clean, large, pool);

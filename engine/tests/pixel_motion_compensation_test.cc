@@ -68,7 +68,7 @@ double GainOnAFilm(double sigma, const std::function<Image(int)>& picture) {
     const Image clean = picture(i);
     Image noisy = testing::Copy(clean);
     if (sigma > 0) testing::AddNoise(noisy, sigma, static_cast<unsigned>(i));
-    denoiser.Run(noisy, out, 1, static_cast<float>(std::max(sigma, 1.0)), pool);
+    denoiser.Run(noisy, out, {1, static_cast<float>(std::max(sigma, 1.0)), static_cast<float>(sigma)}, pool);
     gain = testing::Psnr(Inside(out, 36), Inside(clean, 36)) - (sigma > 0 ? testing::Psnr(Inside(noisy, 36), Inside(clean, 36)) : 0);
   }
   return gain;

@@ -16,11 +16,12 @@ namespace {
 using namespace testing;
 
 /// The vectors of all blocks, row by row, as a MotionField finds them.
-std::vector<MotionVectors> FieldOf(const NoisyFilm& film) {
+std::vector<MotionVectors> FieldOf(const NoisyFilm& film, double grain_sigma = 0) {
   const Image& luma = film.now.luma;
   MotionField field(luma.width(), luma.height());
   ThreadPool pool(2);
-  field.Find(film.now.picture(), {film.older[0]->picture(), film.older[1]->picture(), film.older[2]->picture()}, kTemporalSteps, pool);
+  field.Find(film.now.picture(), {film.older[0]->picture(), film.older[1]->picture(), film.older[2]->picture()}, kTemporalSteps,
+             StillSad(grain_sigma), pool);
   std::vector<MotionVectors> vectors;
   for (int row = 0; row < field.rows(); ++row) {
     for (int column = 0; column < field.columns(); ++column) vectors.push_back(field.Row(row)[column].vectors);
@@ -29,13 +30,14 @@ std::vector<MotionVectors> FieldOf(const NoisyFilm& film) {
 }
 
 /// What FieldOf must find, by the definition of Note [Global motion].
-std::vector<MotionVectors> DefinedField(const NoisyFilm& film) {
+std::vector<MotionVectors> DefinedField(const NoisyFilm& film, double grain_sigma) {
   std::vector<MotionVectors> own;
   std::vector<std::pair<int, int>> places;
-  film.ForEach([&](int x, int y, const MotionVectors& vectors) {
+  const auto add = [&](int x, int y, const MotionVectors& vectors) {
     own.push_back(vectors);
     places.emplace_back(x, y);
-  });
+  };
+  film.ForEach(add, grain_sigma);
   std::vector<MotionVectors> made = own;
   for (int step = 0; step < kTemporalSteps; ++step) {
     std::vector<std::int16_t> x;
@@ -130,12 +132,16 @@ Shares SharesOf(const std::vector<MotionVectors>& vectors, Shift flat, Shift obj
 TEST(MotionField, FollowsItsDefinition) {
   for (const ObjectFilm& film : {ObjectFilm{{2.6, -1.2}, {-3, 4}}, ObjectFilm{{0, 0}, {-3, 4}}, ObjectFilm{{-0.5, 6}, {-0.5, 6}}}) {
     const NoisyFilm made = film.Make();
-    EXPECT_EQ(FieldOf(made), DefinedField(made)) << film.camera.x << ", " << film.object.x;
+    for (const double grain : {0.0, 5.0}) {
+      EXPECT_EQ(FieldOf(made, grain), DefinedField(made, grain)) << film.camera.x << ", " << film.object.x << ", grain " << grain;
+    }
   }
   for (const Shift speed : {Shift{0.3, 0.1}, Shift{3, -2}, Shift{-9.4, 5.7}, Shift{0, 0}}) {
     for (const PictureSize size : {PictureSize{171, 93}, PictureSize{32, 32}}) {
       const NoisyFilm film(speed, size);
-      EXPECT_EQ(FieldOf(film), DefinedField(film)) << speed.x << ", " << speed.y << ", " << size.width;
+      for (const double grain : {0.0, 5.0}) {
+        EXPECT_EQ(FieldOf(film, grain), DefinedField(film, grain)) << speed.x << ", " << speed.y << ", " << size.width << ", grain " << grain;
+      }
     }
   }
 }
@@ -143,12 +149,14 @@ TEST(MotionField, FollowsItsDefinition) {
 TEST(MotionField, BlocksWithoutStructureFollowTheCamera) {
   const Shift pan{2.6, -1.2};
   const NoisyFilm film = ObjectFilm{pan, pan}.Make();
-  std::vector<MotionVectors> own;
-  film.ForEach([&](int, int, const MotionVectors& vectors) { own.push_back(vectors); });
-  EXPECT_LT(SharesOf(own, pan, pan, pan).flat, 0.3);
-  const Shares shares = SharesOf(FieldOf(film), pan, pan, pan);
-  EXPECT_GT(shares.flat, 0.9);
-  EXPECT_EQ(shares.around, 1);
+  for (const double grain : {0.0, 5.0}) {
+    std::vector<MotionVectors> own;
+    film.ForEach([&](int, int, const MotionVectors& vectors) { own.push_back(vectors); }, grain);
+    EXPECT_LT(SharesOf(own, pan, pan, pan).flat, 0.3) << grain;
+    const Shares shares = SharesOf(FieldOf(film, grain), pan, pan, pan);
+    EXPECT_GT(shares.flat, 0.9) << grain;
+    EXPECT_EQ(shares.around, 1) << grain;
+  }
 }
 
 TEST(MotionField, AnObjectKeepsItsOwnMotion) {

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <numbers>
 #include <optional>
 #include <utility>
 
 #include "pixel/motion_search.h"
+#include "pixel/temporal_limits.h"
 #include "pixel_testing.h"
 
 namespace reelmend::pixel::testing {
@@ -55,13 +57,13 @@ struct Searched {
 
 /// Calls `check` with the position and the vectors of each block.
 inline void ForEachBlock(const Searched& now, const std::array<const Searched*, kTemporalSteps>& older, int count,
-                  const std::function<void(int, int, const MotionVectors&)>& check) {
+                  const std::function<void(int, int, const MotionVectors&)>& check, double grain_sigma = 0) {
   std::array<MotionPicture, kTemporalSteps> pictures;
   for (int i = 0; i < count; ++i) pictures[i] = older[i]->picture();
   for (int y = 0; y < now.luma.height(); y += kMotionBlock) {
     MotionVectors guess{};
     for (int x = 0; x < now.luma.width(); x += kMotionBlock) {
-      const MotionVectors found = SearchMotion(now.picture(), pictures, count, x, y, guess).vectors;
+      const MotionVectors found = SearchMotion(now.picture(), pictures, count, x, y, guess, StillSad(grain_sigma)).vectors;
       check(x, y, found);
       guess = found;
     }
@@ -75,9 +77,10 @@ class Definition {
       : now_(now), older_(older), x_(std::min(x, now.luma.width - kMotionBlock)), y_(std::min(y, now.luma.height - kMotionBlock)) {}
 
   /// For the lag of one picture, without `before`; for a longer one, with the vector of the lag before.
-  MotionVector Find(const MotionVector* before) {
+  MotionVector Find(const MotionVector* before, double grain_sigma) {
     const Tried still{0, 0, Sad(now_.luma, older_.luma, {x_, y_}, {0, 0}, kMotionBlock, kBlockSadShift)};
-    if (still.sad <= kStillSad) return {};
+    const double by_grain = 1.1 * 256 * grain_sigma * 2 / std::sqrt(std::numbers::pi) * 16;  // in sixteenths of a level
+    if (still.sad <= std::max(256 * 4.0, std::floor(by_grain))) return {};
     const Tried coarse = before == nullptr ? Coarse({0, 0}, kMotionReach)
                                            : Coarse({TwiceInMeans(before->x), TwiceInMeans(before->y)}, kMotionReachLongLag);
     Tried best = still;
@@ -204,8 +207,8 @@ struct NoisyFilm {
           testing::AddNoise(image, 5, seed);
           return image;
         }) {}
-  void ForEach(const std::function<void(int, int, const MotionVectors&)>& check) const {
-    ForEachBlock(now, {&*older[0], &*older[1], &*older[2]}, kTemporalSteps, check);
+  void ForEach(const std::function<void(int, int, const MotionVectors&)>& check, double grain_sigma = 0) const {
+    ForEachBlock(now, {&*older[0], &*older[1], &*older[2]}, kTemporalSteps, check, grain_sigma);
   }
 
   Searched now;

@@ -17,7 +17,7 @@ Image DenoiseOverTime(const Image& source, ThreadPool& pool) {
   for (unsigned i = 0; i < 9; ++i) {
     Image noisy = testing::Copy(source);
     testing::AddNoise(noisy, 4, i);
-    denoiser.Run(noisy, out, 0.9F, 4, pool);
+    denoiser.Run(noisy, out, {0.9F, 4}, pool);
   }
   return out;
 }

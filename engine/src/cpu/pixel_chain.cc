@@ -176,7 +176,7 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
   if (temporal_) {
     Timed(device::Stage::kDenoise, [&] {
       if (is_cut) temporal_->Reset();
-      temporal_->Run(image, temporally_denoised_, plan_.temporal.strength, plan_.temporal.noise_sigma, pool_);
+      temporal_->Run(image, temporally_denoised_, {plan_.temporal.strength, plan_.temporal.noise_sigma, plan_.traits.noise_sigma}, pool_);
     });
     input = &temporally_denoised_;
   }

@@ -78,7 +78,7 @@ struct GlobalMotionKernel {
   }
 };
 
-/// Sets the errors of a block along the global motion. A tile is a block.
+/// Sets the errors of a block along the global motion, and those still unknown. A tile is a block.
 struct GlobalErrorKernel {
   static constexpr int kThreads = MotionKernel::kThreads;
   using Shared = MotionKernel::Shared;
@@ -93,13 +93,19 @@ struct GlobalErrorKernel {
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
       pixel::MotionErrors& errors = field.errors[field.Index(tile_x, tile_y) + step];
       if (field.global[step] == pixel::MotionVector{} || errors.none == 0) continue;
-      const int older = (search.state->pictures_before - search.lags[step]) % MotionHistory::kPictures;
+      const bool is_unknown = errors.none == pixel::kUnknownError;
+      const Plane& older = search.history.luma[(search.state->pictures_before - search.lags[step]) % MotionHistory::kPictures];
       block.Each([&](int thread) {
         if (thread == 0) s.is_done = 0;
       });
-      search.SumFit(block, s, at, search.history.luma[older], field.global[step]);
+      search.SumFit(block, s, at, older, field.global[step]);
       block.Each([&](int thread) {
         if (thread == 0) errors.global = s.sums.error;
+      });
+      if (!is_unknown) continue;
+      search.SumFit(block, s, at, older, {});
+      block.Each([&](int thread) {
+        if (thread == 0) errors.found = errors.none = s.sums.error;
       });
     }
   }

@@ -72,6 +72,7 @@ struct MotionKernel {
   MotionHistory history;
   MotionField field;
   int lags[pixel::kTemporalSteps];  ///< pixel::kTemporalLags, which device code cannot read
+  unsigned still_sad = pixel::kStillSad;  ///< pixel::StillSad of the grain
 
   REELMEND_HD void operator()(auto& block, Shared& s, int tile_x, int tile_y, int) const {
     const int pictures = state->pictures_before;
@@ -96,7 +97,9 @@ struct MotionKernel {
       FindStill(block, s, at, history.luma[older]);
       if (s.is_still != 0) {  // all threads read the same: it is written again only behind the next Each
         block.Each([&](int thread) {
-          if (thread == 0) *found = s.vector = {};
+          if (thread != 0) return;
+          *found = s.vector = {};
+          if (s.sads[0] > pixel::kStillSad) *errors = {pixel::kUnknownError, 0, pixel::kUnknownError};
         });
         continue;
       }
@@ -270,7 +273,7 @@ struct MotionKernel {
   REELMEND_HD void FindStill(auto& block, Shared& s, Point at, const Plane& older) const {
     SumSads(block, s, at, older, 1, [](int) { return Displacement{0, 0}; });
     block.Each([&](int thread) {
-      if (thread == 0) s.is_still = s.sads[0] <= pixel::kStillSad ? 1 : 0;
+      if (thread == 0) s.is_still = s.sads[0] <= still_sad ? 1 : 0;
     });
   }
 

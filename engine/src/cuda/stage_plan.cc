@@ -219,6 +219,7 @@ void StagePlan::FindMotion(const Picture& picture, StreamHandle stream) {
   search.history = motion_;
   search.field = field_;
   std::copy(std::begin(pixel::kTemporalLags), std::end(pixel::kTemporalLags), std::begin(search.lags));
+  search.still_sad = pixel::StillSad(options_.noise_sigma);
   const Extent blocks{field_.columns, field_.rows, 1};
   Put(MakeCall(search, blocks), stream);
   Put(MakeCall(GlobalMotionKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);

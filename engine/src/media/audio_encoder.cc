@@ -76,6 +76,11 @@ UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
 /// has jumped too, the clock has changed. The first frames are held as well, until the timestamps of two consecutive
 /// frames agree. Several damaged timestamps in a row look like a step back that is soon followed by a step forward. In
 /// that case the step back is undone, and no silence is written.
+///
+/// Note [Late sound]
+/// Sound that is longer than its timestamps say falls behind the picture: sounds of two recordings that overlap where they were joined,
+/// or a sound card whose clock is fast. What has been more than a tenth of a second late for two seconds is made up for by leaving out
+/// samples. Two seconds, because coarse timestamps make sound look late for a moment.
 class EncodedAudio : public AudioTrack {
  public:
   EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
@@ -124,8 +129,25 @@ class EncodedAudio : public AudioTrack {
     if (HasJumped(Drift(*frame))) {
       held_ = std::move(frame);
     } else {
+      FollowLateness(*frame);
       WriteSound(*frame);
     }
+  }
+
+  /// Note [Late sound].
+  void FollowLateness(const AVFrame& frame) {
+    if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return;
+    const std::int64_t rate = encoder_->sample_rate;
+    const std::int64_t late = -Drift(frame);
+    if (late <= rate / 10) {
+      late_for_ = 0;
+      return;
+    }
+    least_late_ = late_for_ == 0 ? late : std::min(least_late_, late);
+    late_for_ += OutputSamples(frame);
+    if (late_for_ < 2 * rate) return;
+    left_out_ += least_late_;
+    late_for_ = 0;
   }
 
   /// Collects the first frames until the timestamps of two consecutive frames agree within a second. The first of the
@@ -277,9 +299,13 @@ class EncodedAudio : public AudioTrack {
   }
 
   void Queue(const AVFrame& frame) {
-    const int count = av_audio_fifo_write(fifo_.get(), reinterpret_cast<void**>(frame.extended_data), frame.nb_samples);
+    const auto first = static_cast<int>(std::min<std::int64_t>(left_out_, frame.nb_samples));
+    left_out_ -= first;
+    std::vector<void*> planes(static_cast<std::size_t>(frame.ch_layout.nb_channels));  // AV_SAMPLE_FMT_FLTP
+    for (std::size_t i = 0; i < planes.size(); ++i) planes[i] = reinterpret_cast<float*>(frame.extended_data[i]) + first;
+    const int count = av_audio_fifo_write(fifo_.get(), planes.data(), frame.nb_samples - first);
     CheckAv(count, ErrorCode::kInternal, "No memory for sound");
-    next_in_ += frame.nb_samples;
+    next_in_ += frame.nb_samples - first;
   }
 
   /// Encodes full frames while at least `min_samples` samples wait.
@@ -321,6 +347,9 @@ class EncodedAudio : public AudioTrack {
   std::int64_t offset_ = 0;     ///< samples added to the source's timestamps
   std::int64_t step_back_ = 0;  ///< the last step back that is part of offset_; 0 if none
   std::int64_t silence_ = 0;   ///< samples of silence written so far
+  std::int64_t late_for_ = 0;    ///< samples for which the sound has been late
+  std::int64_t least_late_ = 0;  ///< in that time, in samples
+  std::int64_t left_out_ = 0;    ///< samples still to be left out
   std::int64_t next_in_ = 0;   ///< position of the next sample to queue, in samples from the origin
   std::int64_t next_out_ = 0;  ///< position of the next sample to encode
 };

@@ -1,7 +1,9 @@
 #include "media/audio_track.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "media/audio_encoder.h"
 #include "media/av_error.h"
@@ -25,8 +27,9 @@ bool CanCopy(const AVStream& stream) {
     case AV_CODEC_ID_AC3:
     case AV_CODEC_ID_EAC3:
     case AV_CODEC_ID_DTS: return true;
-    case AV_CODEC_ID_OPUS:
-    case AV_CODEC_ID_FLAC:
+    // Sizes of the headers that MP4 needs: RFC 7845 (5.1), RFC 9639 (8.2) without and with its block header.
+    case AV_CODEC_ID_OPUS: return codec.extradata_size >= 19;
+    case AV_CODEC_ID_FLAC: return codec.extradata_size == 34;
     case AV_CODEC_ID_ALAC: return codec.extradata_size > 0;
     default: return false;
   }
@@ -37,19 +40,24 @@ class CopiedAudio : public AudioTrack {
   CopiedAudio(const AVStream& stream, Muxer& muxer)
       : muxer_(muxer),
         time_base_(stream.time_base),
-        index_(muxer.AddStream(*stream.codecpar, stream.time_base, ReadTags(stream))),
-        copy_(MakePacket()) {}
+        index_(muxer.AddStream(*stream.codecpar, stream.time_base, ReadTags(stream))) {}
 
   void Send(const AVPacket& packet) override {
     if (packet.size <= 0 || IsOutsideEditList(packet)) return;
     if (IsNearOverflow(offset_)) return;
-    CheckAv(av_packet_ref(copy_.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
-    Retime();
-    muxer_.Write(index_, *copy_);
-    av_packet_unref(copy_.get());
+    if (jumped_) WriteJumped(packet);
+    UniquePacket copy = MakePacket();
+    CheckAv(av_packet_ref(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+    if (IsAway(packet, 0)) {
+      jumped_ = std::move(copy);
+    } else {
+      Write(*copy);
+    }
   }
 
-  void Finish() override {}
+  void Finish() override {
+    if (jumped_) Write(*std::exchange(jumped_, nullptr));
+  }
 
  private:
   /// Packets shortly before the first audible one prime the decoder and are kept; the muxer's edit list hides them again.
@@ -63,17 +71,37 @@ class CopiedAudio : public AudioTrack {
     return has_begun_ || packet.pts == AV_NOPTS_VALUE || packet.pts < origin_.In(time_base_) - run_in;
   }
 
+  /// Note [Damaged times] in timestamps.h. `next`: the packet after it.
+  void WriteJumped(const AVPacket& next) {
+    const UniquePacket jumped = std::exchange(jumped_, nullptr);
+    const bool has_time = next.dts != AV_NOPTS_VALUE || next.pts != AV_NOPTS_VALUE;
+    if (has_time && !IsAway(next, jumped->duration)) jumped->dts = jumped->pts = AV_NOPTS_VALUE;
+    Write(*jumped);
+  }
+
+  /// Whether a packet's time is more than a second from `later` after the last packet's end.
+  bool IsAway(const AVPacket& packet, std::int64_t later) const {
+    const std::int64_t time = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+    if (last_ == AV_NOPTS_VALUE || time == AV_NOPTS_VALUE) return false;
+    return std::abs(time - origin_.In(time_base_) + offset_ - end_ - later) > OneSecond();
+  }
+
+  std::int64_t OneSecond() const { return av_rescale_q(1, {1, 1}, time_base_); }
+
+  void Write(AVPacket& packet) {
+    Retime(packet);
+    muxer_.Write(index_, packet);
+  }
+
   /// Shifts to the output's origin, fills gaps, keeps decoding times increasing, and closes the jump of a restarted clock.
-  void Retime() {
-    AVPacket& p = *copy_;
+  void Retime(AVPacket& p) {
     if (p.dts == AV_NOPTS_VALUE) p.dts = p.pts;
-    if (p.dts == AV_NOPTS_VALUE) p.dts = last_ == AV_NOPTS_VALUE ? origin_.In(time_base_) : end_ - offset_;
+    if (p.dts == AV_NOPTS_VALUE) p.dts = origin_.In(time_base_) + (last_ == AV_NOPTS_VALUE ? 0 : end_ - offset_);
     const std::int64_t shown_later = p.pts == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, p.pts - p.dts);
     std::int64_t time = p.dts - origin_.In(time_base_) + offset_;
-    const std::int64_t one_second = av_rescale_q(1, {1, 1}, time_base_);
     if (last_ != AV_NOPTS_VALUE && time <= last_) {
-      const std::int64_t better = last_ - time > one_second ? end_ : last_ + 1;
-      if (last_ - time > one_second) offset_ += better - time;
+      const std::int64_t better = last_ - time > OneSecond() ? end_ : last_ + 1;
+      if (last_ - time > OneSecond()) offset_ += better - time;
       time = better;
     }
     last_ = time;
@@ -87,7 +115,7 @@ class CopiedAudio : public AudioTrack {
   Muxer& muxer_;
   AVRational time_base_;
   int index_;
-  UniquePacket copy_;
+  UniquePacket jumped_;  ///< a packet whose time jumps, until the next one arrives
   std::int64_t offset_ = 0;
   std::int64_t last_ = AV_NOPTS_VALUE;
   std::int64_t end_ = 0;

@@ -44,8 +44,9 @@ void CueTimeline::EmitUntil(std::int64_t time, const Emit& emit) {
 
 void CueTimeline::AdvanceTo(std::int64_t time, const Emit& emit) {
   EmitUntil(time, emit);
-  if (time - position_ < kLongestSilence || !TextAt(position_).empty()) return;
-  emit(position_, time - position_, "");
+  const std::string text = TextAt(position_);
+  if (time - position_ < (text.empty() ? kLongestSilence : kLongestText)) return;
+  emit(position_, time - position_, text);
   position_ = time;
 }
 

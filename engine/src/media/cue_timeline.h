@@ -18,14 +18,15 @@ class CueTimeline {
   /// Adds a cue [start, end). The part before already emitted samples is cut off.
   void Add(std::int64_t start, std::int64_t end, std::string text);
 
-  /// Emits the samples that are complete at `time`: no cue that starts earlier will be added. An open empty sample is
-  /// emitted in pieces of at least `kLongestSilence`.
+  /// Emits the samples that are complete at `time`: no cue that starts earlier will be added. An open sample is emitted in pieces of at
+  /// least `kLongestSilence` if it is empty, or `kLongestText`: MP4 holds samples of up to 2^31 ticks, here 35 minutes.
   void AdvanceTo(std::int64_t time, const Emit& emit);
 
   /// Emits everything up to `end` and nothing beyond it.
   void Finish(std::int64_t end, const Emit& emit);
 
   static constexpr std::int64_t kLongestSilence = 2'000'000;
+  static constexpr std::int64_t kLongestText = 1'800'000'000;
 
  private:
   struct Cue {

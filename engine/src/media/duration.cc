@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "media/av_error.h"
@@ -137,13 +138,19 @@ std::int64_t AsfEnd(const std::vector<std::uint8_t>& head) {
   return static_cast<std::int64_t>(LittleEndian(&*found + 40, 8));
 }
 
+/// A program that writes to a pipe cannot fill in the size.
+std::int64_t AviEnd(const std::vector<std::uint8_t>& head) {
+  const std::uint64_t size = LittleEndian(&head[4], 4);
+  return size == 0xFFFFFFFF ? -1 : 8 + static_cast<std::int64_t>(size);
+}
+
 /// Offset of the container's end according to its header; −1 if it declares none.
 std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
   std::vector<std::uint8_t> head(4096);
   head.resize(source.Read(0, head.data(), head.size()));
   if (head.size() < 16) return -1;
   if (IsFormat(demuxer, "matroska")) return MatroskaEnd(head);
-  if (IsFormat(demuxer, "avi")) return 8 + static_cast<std::int64_t>(LittleEndian(&head[4], 4));
+  if (IsFormat(demuxer, "avi")) return AviEnd(head);
   if (IsFormat(demuxer, "asf")) return AsfEnd(head);
   return -1;
 }
@@ -170,18 +177,32 @@ void SpanMeter::Add(const AVPacket& packet) {
   const std::int64_t step = packet.duration > 0 ? packet.duration : interval_;
   std::int64_t time = stamp != AV_NOPTS_VALUE ? stamp + offset_ : (empty() ? 0 : end_);
   if (packet.dts != AV_NOPTS_VALUE) {
-    const std::int64_t decode = packet.dts + offset_;
-    const std::int64_t one_second = ToTicks(1, time_base_) + 1;
-    if (last_decode_ != AV_NOPTS_VALUE && decode < last_decode_ - one_second) {
-      offset_ += last_decode_ + step - decode;
-      time += last_decode_ + step - decode;
-      if (IsNearOverflow(offset_)) throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged.");
-    }
-    last_decode_ = packet.dts + offset_;
+    const std::int64_t before = offset_;
+    FollowClock(packet.dts, step);
+    time += offset_ - before;
   }
   if (empty() || time < first_) first_ = time;
   if (empty() || time + step > end_) end_ = time + step;
   ++packets_;
+}
+
+/// Sets offset_ and last_decode_ for a decoding time. `step`: the packet's duration.
+void SpanMeter::FollowClock(std::int64_t dts, std::int64_t step) {
+  const std::int64_t one_second = ToTicks(1, time_base_) + 1;
+  const auto is_away = [&](const Clock& clock, std::int64_t later) { return std::abs(dts + clock.offset - clock.decode - later) > one_second; };
+  Clock clock{offset_, last_decode_, end_};
+  if (last_decode_ != AV_NOPTS_VALUE) {
+    if (before_jump_ && is_away(clock, step) && !is_away(*before_jump_, 2 * step)) {  // Note [Damaged times] in timestamps.h
+      clock = {before_jump_->offset, before_jump_->decode + step, before_jump_->end + step};
+      offset_ = clock.offset;
+      end_ = clock.end;
+    }
+    before_jump_.reset();
+    if (is_away(clock, step)) before_jump_ = clock;
+    if (dts + offset_ < clock.decode - one_second) offset_ = clock.decode + step - dts;
+    if (IsNearOverflow(offset_)) throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged.");
+  }
+  last_decode_ = dts + offset_;
 }
 
 void SpanMeter::SetFirstFrame(std::int64_t timestamp) { first_frame_ = timestamp; }
@@ -212,6 +233,7 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   // These declare one duration for all streams, and support seeking.
   const bool is_indexed = IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf");
   if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
+  if (IsFormat(demuxer, "avi") && DeclaredEnd(demuxer, source) < 0) return WalkedDuration(demuxer, start);  // written to a pipe
   if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !is_indexed) {
     const double seconds = static_cast<double>(video.duration) * av_q2d(video.time_base);
     return {std::max(seconds - start.undecodable_lead_s(), start.duration_s()), false};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "media/demuxer.h"
 
@@ -11,8 +12,8 @@ namespace reelmend::media {
 AVRational AverageFrameRate(const AVStream& stream);
 
 /// Measures the presentation time that the packets of a video stream cover, from the start of the first displayed frame to
-/// the end of the last one. Closes a backward jump of the clock by more than a second (a joined transport stream), as
-/// TimestampMender does for frames.
+/// the end of the last one. Closes a backward jump of the clock by more than a second (a joined transport stream) and does not
+/// count one damaged time, as TimestampMender does for frames.
 class SpanMeter {
  public:
   explicit SpanMeter(const AVStream& stream);
@@ -30,7 +31,14 @@ class SpanMeter {
   double undecodable_lead_s() const { return first_s() - first_packet_s(); }
 
  private:
+  struct Clock {
+    std::int64_t offset;  ///< added to the stream's times
+    std::int64_t decode;  ///< of the last packet
+    std::int64_t end;
+  };
+
   double first_packet_s() const;
+  void FollowClock(std::int64_t dts, std::int64_t step);
 
   AVRational time_base_;
   std::int64_t interval_;
@@ -38,8 +46,8 @@ class SpanMeter {
   std::int64_t packets_ = 0;
   std::int64_t offset_ = 0;
   std::int64_t last_decode_ = AV_NOPTS_VALUE;
+  std::optional<Clock> before_jump_;  ///< if the last packet's time has jumped
   std::int64_t first_ = 0;
-  std::int64_t last_ = 0;
   std::int64_t end_ = 0;
 };
 

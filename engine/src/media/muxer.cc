@@ -29,8 +29,10 @@ std::array<std::uint8_t, 48> TextDescription(bool is_forced) {
           0, 0, 0, 18, 'f', 't', 'a', 'b', 0, 1, 0, 1, 5, 'A', 'r', 'i', 'a', 'l'};
 }
 
-/// Errors that concern one packet, not the file.
-bool IsPacketFault(int result) { return result == AVERROR(EINVAL) || result == AVERROR_INVALIDDATA; }
+/// Errors that concern one packet, not the file. AVERROR_PATCHWELCOME: an AAC header that libav cannot convert for MP4.
+bool IsPacketFault(int result) {
+  return result == AVERROR(EINVAL) || result == AVERROR_INVALIDDATA || result == AVERROR_PATCHWELCOME;
+}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "reelmend/error.h"
 
@@ -47,8 +48,15 @@ TimestampMender::TimestampMender(AVRational source, AVRational output, AVRationa
   step_ = interval_;
 }
 
+/// Whether a timestamp is more than a second from that which is due so many frames after the last one.
+bool TimestampMender::IsAway(std::int64_t timestamp, int frames) const {
+  if (last_ == AV_NOPTS_VALUE || IsMissing(timestamp)) return false;
+  const std::int64_t time = av_rescale_q(timestamp, source_, output_) + offset_;
+  return std::abs(time - last_ - frames * interval_) > one_second_;
+}
+
 std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
-  if (timestamp == AV_NOPTS_VALUE || IsAbsurd(timestamp, source_)) {
+  if (IsMissing(timestamp)) {
     last_ = last_ == AV_NOPTS_VALUE ? 0 : last_ + interval_;
     return last_;
   }

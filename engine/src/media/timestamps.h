@@ -25,6 +25,11 @@ std::int64_t ToTicks(double seconds, AVRational time_base);
 /// finer), with n ≥ 10,000 so that mended timestamps can lie between two ticks of a coarse source.
 AVRational OutputTimeBase(AVRational source);
 
+/// Note [Damaged times]
+/// A timestamp that jumps by more than a second may be damaged, or the clock may have changed. The frame after it tells: if that goes on
+/// as if nothing had happened, the timestamp is damaged, and is taken as missing. Otherwise one damaged timestamp would move all that
+/// follows against the other streams.
+
 /// Makes the timestamps of decoded frames strictly increasing, in an output time base. A frame without a timestamp comes one
 /// frame interval after the one before. A timestamp that does not advance is set half an interval later (half of the last step
 /// if that is shorter), which leaves room for the next. A jump back of more than a second is a restarted clock and is closed.
@@ -36,10 +41,18 @@ class TimestampMender {
   /// `timestamp` is in the source's time base or AV_NOPTS_VALUE; the result is in the output's.
   std::int64_t Mend(std::int64_t timestamp);
 
+  /// Whether a timestamp is more than a second before or after the one that is due.
+  bool Jumps(std::int64_t timestamp) const { return IsAway(timestamp, 1); }
+  /// Whether the timestamp after one that jumps goes on from the frame before both. Note [Damaged times].
+  bool GoesOn(std::int64_t timestamp) const { return !IsMissing(timestamp) && !IsAway(timestamp, 2); }
+
   /// Nominal frame interval in the output's time base, at least 1.
   std::int64_t interval() const { return interval_; }
 
  private:
+  bool IsMissing(std::int64_t timestamp) const { return timestamp == AV_NOPTS_VALUE || IsAbsurd(timestamp, source_); }
+  bool IsAway(std::int64_t timestamp, int frames) const;
+
   AVRational source_;
   AVRational output_;
   std::int64_t interval_;

@@ -170,6 +170,7 @@ void VideoDecoder::CountError(int result) {
 }
 
 void VideoDecoder::Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame) {
+  if (packet != nullptr && packet->size == 0) return;  // libav would take it for the end of the stream, or for damage
   Submit(packet, on_frame);
   if (!is_refused_) return;
   Submit(nullptr, on_frame);  // the pictures before this packet

@@ -22,13 +22,14 @@ MotionField::MotionField(int width, int height)
   down_.reserve(blocks_.size());
 }
 
-void MotionField::Find(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, ThreadPool& pool) {
+void MotionField::Find(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, unsigned still_sad,
+                       ThreadPool& pool) {
   const auto search = [&](int first, int last) {
     for (int row = first; row < last; ++row) {
       BlockMotion* blocks = &blocks_[static_cast<std::size_t>(row) * columns_];
       for (int i = 0; i < columns_; ++i) {
         const MotionVectors left = i == 0 ? MotionVectors{} : blocks[i - 1].vectors;
-        blocks[i] = SearchMotion(now, older, count, i * kMotionBlock, row * kMotionBlock, left);
+        blocks[i] = SearchMotion(now, older, count, i * kMotionBlock, row * kMotionBlock, left, still_sad);
       }
     }
   };

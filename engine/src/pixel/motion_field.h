@@ -15,8 +15,9 @@ class MotionField {
   /// Of luma.
   MotionField(int width, int height);
 
-  /// Replaces the vectors. `older` holds one picture for each lag; only the first `count` exist.
-  void Find(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, ThreadPool& pool);
+  /// Replaces the vectors. `older` holds one picture for each lag; only the first `count` exist. `still_sad`: see SearchMotion.
+  void Find(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, unsigned still_sad,
+            ThreadPool& pool);
 
   int columns() const { return columns_; }
   int rows() const { return rows_; }

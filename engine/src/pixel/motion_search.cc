@@ -310,7 +310,7 @@ void WriteMotionMeans(ConstPlane luma, Plane means, int first_row, int last_row)
 }
 
 BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
-                         const MotionVectors& guess) {
+                         const MotionVectors& guess, unsigned still_sad) {
   BlockMotion motion{};
   if (count == 0 || now.luma.width < kMotionMinSide || now.luma.height < kMotionMinSide) return motion;
   // A block at the right or lower edge is moved inside, so that every block is whole.
@@ -327,6 +327,10 @@ BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPictur
     const MotionVector last = before;
     before = {};
     if (best.sad <= kStillSad) continue;
+    if (best.sad <= still_sad) {
+      motion.errors[step] = {kUnknownError, 0, kUnknownError};
+      continue;
+    }
     const Match centre{TwiceInMeans(last.x), TwiceInMeans(last.y)};
     const int reach = step == 0 ? kMotionReach : kMotionReachLongLag;
     const Match guessed = step == 0 ? Match{InMeans(guess[0].x), InMeans(guess[0].y)} : centre;
@@ -347,6 +351,7 @@ void AddGlobalErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSt
     if (global[step] == MotionVector{} || errors.none == 0) continue;
     if (!fit) fit.emplace(now, std::min(x, now.width - kMotionBlock), std::min(y, now.height - kMotionBlock));
     errors.global = fit->ErrorAt(older[step].luma, global[step]);
+    if (errors.none == kUnknownError) errors.found = errors.none = fit->ErrorAt(older[step].luma, {});
   }
 }
 

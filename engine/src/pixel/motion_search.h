@@ -13,7 +13,8 @@ namespace reelmend::pixel {
 /// Note [Motion search]
 /// For each block of 16 × 16 luma samples and each lag of the temporal denoising, a vector says where the block's content was that many
 /// pictures ago. A block whose mean difference at zero displacement is at most a quarter of an 8-bit level stands still: its vector is 0.
-/// For any other block, the search has three levels. Each minimises a difference between the block and the older picture:
+/// So is that of a block whose difference the grain alone explains (StillSad in temporal_limits.h): a displacement could fit better only
+/// by chance. For any other block, the search has three levels. Each minimises a difference between the block and the older picture:
 /// 1. Coarse: means of 4 × 4 samples, in a window of 32 × 32 samples around the block. For a lag of one picture, it tests displacements
 ///    of up to 32 samples, in steps of 4. For a longer lag, it tests those up to 12 samples from twice the vector of the lag before. The
 ///    best has the smallest sum of absolute differences (SAD).
@@ -30,7 +31,7 @@ namespace reelmend::pixel {
 /// - one block in kGlobalQuorum has nearly this vector (chance vectors in noise differ from each other), and
 /// - more blocks vote for it than against it (VoteOf: they fit clearly better along it than without displacement, or the reverse).
 /// Then a block keeps its own vector, even one of 0, only if that fits clearly better than the global motion. Blocks that stand still
-/// keep theirs.
+/// keep theirs; those that the grain explains may have a weak texture, and do not.
 using MotionVectors = std::array<MotionVector, kTemporalSteps>;
 
 /// Means of 4 × 4 samples, for the first level. Samples of an incomplete cell at the right and the lower edge are left out.
@@ -49,11 +50,13 @@ struct BlockMotion {
 
 /// Returns the motion of the block whose first sample is (x, y), both multiples of kMotionBlock. `older` holds one picture for each lag;
 /// only the first `count` exist, and the vectors of the others are 0. So are all vectors of pictures smaller than kMotionMinSide.
-/// `guess` does not change the result, but makes the search faster the better it is, as a neighbour's vectors are.
+/// `guess` does not change the result, but makes the search faster the better it is, as a neighbour's vectors are. A block whose SAD at
+/// zero displacement is at most `still_sad` is not searched.
 BlockMotion SearchMotion(const MotionPicture& now, const std::array<MotionPicture, kTemporalSteps>& older, int count, int x, int y,
-                         const MotionVectors& guess = {});
+                         const MotionVectors& guess = {}, unsigned still_sad = kStillSad);
 
-/// Sets the errors of the block along the global motion, for the lags that have one. `motion` is what SearchMotion returned.
+/// Sets the errors of the block along the global motion, and those still unknown, for the lags that have a global motion. `motion` is what
+/// SearchMotion returned.
 void AddGlobalErrors(ConstPlane now, const std::array<MotionPicture, kTemporalSteps>& older, int x, int y, const MotionVectors& global,
                       BlockMotion& motion);
 

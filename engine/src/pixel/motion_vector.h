@@ -16,8 +16,7 @@ inline constexpr int kMotionReachLongLag = 3;  ///< of the search for a longer l
 inline constexpr int kMotionMinSide = kMotionCell * kMotionWindow;  ///< smaller pictures are not searched
 inline constexpr int kBlockSadShift = 4;  ///< of each absolute difference, so that the sum of a column fits into 16 bits
 inline constexpr int kWindowSadShift = 3;
-/// A block whose SAD at zero displacement is at most this stands still: a mean difference of a quarter of an 8-bit level. A
-/// displacement could hardly lower it.
+/// A block whose SAD at zero displacement is at most this stands still: a mean difference of a quarter of an 8-bit level.
 inline constexpr unsigned kStillSad = kMotionBlock * kMotionBlock * (64U >> kBlockSadShift);
 
 inline constexpr int kFitSide = 24;                                  ///< side of the window of the fit, samples
@@ -126,8 +125,11 @@ REELMEND_HD constexpr MotionVector FitStep(const FitSums& s) {
 /// smallest of many differences is small by chance; a picture that stands still must not be interpolated for that.
 REELMEND_HD constexpr bool IsClearlyBetter(std::uint32_t error, std::uint32_t other) { return error < other - other / 4; }
 
+/// An error that is measured only if there is a global motion.
+inline constexpr std::uint32_t kUnknownError = ~0U;
+
 /// Sums of squared differences over the window of a block's fit: along its own vector, along the global motion, and without displacement.
-/// All are 0 for a block that stands still.
+/// All are 0 for a block that stands still. For a block that was not searched, the first and the last are the same.
 struct MotionErrors {
   std::uint32_t found;
   std::uint32_t global;

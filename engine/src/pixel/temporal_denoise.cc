@@ -124,6 +124,12 @@ std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma) {
   return limits;
 }
 
+unsigned StillSad(double grain_sigma) {
+  constexpr double kMargin = 1.1;
+  const double mean_difference = kMeanOfNormal * std::sqrt(2.0) * grain_sigma * kUnitsPer8BitLevel;
+  return std::max(kStillSad, static_cast<unsigned>(kMargin * mean_difference * kMotionBlock * kMotionBlock / (1 << kBlockSadShift)));
+}
+
 namespace {
 
 std::size_t RowSize(int width) { return static_cast<std::size_t>(width) + 64; }
@@ -225,14 +231,14 @@ struct TemporalDenoiser::Impl {
     return {luma.plane(0), std::as_const(MeansOf(number)).plane(0)};
   }
 
-  void FindMotion(const Image& in, ThreadPool& pool) {
+  void FindMotion(const Image& in, float grain_sigma, ThreadPool& pool) {
     std::array<MotionPicture, kSteps> older;
     const int steps = UsableSteps();
     for (int step = 0; step < steps; ++step) {
       const long long number = pictures - kTemporalLags[step];
       older[step] = Motion(inputs.At(number), number);
     }
-    motion.Find(Motion(in, pictures), older, steps, pool);
+    motion.Find(Motion(in, pictures), older, steps, StillSad(grain_sigma), pool);
   }
 
   /// The band of the older picture, displaced where blocks have moved.
@@ -352,13 +358,13 @@ TemporalDenoiser::~TemporalDenoiser() = default;
 
 void TemporalDenoiser::Reset() { impl_->pictures = 0; }
 
-void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool) {
+void TemporalDenoiser::Run(const Image& in, Image& out, const TemporalStrength& how, ThreadPool& pool) {
   Impl& impl = *impl_;
   if (!impl.Fits(in) || !impl.Fits(out)) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the temporal denoising was planned for.");
   }
   out.set_color(in.color());
-  if (strength <= 0 || noise_sigma <= 0) {
+  if (how.strength <= 0 || how.noise_sigma <= 0) {
     Reset();
     const auto copy = [&](int plane, int first, int last) { CopyRows(in.plane(plane), out.plane(plane), first, last); };
     return ParallelPlaneRows(out, 32, pool, copy);
@@ -369,11 +375,11 @@ void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float no
     const auto shrink = [&](int first, int last) { WriteMotionMeans(in.plane(0), means, first, last); };
     pool.ParallelRows(means.height, 8, std::ref(shrink));
   }
-  impl.FindMotion(in, pool);
-  const auto limits = MakeStepLimits(noise_sigma);
+  impl.FindMotion(in, how.grain_sigma, pool);
+  const auto limits = MakeStepLimits(how.noise_sigma);
   const auto bands = [&](int first, int last) {
     const auto scratch = impl.scratch.Borrow();
-    for (int band = first; band < last; ++band) impl.RunBand(in, out, band, std::min(strength, 1.0F), limits, *scratch);
+    for (int band = first; band < last; ++band) impl.RunBand(in, out, band, std::min(how.strength, 1.0F), limits, *scratch);
   };
   pool.ParallelRows((impl.height + kBand - 1) / kBand, 1, std::ref(bands));
   ++impl.pictures;

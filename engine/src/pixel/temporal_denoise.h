@@ -26,6 +26,12 @@ namespace reelmend::pixel {
 ///   thin object that moves in a quiet block leaves at most 0.14 T behind per step.
 /// Each step halves the noise's variance, and the limits follow. After Reset (a scene cut) a step starts again when
 /// its older picture exists.
+struct TemporalStrength {
+  float strength = 0;     ///< 0…1
+  float noise_sigma = 0;  ///< change from picture to picture, standard deviation in 8-bit levels
+  float grain_sigma = 0;  ///< of it, what differs from sample to sample, too; not the error of an encode
+};
+
 class TemporalDenoiser {
  public:
   static constexpr int kMemory = 7;  ///< preceding pictures that influence one
@@ -33,9 +39,9 @@ class TemporalDenoiser {
   TemporalDenoiser(int width, int height, Subsampling subsampling);
   ~TemporalDenoiser();
 
-  /// `strength` 0…1; `noise_sigma`: noise of `in` in 8-bit levels. If either is 0, copies the picture exactly and
-  /// clears the history. `out` must be another picture. Throws Error for a picture of another size.
-  void Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool);
+  /// If the strength or the noise is 0, copies the picture exactly and clears the history. `out` must be another picture. Throws Error for
+  /// a picture of another size.
+  void Run(const Image& in, Image& out, const TemporalStrength& how, ThreadPool& pool);
 
   void Reset();
 

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "pixel/motion_vector.h"
+
 namespace reelmend::pixel {
 
 inline constexpr int kTemporalBlock = 8;  ///< side of a block of luma
@@ -18,5 +20,9 @@ struct StepLimits {
 
 /// `noise_sigma` > 0, in 8-bit levels.
 std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma);
+
+/// The largest SAD of a block whose difference the grain alone explains; `grain_sigma` in 8-bit levels, 0: none. It is 1.1 times the mean
+/// SAD of such a block, so 97 % of them are below. A moved texture of less than half of the grain's deviation is below, too.
+unsigned StillSad(double grain_sigma);
 
 }  // namespace reelmend::pixel

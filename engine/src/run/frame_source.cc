@@ -149,7 +149,22 @@ void FrameSource::Decode(const AVPacket* packet) {
   if (packet == nullptr && !is_done_) OnDecoded(nullptr);
 }
 
+/// Note [Damaged times].
 void FrameSource::OnDecoded(media::UniqueFrame frame) {
+  if (jumped_) {
+    media::UniqueFrame jumped = std::exchange(jumped_, nullptr);
+    if (frame && mender_.GoesOn(frame->best_effort_timestamp)) jumped->best_effort_timestamp = AV_NOPTS_VALUE;
+    OnTimed(std::move(jumped));
+    if (is_done_) return;
+  }
+  if (frame && mender_.Jumps(frame->best_effort_timestamp)) {
+    jumped_ = std::move(frame);
+  } else {
+    OnTimed(std::move(frame));
+  }
+}
+
+void FrameSource::OnTimed(media::UniqueFrame frame) {
   if (frame) {
     const std::int64_t time = mender_.Mend(frame->best_effort_timestamp);
     if (!has_origin_) origin_ = time;

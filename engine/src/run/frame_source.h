@@ -74,6 +74,7 @@ class FrameSource {
   void CheckCut() const;
   void Decode(const AVPacket* packet);
   void OnDecoded(media::UniqueFrame frame);
+  void OnTimed(media::UniqueFrame frame);
   void Deliver(std::optional<TimedFrame> frame);
   void CheckLength(double time_s) const;
   void CheckDamage() const;
@@ -88,6 +89,7 @@ class FrameSource {
   device::LibraryThreads library_threads_;
   std::unique_ptr<media::VideoDecoder> decoder_;
   media::TimestampMender mender_;
+  media::UniqueFrame jumped_;  ///< a frame whose timestamp jumps, until the next one arrives
   media::Deinterlacer deinterlacer_;
   FrameTimer timer_;
   std::int64_t origin_ = 0;  ///< of the first displayed frame, in the plan's time base
