@@ -1,14 +1,22 @@
-import type { Agent, fetch as Fetch } from 'undici';
+import type { fetch as Fetch } from 'undici';
 
-let agent: Agent | undefined;
+let chosen: Promise<typeof Fetch> | undefined;
+
+/** The fetch of undici 8, which loads at the first call; on older Nodes than it needs, that of Node. */
+export const fetch: typeof Fetch = async (input, init) => (await (chosen ??= chooseFetch()))(input, init);
 
 /**
- * The fetch of undici 8, which loads at the first call. That of Node 24 ends the process if a server closes a connection while nobody
- * reads from it (nodejs/undici#5360). The fault is in the agent, which both would share.
+ * The fetch of Node 24 ends the process if a server closes a connection while nobody reads from it (nodejs/undici#5360). The fault is
+ * in the agent, which both would share.
  */
-export const fetch: typeof Fetch = async (input, init) => {
-  // The bundle of scripts/build-service has a default export only, because undici is CommonJS.
-  const { default: undici } = await import('undici');
-  agent ??= new undici.Agent();
-  return undici.fetch(input, { ...init, dispatcher: agent });
-};
+async function chooseFetch(): Promise<typeof Fetch> {
+  try {
+    // The bundle of scripts/build-service has a default export only, because undici is CommonJS.
+    const { default: undici } = await import('undici');
+    const dispatcher = new undici.Agent();
+    return (input, init) => undici.fetch(input, { ...init, dispatcher });
+  } catch {
+    // undici 8 needs Node 22.19. The package for customers (src/cli/package) also runs on older ones, which do not have the fault.
+    return globalThis.fetch as unknown as typeof Fetch;
+  }
+}

@@ -1,6 +1,8 @@
 /** The package with the commands for customers, as its users get it: packed, installed into an empty project, and run. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,6 +18,7 @@ let dir: string;
 let site: Site;
 let api: Running;
 let key: string;
+let secureKey: string;
 let packed: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-client-'));
@@ -27,6 +30,7 @@ beforeAll(async () => {
   await writeFile(join(dir, 'film.mov'), 'test mode reads no video');
   site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '100' });
   ({ key } = await createCustomer(site, { mode: 'test' }));
+  ({ key: secureKey } = await createCustomer(site, { mode: 'test', tier: 'secure' }));
   api = await site.start('start');
 });
 afterAll(async () => {
@@ -36,9 +40,10 @@ afterAll(async () => {
 
 const program = () => join(dir, 'project/node_modules/.bin/reelmend');
 /** By this Node, with nothing of the checkout in its environment. */
-async function reelmend(node: string, args: string[], stdin = ''): Promise<{ status: number; stdout: string; stderr: string }> {
+async function reelmend(node: string, args: string[], stdin = '', onStdout = (_text: string) => {}): Promise<{ status: number; stdout: string; stderr: string }> {
   const running = exec(node, [program(), ...args], { cwd: dir, env: { PATH: process.env['PATH']!, HOME: dir }, timeout: hangMs });
   running.child.stdin!.end(stdin);
+  running.child.stdout!.on('data', onStdout);
   return running.then(
     ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, stdout, stderr }),
@@ -80,6 +85,42 @@ describe('the package for customers', () => {
       expect((await reelmend(path, ['jobs', 'list'])).stdout).toMatch(/^job_\w+ {2}done .* film\.mov\n/);
       await rm(join(dir, 'film.mp4'));
     }
+  });
+
+  it('fetches clips and published keys, also on the oldest supported line', async () => {
+    for (const { path } of await nodes()) {
+      const service = ['--url', api.url, '--key', secureKey];
+      const preview = await reelmend(path, ['preview', 'https://media.example.com/a.mp4', '--output', 'clips', ...service]);
+      expect({ status: preview.status, stderr: preview.stderr }).toEqual({ status: 0, stderr: '' });
+      expect((await ffprobe(join(dir, 'clips/1-setting-1.mp4'))).streams[0]).toMatchObject({ codec_name: 'h264' });
+      await rm(join(dir, 'clips'), { recursive: true });
+      await writeFile(join(dir, 'log.json'), (await reelmend(path, ['audit-log', ...service])).stdout);
+      const verified = await reelmend(path, ['verify', 'audit-log', 'log.json', '--jwks', `${api.url}/.well-known/jwks.json`]);
+      expect(verified).toEqual({ status: 0, stderr: '', stdout: expect.stringContaining('"result": "verified"') as string });
+    }
+  });
+
+  it('brings webhooks to a receiver, also on the oldest supported line', async () => {
+    const received: string[] = [];
+    const receiver = createServer((request, response) => {
+      received.push(request.url!);
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    try {
+      for (const { path } of await nodes()) {
+        const service = ['--url', api.url, '--key', key];
+        let printed = '';
+        const args = ['listen', '--forward', `${(receiver.address() as AddressInfo).port}/hooks`, '--events', '1', ...service];
+        const listening = reelmend(path, args, '', (text) => (printed += text));
+        await expect.poll(() => printed).toContain('Forwarding the events of new jobs');
+        await reelmend(path, ['jobs', 'create', 'https://media.example.com/a.mp4', ...service]);
+        expect((await listening).stdout).toMatch(/^job\.completed {2}job_\w+ {2}204$/m);
+      }
+    } finally {
+      receiver.close();
+    }
+    expect(new Set(received)).toEqual(new Set(['/hooks']));
   });
 
   it('says in one sentence where the other commands are', async () => {
