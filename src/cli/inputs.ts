@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { fetch } from './fetch.ts';
-import { terminal } from './terminal.ts';
+import { terminal, warn } from './terminal.ts';
 
 /** How files of a folder are known to be videos. Files that are named one by one may have any name. */
 const videoExtensions: ReadonlySet<string> = new Set([
@@ -19,6 +19,8 @@ export interface Input {
   kind: 'file' | 'url' | 'stdin';
   /** file name without folders and extension */
   stem: string;
+  /** named by an argument of its own, or by a shell that expanded a pattern; not found in a folder */
+  named: boolean;
 }
 
 const urlPattern = /^https?:\/\//i;
@@ -28,10 +30,10 @@ const isFile = async (path: string) => (await stat(path).catch(() => null))?.isF
 
 const stemOf = (name: string) => basename(name, extname(name)) || 'video';
 
-function input(source: string): Input {
-  if (source === '-') return { source, kind: 'stdin', stem: 'video' };
-  if (!urlPattern.test(source)) return { source, kind: 'file', stem: stemOf(source) };
-  return { source, kind: 'url', stem: stemOf(fileNameOf(source)) };
+function input(source: string, named: boolean): Input {
+  if (source === '-') return { source, kind: 'stdin', stem: 'video', named };
+  if (!urlPattern.test(source)) return { source, kind: 'file', stem: stemOf(source), named };
+  return { source, kind: 'url', stem: stemOf(fileNameOf(source)), named };
 }
 
 /** What a URL calls its file, without what no file name may have. An escape that stands for no text stays as it is. */
@@ -49,7 +51,10 @@ function fileNameOf(url: string): string {
 async function expandInputs(args: readonly string[]): Promise<Input[]> {
   const found = new Map<string, Input>();
   for (const argument of args) {
-    for (const path of await expand(argument)) found.set(urlPattern.test(path) || path === '-' ? path : resolve(path), input(path));
+    for (const path of await expand(argument)) {
+      const key = urlPattern.test(path) || path === '-' ? path : resolve(path);
+      found.set(key, input(path, path === argument || found.get(key)?.named === true));
+    }
   }
   return [...found.values()];
 }
@@ -107,13 +112,29 @@ export async function targetsOf({ paths, list, resolution }: Arguments): Promise
   if (single && !toFolder) return { kind: 'one', input: first, output: checkedName(output) };
   if (output === '-') throw new Error('Standard output takes one result; name a folder for several.');
   if (await isFile(output)) throw new Error(`${output} is a file: name a folder for the results.`);
-  // A pattern may reach into the folder of earlier results.
-  const folder = resolve(output);
-  return { kind: 'many', inputs: inputs.filter(({ kind, source }) => kind !== 'file' || dirname(resolve(source)) !== folder), folder: output };
+  return { kind: 'many', inputs: withoutResults(inputs, resolve(output), resolution), folder: output };
 }
 
+const resolutions = ['1080p', '4k', 'source'];
+
 /** `holiday-1080p.mp4` */
-export const resultName = ({ stem }: Input, resolution: string) => `${stem}${resolution === 'source' ? '-enhanced' : `-${resolution}`}.mp4`;
+export const resultName = ({ stem }: Pick<Input, 'stem'>, resolution: string) => `${stem}${resolution === 'source' ? '-enhanced' : `-${resolution}`}.mp4`;
+
+/**
+ * Leaves out results of other inputs: a folder or a pattern may reach into the output folder. A file that was named is left out
+ * only if this command writes it. The input with the shortest name is never a result of another, so one remains.
+ */
+function withoutResults(inputs: Input[], folder: string, resolution: string): Input[] {
+  const namesAt = (chosen: string[]) => new Set(inputs.flatMap((each) => chosen.map((one) => resultName(each, one))));
+  const [written, results] = [namesAt([resolution]), namesAt(resolutions)];
+  const isResult = ({ kind, source, named }: Input) =>
+    kind === 'file' && dirname(resolve(source)) === folder && (named ? written : results).has(basename(source));
+  const kept = inputs.filter((each) => !isResult(each));
+  const count = inputs.length - kept.length;
+  const leftOut = count === 1 ? '1 video is the result of another and was left out' : `${count} videos are results of others and were left out`;
+  if (count > 0) warn(`reelmend: ${leftOut}.`);
+  return kept;
+}
 
 const mp4Extensions: ReadonlySet<string> = new Set(['.mp4', '.m4v']);
 
@@ -126,7 +147,7 @@ function checkedName(output: string): string {
 }
 
 /** Writes a URL or standard input into a file: the engine needs to go back and forth in a video. */
-export async function fetchInput({ source, kind }: Input, path: string, signal: AbortSignal): Promise<void> {
+export async function fetchInput({ source, kind }: Pick<Input, 'source' | 'kind'>, path: string, signal: AbortSignal): Promise<void> {
   const content = kind === 'stdin' ? terminal().stdin : await open(source, signal);
   await pipeline(content, createWriteStream(path), { signal });
   if ((await stat(path)).size === 0) throw new Error(kind === 'stdin' ? 'Standard input is empty.' : `${source} is empty.`);

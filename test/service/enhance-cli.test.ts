@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { fetchInput } from '../../src/cli/inputs.ts';
+import { fetchInput, targetsOf } from '../../src/cli/inputs.ts';
 import { loadAddon } from '../../src/media/addon.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
@@ -73,6 +73,32 @@ describe('several videos', () => {
     expect(await enhance(...args)).toEqual(oneLine(message));
   });
 
+  it('may be in the folder of the results, whose files are not enhanced again', async () => {
+    await mkdir('beside');
+    for (const name of ['a.mp4', 'b.mov']) await copyFile(`clips/${name}`, `beside/${name}`);
+    process.chdir('beside');
+    try {
+      expect(states((await enhance('a.mp4', '.')).stdout)).toEqual(['a-enhanced.mp4 done']);
+      const second = await enhance('.', '.');
+      expect(states(second.stdout)).toEqual(['a-enhanced.mp4 skipped', 'b-enhanced.mp4 done']);
+      expect(second.stderr).toContain('reelmend: 1 video is the result of another and was left out.\n');
+      // As a shell expands *.mp4.
+      const third = await enhance('a-enhanced.mp4', 'a.mp4', 'b-enhanced.mp4', 'b.mov', '.', '--force');
+      expect(states(third.stdout)).toEqual(['a-enhanced.mp4 done', 'b-enhanced.mp4 done']);
+      expect(third.stderr).toBe('reelmend: 2 videos are results of others and were left out.\n');
+      // Results of another size, found and named.
+      const sources = async (...paths: string[]) => {
+        const targets = await targetsOf({ paths: [...paths, '.'], resolution: '4k' });
+        return targets.kind === 'many' ? targets.inputs.map(({ source }) => source) : targets;
+      };
+      expect(await sources('*.mp4')).toEqual(['a.mp4', 'b-enhanced.mp4']);
+      expect(await sources('a.mp4', 'a-enhanced.mp4')).toEqual(['a.mp4', 'a-enhanced.mp4']);
+      expect(await sources('a-enhanced.mp4', '*.m*')).toEqual(['a-enhanced.mp4', 'a.mp4', 'b.mov']);
+    } finally {
+      process.chdir(dir);
+    }
+  });
+
   it('that would have one name are refused', async () => {
     await copyFile('clips/a.mp4', 'a.mov');
     expect((await enhance('clips/a.mp4', 'a.mov', 'out')).stderr).toMatch(/^reelmend: Two of the videos would both become out\/a-enhanced\.mp4;/);
@@ -111,7 +137,7 @@ describe('one video', () => {
       }),
     );
     try {
-      const input = { source: `http://${server.hostPort}/a.mp4`, kind: 'url', stem: 'a' } as const;
+      const input = { source: `http://${server.hostPort}/a.mp4`, kind: 'url' } as const;
       // The fetch of Node 24 ended the process in one of a few downloads.
       for (let i = 0; i < (isLongRun ? 20 : 8); i++) {
         await fetchInput(input, 'closed.mp4', AbortSignal.timeout(hangMs));
