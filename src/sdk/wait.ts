@@ -1,6 +1,7 @@
 /** Waits for a job or a preview by polling. */
-import { isTransient, type CallOptions } from './call.ts';
+import type { CallOptions } from './call.ts';
 import { JobFailedError, PreviewFailedError, WaitTimeoutError } from './errors.ts';
+import { throughOutage } from './outage.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import type { Job, Preview } from './types.gen.ts';
 
@@ -13,12 +14,10 @@ export interface WaitOptions<T = Job> {
   timeoutMs?: number | undefined;
   /** ms between the first two polls, default 1000. Grows by a quarter with each poll. */
   pollIntervalMs?: number | undefined;
-  /** Longest interval between polls in ms, default 5000. */
+  /** Longest interval between polls in ms, default 5000, or `pollIntervalMs` if that is longer. */
   maxPollIntervalMs?: number | undefined;
 }
 
-/** After the first successful poll, the service may be unreachable for this long, ms. */
-const outageMs = 60_000;
 const growth = 1.25;
 
 /**
@@ -32,8 +31,8 @@ export function pollDelayMs(intervalMs: number, firstMs: number, etaS: number | 
 
 /**
  * Resolves with the job when it is `done`. Rejects with JobFailedError if it ends in `error`, with WaitTimeoutError, or
- * with the error of a poll (NotFoundError if the job is deleted). Tolerates an outage of the service of up to one minute
- * after the first successful poll.
+ * with the error of a poll (NotFoundError if the job is deleted). After the first successful poll, the service may be away for up to
+ * one minute at a time, from the first poll that fails.
  */
 export async function waitForJob(
   get: (id: string, options: CallOptions) => Promise<Job>,
@@ -63,20 +62,13 @@ interface WaitForEnd<T> extends WaitOptions<T> {
 }
 
 async function waitForEnd<T extends Pick<Job, 'status' | 'eta_seconds'>>(get: (options: CallOptions) => Promise<T>, options: WaitForEnd<T>): Promise<T> {
-  const { signal, onProgress, timeoutMs, pollIntervalMs = 1000, maxPollIntervalMs = 5000 } = options;
+  const { signal, onProgress, timeoutMs, pollIntervalMs = 1000, maxPollIntervalMs = Math.max(5000, pollIntervalMs) } = options;
   let latest: T | undefined;
-  let respondedAt = -Infinity;
   const error = () => options.timedOut(latest);
   return withTimeLimit({ ms: timeoutMs, signal, error }, async (inner) => {
     for (let intervalMs = pollIntervalMs; ; intervalMs = Math.min(intervalMs * growth, maxPollIntervalMs)) {
-      try {
-        latest = await get({ signal: inner });
-        respondedAt = Date.now();
-      } catch (failure) {
-        if (!isTransient(failure) || Date.now() - respondedAt > outageMs) throw failure;
-        await pause(intervalMs, inner);
-        continue;
-      }
+      const poll = () => get({ signal: inner });
+      latest = latest === undefined ? await poll() : await throughOutage(poll, inner);
       onProgress?.(latest);
       if (latest.status === 'done' || latest.status === 'error') return latest;
       await pause(pollDelayMs(intervalMs, pollIntervalMs, latest.eta_seconds), inner);

@@ -55,6 +55,11 @@ describe('waiting', () => {
     expect(requests.length).toBeLessThan(130);
   });
 
+  it('takes intervals that are longer than the default of the longest', async () => {
+    const { reelmend } = fakeService([queued, running(0.5), done]);
+    expect((await settle(reelmend.waitForJob(jobId, { pollIntervalMs: 20_000 }))).ms).toBe(40_000);
+  });
+
   it('is there when the job expects to end', () => {
     expect(pollDelayMs(5000, 1000, null, () => 0.5)).toBe(5000);
     expect(pollDelayMs(5000, 1000, 2, () => 0.5)).toBe(2000);
@@ -118,6 +123,26 @@ describe('a service that is away', () => {
     expect(error).toBeInstanceOf(ServerError);
     expect(ms).toBeGreaterThan(60_000);
     expect(ms).toBeLessThan(75_000);
+  });
+
+  it('is given the minute from the first poll that fails, however long ago the last one succeeded', async () => {
+    const { reelmend } = fakeService([queued, ...times(4), done]);
+    const { job } = await settle(reelmend.waitForJob(jobId, { pollIntervalMs: 90_000 }));
+    expect(job?.status).toBe('done');
+  });
+
+  it('is given a minute each time', async () => {
+    const { reelmend } = fakeService([queued, ...times(40), running(0.5), ...times(40), done]);
+    const { job, ms } = await settle(reelmend.waitForJob(jobId));
+    expect(job?.status).toBe('done');
+    expect(ms).toBeGreaterThan(80_000);
+  });
+
+  it('and asks for patience is not asked before', async () => {
+    const patience = refusal(503, 'service_unavailable', { 'Retry-After': '50' });
+    const { reelmend, requests } = fakeService([queued, patience, done], { maxRetries: 0 });
+    expect((await settle(reelmend.waitForJob(jobId))).ms).toBe(51_000);
+    expect(requests).toHaveLength(3);
   });
 
   it('from the beginning does after the retries', async () => {
