@@ -53,6 +53,16 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
+ * The error for a response of a signed URL. With a status of `expiring`, a fresh URL may succeed. A 500 of a storage (InternalError of
+ * S3) passes, unlike one of the service.
+ */
+export function signedUrlError(response: Response, body: unknown, expiring: readonly number[]): Error {
+  const error = apiError(response, body, { attempts: 1 });
+  const passes = expiring.includes(response.status) || (response.status >= 500 && !isTransient(error));
+  return passes ? new ReelmendConnectionError(error.message, { cause: error }) : error;
+}
+
+/**
  * Delay before the next attempt in ms: exponential backoff with jitter, and at least what `Retry-After` asks for.
  * Undefined if the call must not be retried.
  */

@@ -1,6 +1,7 @@
 /** Fetches results: into a file, or into memory. */
-import { retryDelayMs, type CallOptions } from './call.ts';
-import { apiError, ReelmendConnectionError, ReelmendError, ReelmendTimeoutError } from './errors.ts';
+import { retryDelayMs, signedUrlError, type CallOptions } from './call.ts';
+import { ReelmendConnectionError, ReelmendError, ReelmendTimeoutError } from './errors.ts';
+import { throughOutage } from './outage.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import { nodeModule } from './runtime.ts';
 import type { Job, JobResult } from './types.gen.ts';
@@ -119,7 +120,10 @@ interface Receiving {
   defaults: DownloadDefaults;
 }
 
-/** Yields the bytes in order. Continues after a broken connection, with a fresh link. */
+/**
+ * Yields the bytes in order. Continues after a broken connection, with a fresh link: `maxRetries` limits the connections without any
+ * byte. The service may be away for up to a minute.
+ */
 async function* resultBytes({ source, freshUrl, defaults }: Receiving, options: DownloadOptions) {
   const { signal, onProgress } = options;
   const { totalBytes } = source;
@@ -138,13 +142,14 @@ async function* resultBytes({ source, freshUrl, defaults }: Receiving, options: 
       throw new ReelmendConnectionError(`The result ended after ${receivedBytes} of ${totalBytes} bytes.`);
     } catch (failure) {
       signal?.throwIfAborted();
-      if (receivedBytes === totalBytes) return;
+      // All bytes are here: how their connection ends does not matter.
+      if (receivedBytes === totalBytes && failure instanceof ReelmendConnectionError) return;
       failures += 1;
       const delay = failures > (options.maxRetries ?? defaults.maxRetries) ? undefined : retryDelayMs(failure, failures);
       if (delay === undefined) throw failure;
       await pause(delay, signal);
     }
-    url = await freshUrl();
+    url = await throughOutage(freshUrl, signal);
   }
 }
 
@@ -183,9 +188,8 @@ async function* receive(url: string, offset: number, { fetch, timeoutMs }: Downl
 async function connect(fetch: DownloadDefaults['fetch'], request: Request): Promise<Response> {
   const response = await broken(fetch(request));
   if (response.ok && response.body !== null) return response;
-  const error = apiError(response, await response.json().catch(() => undefined), { attempts: 1 });
-  // The link has expired meanwhile: a fresh one may succeed.
-  throw response.status === 403 ? new ReelmendConnectionError(error.message, { cause: error }) : error;
+  // 403: the link has expired meanwhile.
+  throw signedUrlError(response, await response.json().catch(() => undefined), [403]);
 }
 
 /** `fetch` rejects with a message that says how the connection failed. */

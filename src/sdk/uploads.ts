@@ -1,6 +1,7 @@
 /** Sends a file in parts, and continues after a broken connection. */
-import { isTransient, retryDelayMs, type CallOptions } from './call.ts';
-import { apiError, ReelmendConnectionError, ReelmendTimeoutError, UploadFailedError } from './errors.ts';
+import { isTransient, retryDelayMs, signedUrlError, type CallOptions } from './call.ts';
+import { ReelmendConnectionError, ReelmendTimeoutError, UploadFailedError } from './errors.ts';
+import { throughOutage } from './outage.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import type { Upload, UploadCompletion, UploadInput, UploadPart } from './types.gen.ts';
 
@@ -99,13 +100,17 @@ async function send(calls: UploadCalls, defaults: SendDefaults, sending: Sending
   if (upload.status === 'waiting') {
     upload = await sendParts(calls, defaults, sending);
     const part_sha256 = await hashParts(file, upload.part_size_bytes, options.signal);
-    upload = await calls.complete(upload.id, { part_sha256 }, callOptions(options));
+    const complete = () => calls.complete(upload.id, { part_sha256 }, callOptions(options));
+    upload = await throughOutage(complete, options.signal);
   }
   report(options, upload);
   return untilVerified(calls, upload, options);
 }
 
-/** Sends all missing parts. Rounds without any progress end with the last error after `maxRetries` of them. */
+/**
+ * Sends all missing parts. Rounds without any progress end with the last error after `maxRetries` of them. A round ends when the
+ * service responds, which may be away for up to a minute.
+ */
 async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: first, file, options }: Sending): Promise<Upload> {
   const maxRetries = options.maxRetries ?? defaults.maxRetries;
   let upload = first;
@@ -114,7 +119,7 @@ async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: f
     const before = upload.received_bytes ?? 0;
     const sendError = await sendListed(defaults, { upload, file, options });
     options.signal?.throwIfAborted();
-    upload = await calls.get(upload.id, callOptions(options));
+    upload = await freshState(calls, upload, options);
     if (upload.status !== 'waiting') return upload;
     failures = (upload.received_bytes ?? 0) > before ? 0 : failures + 1;
     if (sendError === undefined && failures === 0) continue;
@@ -161,15 +166,9 @@ async function sendPart({ fetch }: SendDefaults, part: UploadPart, file: Blob, {
       throw new ReelmendConnectionError('The connection broke while a part was sent.', { cause });
     });
     const text = await response.text().catch(() => '');
-    if (!response.ok) throw refusal(response, text);
+    // 400 and 403: the part arrived incomplete, or its URL has expired.
+    if (!response.ok) throw signedUrlError(response, parsed(text), [400, 403]);
   });
-}
-
-/** 400 and 403: the part arrived incomplete, or its URL has expired. A fresh URL may succeed. */
-function refusal(response: Response, text: string): Error {
-  const error = apiError(response, parsed(text), { attempts: 1 });
-  if (response.status !== 400 && response.status !== 403) return error;
-  return new ReelmendConnectionError(error.message, { cause: error });
 }
 
 function parsed(text: string): unknown {
@@ -202,11 +201,14 @@ async function untilVerified(calls: UploadCalls, first: Upload, options: SendOpt
   let upload = first;
   for (let ms = firstPollMs; upload.status === 'verifying'; ms = Math.min(ms * 1.5, longestPollMs)) {
     await pause(ms, options.signal);
-    upload = await calls.get(upload.id, callOptions(options));
+    upload = await freshState(calls, upload, options);
   }
   if (upload.status === 'failed') throw new UploadFailedError(upload);
   return upload;
 }
+
+const freshState = (calls: UploadCalls, { id }: Upload, options: SendOptions) =>
+  throughOutage(() => calls.get(id, callOptions(options)), options.signal);
 
 function report({ onProgress }: SendOptions, { id, received_bytes, size_bytes }: Upload): void {
   onProgress?.({ uploadId: id, sentBytes: received_bytes ?? 0, totalBytes: size_bytes });

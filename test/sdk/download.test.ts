@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReelmend, type DownloadProgress } from '../../src/sdk/index.ts';
 import { finished, makeApi, publicUrl } from '../helpers/http.ts';
 import { startRawServer } from '../helpers/rawserver.ts';
+import { fakeService, jobId, json, jobView, runUntilSettled, useFakeClock } from './fake.ts';
 
 const video = randomBytes(300_000);
 const sha256 = createHash('sha256').update(video).digest('hex');
@@ -114,12 +115,12 @@ describe('jobs.download', () => {
     expect((await readFile(join(dir, 'out.mp4'))).equals(large)).toBe(true);
   });
 
-  it('takes a fresh link when one has expired', async () => {
+  it.each([
+    ['one has expired', () => Response.json({ error: { code: 'link_expired', message: 'Old.', type: 'permission_error' } }, { status: 403 })],
+    ['the storage has a fault', () => new Response('<Error><Code>InternalError</Code></Error>', { status: 500 })],
+  ])('takes a fresh link when %s', async (_name, refusal) => {
     let refused = 0;
-    const { reelmend, id } = await service(async (_request, next) => {
-      refused += 1;
-      return refused < 2 ? Response.json({ error: { code: 'link_expired', message: 'Old.', type: 'permission_error' } }, { status: 403 }) : next();
-    });
+    const { reelmend, id } = await service(async (_request, next) => (++refused < 2 ? refusal() : next()));
     expect((await reelmend.jobs.download(id, join(dir, 'out.mp4'))).sha256).toBe(sha256);
   });
 
@@ -139,6 +140,15 @@ describe('jobs.download', () => {
     expect({ links, files: await readdir(dir) }).toEqual({ links: [], files: [] });
   });
 
+  it('ends with what onProgress throws, also at the last byte', async () => {
+    const { reelmend, id } = await service();
+    const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => {
+      if (receivedBytes === totalBytes) throw new Error('mine');
+    };
+    await expect(reelmend.jobs.download(id, join(dir, 'out.mp4'), { onProgress })).rejects.toThrow('mine');
+    expect(await readdir(dir)).toEqual([]);
+  });
+
   it('ends with the reason of its signal', async () => {
     const { reelmend, id } = await service();
     const aborter = new AbortController();
@@ -151,6 +161,37 @@ describe('jobs.download', () => {
     const { reelmend, id } = await service();
     vi.stubGlobal('process', undefined);
     await expect(reelmend.jobs.download(id, 'out.mp4')).rejects.toThrow(/^This runtime cannot write files .*downloadBlob/);
+  });
+});
+
+describe('a download in an outage', () => {
+  beforeEach(useFakeClock);
+  afterEach(() => void vi.useRealTimers());
+
+  /** The connection breaks after three of five bytes; from then on, no link is answered for so long. */
+  async function downloadThrough(awayMs: number) {
+    let brokeAt = Infinity;
+    const { reelmend } = fakeService([async ({ url, headers }) => {
+      if (url.endsWith('/result')) {
+        if (Date.now() >= brokeAt && Date.now() < brokeAt + awayMs) throw new TypeError('fetch failed');
+        return json({ download_url: 'https://bucket.example.com/out.mp4' });
+      }
+      if (!url.endsWith('.mp4')) return json(jobView({ status: 'done', output: { ...output, size_bytes: 5 } }));
+      if (headers.has('Range')) return new Response('lo', { status: 206 });
+      brokeAt = Date.now();
+      return cut(new Response('hello'), 3);
+    }]);
+    const began = Date.now();
+    const outcome = reelmend.jobs.downloadBlob(jobId).then((blob) => blob.text(), (error: unknown) => error);
+    return { outcome: await runUntilSettled(outcome), ms: Date.now() - began };
+  }
+
+  it('goes on after less than a minute, and ends after more', async () => {
+    expect((await downloadThrough(55_000)).outcome).toBe('hello');
+    const { outcome, ms } = await downloadThrough(600_000);
+    expect(outcome).toMatchObject({ name: 'ReelmendConnectionError' });
+    expect(ms).toBeGreaterThan(60_000);
+    expect(ms).toBeLessThan(80_000);
   });
 });
 

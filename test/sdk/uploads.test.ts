@@ -1,8 +1,9 @@
 /** Sending files: over a fake service that loses connections, and against the real HTTP app. */
 import { createHash, randomBytes } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReelmend, type Reelmend, type ReelmendOptions, sendUpload, type Upload, type UploadProgress } from '../../src/sdk/index.ts';
 import { makeApi, publicUrl } from '../helpers/http.ts';
+import { fakeService, json, refusal, runUntilSettled, useFakeClock } from './fake.ts';
 
 const partSize = 8 * 1024 * 1024;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -169,6 +170,67 @@ describe('uploads.create', () => {
     const [newest] = (await reelmend.uploads.list({ limit: 1 })).data;
     expect(await reelmend.uploads.delete(newest!.id)).toMatchObject({ id: newest!.id, deleted: true });
     await expect(reelmend.uploads.get('../jobs')).rejects.toThrow('The id of an upload looks like upl_….');
+  });
+});
+
+describe('an upload in an outage', () => {
+  beforeEach(useFakeClock);
+  afterEach(() => void vi.useRealTimers());
+
+  /** One part; `spoil` may answer instead of the service and its storage. */
+  async function sendThrough(spoil: (request: Request) => Response | Error | undefined) {
+    let received = 0;
+    let parts = 0;
+    const view = (status: string) =>
+      json({ id: 'upl_x', status, size_bytes: 3, part_size_bytes: 3, received_bytes: received, parts: received === 3 ? [] : [part] });
+    const part = { number: 1, url: 'https://bucket.example.com/part', offset: 0, size_bytes: 3 };
+    const { reelmend } = fakeService([(request) => {
+      if (request.method === 'PUT') parts += 1;
+      const spoilt = spoil(request);
+      if (spoilt instanceof Error) throw spoilt;
+      if (spoilt !== undefined) return spoilt;
+      if (request.method === 'PUT') received = 3;
+      return request.method === 'PUT' ? new Response() : view(request.url.endsWith('/complete') ? 'ready' : 'waiting');
+    }]);
+    const began = Date.now();
+    const outcome = reelmend.uploads.create(new Blob(['abc']), { name: 'a.mov' }).then(({ status }) => status, (error: unknown) => error);
+    return { outcome: await runUntilSettled(outcome), ms: Date.now() - began, parts };
+  }
+
+  /** From the first request of this kind on, nothing answers. */
+  const awayFor = (ms: number, starts: (request: Request) => boolean) => {
+    let began = Infinity;
+    return (request: Request) => {
+      if (starts(request)) began = Math.min(began, Date.now());
+      return Date.now() >= began && Date.now() < began + ms ? new TypeError('fetch failed') : undefined;
+    };
+  };
+  const completes = (request: Request) => request.url.endsWith('/complete');
+
+  it.each([['a part is sent', isPart], ['it is completed', completes]])('of less than a minute goes on, while %s', async (_name, starts) => {
+    const { outcome, ms } = await sendThrough(awayFor(55_000, starts));
+    expect(outcome).toBe('ready');
+    expect(ms).toBeGreaterThan(55_000);
+  });
+
+  it('of more than a minute ends', async () => {
+    const { outcome, ms } = await sendThrough(awayFor(600_000, isPart));
+    expect(outcome).toMatchObject({ name: 'ReelmendConnectionError' });
+    expect(ms).toBeGreaterThan(60_000);
+    expect(ms).toBeLessThan(80_000);
+  });
+
+  it('of the storage is limited by the retries: its 500 is one that passes', async () => {
+    const internal = () => new Response('<Error><Code>InternalError</Code></Error>', { status: 500 });
+    let answered = 0;
+    expect(await sendThrough((request) => (isPart(request) && answered++ < 2 ? internal() : undefined))).toMatchObject({ outcome: 'ready', parts: 3 });
+    const ended = await sendThrough((request) => (isPart(request) ? internal() : undefined));
+    expect(ended).toMatchObject({ outcome: { name: 'ReelmendConnectionError', cause: { status: 500 } }, parts: 4 });
+  });
+
+  it('is no reason to repeat what the service refuses', async () => {
+    const { outcome, ms } = await sendThrough((request) => (completes(request) ? refusal(409, 'upload_incomplete') : undefined));
+    expect({ outcome, ms }).toMatchObject({ outcome: { status: 409 }, ms: 0 });
   });
 });
 
