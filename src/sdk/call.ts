@@ -34,8 +34,17 @@ interface Outcome<Data> {
   response?: Response | undefined;
 }
 
+interface AttemptOptions extends CallOptions {
+  /** Whether a failure may be retried if `isTransient`; default: each. */
+  mayRetry?: ((failure: unknown) => boolean) | undefined;
+}
+
+/** For operations that are not idempotent: whether the response says that nothing was done. */
+export const nothingWasDone = (failure: unknown): boolean =>
+  failure instanceof ReelmendApiError && failure.status !== 502 && failure.status !== 504;
+
 /** Rejects with a ReelmendError, with the reason of `options.signal`, or with a TypeError for an invalid argument. */
-export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: CallOptions) => ApiPromise<Data>;
+export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: AttemptOptions) => ApiPromise<Data>;
 
 const firstDelayMs = 500;
 const longestDelayMs = 8_000;
@@ -74,7 +83,10 @@ export function retryDelayMs(error: unknown, attempt: number, random = Math.rand
   return Math.max(backoff / 2, retryAfterS * 1000) + (random() * backoff) / 2;
 }
 
-/** Retries every operation: all are idempotent, creation through its Idempotency-Key. */
+/**
+ * Retries every operation that may be repeated: all but a few are idempotent, creation of jobs and previews through its
+ * Idempotency-Key.
+ */
 export function makeCall(defaults: CallDefaults): Call {
   return (operation, options = {}) => new ApiPromise(attempt(defaults, operation, options));
 }
@@ -82,9 +94,9 @@ export function makeCall(defaults: CallDefaults): Call {
 async function attempt<Data>(
   { client, timeoutMs, maxRetries }: CallDefaults,
   operation: (base: Base) => Promise<Outcome<Data>>,
-  options: CallOptions,
+  options: AttemptOptions,
 ): Promise<Answer<Data>> {
-  const { signal } = options;
+  const { signal, mayRetry = () => true } = options;
   const ms = options.timeoutMs ?? timeoutMs;
   for (let attempts = 1; ; attempts += 1) {
     const error = () => new ReelmendTimeoutError(`The service did not respond within ${ms} ms.`, { attempts });
@@ -94,7 +106,8 @@ async function attempt<Data>(
       });
     } catch (failure) {
       signal?.throwIfAborted();
-      const delay = attempts > (options.maxRetries ?? maxRetries) ? undefined : retryDelayMs(failure, attempts);
+      const isLast = attempts > (options.maxRetries ?? maxRetries) || !mayRetry(failure);
+      const delay = isLast ? undefined : retryDelayMs(failure, attempts);
       if (delay === undefined) throw failure;
       await pause(delay, signal);
     }

@@ -6,7 +6,7 @@
 export { createReelmend } from './reelmend.ts';
 // Its JobInput and PreviewInput require exactly one of `video_url` and `upload_id`, which the generated types cannot
 // express.
-export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, UploadsQuery } from './reelmend.ts';
+export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, RequestLogQuery, UploadsQuery } from './reelmend.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';

@@ -1,5 +1,5 @@
 /** The client: calls by resource, on top of the generated functions. */
-import { makeCall, type Call, type CallOptions } from './call.ts';
+import { makeCall, nothingWasDone, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
 import { downloadBlob, type DownloadDefaults, type DownloadedFile, downloadFile, type DownloadOptions } from './download.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
@@ -48,9 +48,12 @@ export type RequestLogQuery = NonNullable<ListRequestLogData['query']>;
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
 function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
   const uploadCalls = {
-    /** Creates an upload and sends nothing yet. For web pages that send the file themselves (`sendUpload`). */
+    /**
+     * Creates an upload and sends nothing yet. For web pages that send the file themselves (`sendUpload`). Not retried after a lost
+     * response: there may be two uploads then.
+     */
     begin: (body: UploadInput, options?: CallOptions) =>
-      call((base) => operations.createUpload({ ...base, body }), options),
+      call((base) => operations.createUpload({ ...base, body }), { ...options, mayRetry: nothingWasDone }),
     /** Returns the current state of an upload, with the parts that are missing. */
     get: (id: string, options?: CallOptions) =>
       call((base) => operations.getUpload({ ...base, ...uploadPath(id) }), options),
@@ -241,7 +244,7 @@ function segment(id: string, what: string): { path: { id: string } } {
 
 const job = (id: string) => segment(id, 'a job looks like job_');
 /** For calls that are not repeatable by themselves. */
-const once = (options?: CallOptions): CallOptions => ({ maxRetries: 0, ...options });
+const once = (options?: CallOptions): CallOptions => ({ ...options, maxRetries: options?.maxRetries ?? 0 });
 
 const endpointPath = (id: string) => segment(id, 'a webhook endpoint looks like hook_');
 const uploadPath = (id: string) => segment(id, 'an upload looks like upl_');

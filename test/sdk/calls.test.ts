@@ -13,6 +13,7 @@ import {
   ReelmendTimeoutError,
   NotFoundError,
   PermissionError,
+  type Reelmend,
   RateLimitError,
   ServerError,
   ValidationError,
@@ -201,6 +202,35 @@ describe('creation', () => {
     const { reelmend, requests } = fakeService([json(jobView(), 201)]);
     await reelmend.jobs.create(input).finally(() => vi.unstubAllGlobals());
     expect(requests[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
+  });
+});
+
+describe('what is not idempotent', () => {
+  const begin = ({ uploads }: Reelmend) => uploads.begin({ file_name: 'a.mov', size_bytes: 5 });
+  const busy = [refusal(429, 'rate_limit_exceeded'), refusal(503, 'service_unavailable')];
+  const unknown = [lost(), new Response('', { status: 502 }), new Response('', { status: 504 }), never];
+
+  it('an upload is begun again after a response that says that nothing was done', async () => {
+    const { reelmend, requests } = fakeService([...busy, json({ id: 'upl_x' }, 201)]);
+    expect((await settle(begin(reelmend))).value).toEqual({ id: 'upl_x' });
+    expect(requests).toHaveLength(3);
+  });
+
+  it('an upload is begun once if nobody knows what was done', async () => {
+    for (const answer of unknown) {
+      const { reelmend, requests } = fakeService([answer]);
+      expect((await settle(begin(reelmend))).error).toBeInstanceOf(ReelmendError);
+      expect(requests).toHaveLength(1);
+    }
+  });
+
+  it('an endpoint is created once, unless maxRetries says otherwise', async () => {
+    const create = async (maxRetries?: number) => {
+      const { reelmend, requests } = fakeService([lost()]);
+      await settle(reelmend.webhookEndpoints.create({ url: 'https://hooks.example.com/x' }, { maxRetries }));
+      return requests.length;
+    };
+    expect([await create(), await create(undefined), await create(1)]).toEqual([1, 1, 2]);
   });
 });
 
