@@ -1,6 +1,7 @@
 /** One line that says why a command failed. */
 import { getSystemErrorMap } from 'node:util';
 import { ReelmendError } from '../domain/errors.ts';
+import { ReelmendConnectionError } from '../sdk/errors.ts';
 
 /**
  * Codes of the engine (native/index.d.ts) and of the media child (internal), whose messages are about this machine.
@@ -17,7 +18,23 @@ export function reasonOf(error: unknown): string {
     const [, sentence] = ofMachine.exec(error.cause.message) ?? [];
     if (sentence !== undefined) return sentence;
   }
+  if (error instanceof ReelmendConnectionError) return withCause(error.message, error.cause);
   const { path, errno } = error as NodeJS.ErrnoException;
   if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMap().get(errno)?.[1] ?? `error ${errno}`}.`;
   return error.message.split('\n')[0]!;
+}
+
+/** `The service did not respond: getaddrinfo ENOTFOUND reelmend.example.com.` */
+export function withCause(sentence: string, cause: unknown): string {
+  const detail = detailOf(cause);
+  return detail === undefined || sentence.includes(detail) ? sentence : `${sentence.replace(/\.$/, '')}: ${detail}.`;
+}
+
+/** What the innermost cause says, in one line. It may quote what a server sent, so control characters are removed. */
+function detailOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  if (cause.cause instanceof Error) return detailOf(cause.cause);
+  // An AggregateError, of a host name with several addresses, has a code only.
+  const text = cause.message || ((cause as NodeJS.ErrnoException).code ?? '');
+  return text.replaceAll(/\p{Cc}+/gu, ' ').trim().slice(0, 200).replace(/\.$/, '') || undefined;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { failureFromChild } from '../../src/media/failures.ts';
 import { reasonOf } from '../../src/cli/reason.ts';
+import { ReelmendConnectionError, ReelmendTimeoutError } from '../../src/sdk/index.ts';
 
 describe('the reason of a failure, at the command line', () => {
   it('is the engine’s own sentence where it is about the machine, also with a path in it', () => {
@@ -18,6 +19,18 @@ describe('the reason of a failure, at the command line', () => {
     expect(reasonOf(failure)).toBe('The video could not be processed.');
     expect(reasonOf(failureFromChild({ code: 'unavailable', message: 'evil\u001b[2J' }))).toBe('The video could not be processed.');
     expect(reasonOf(new Error('first\nsecond'))).toBe('first');
+  });
+
+  it('adds what the innermost cause of a lost connection says, in one line', () => {
+    const lost = (cause: unknown) => reasonOf(new ReelmendConnectionError('The service did not respond.', { cause: new TypeError('fetch failed', { cause }) }));
+    expect(lost(new Error('getaddrinfo ENOTFOUND reelmend.example.com'))).toBe('The service did not respond: getaddrinfo ENOTFOUND reelmend.example.com.');
+    expect(lost(new Error('self-signed certificate'))).toBe('The service did not respond: self-signed certificate.');
+    // What Node throws for a host name with several addresses.
+    expect(lost(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toBe('The service did not respond: ECONNREFUSED.');
+    expect(lost(new Error('evil\n\u001b[2J'))).toBe('The service did not respond: evil [2J.');
+    expect(lost(undefined)).toBe('The service did not respond: fetch failed.');
+    expect(reasonOf(new ReelmendConnectionError('Expired.', { cause: new Error('Expired.') }))).toBe('Expired.');
+    expect(reasonOf(new ReelmendTimeoutError('The service did not respond within 5 ms.'))).toBe('The service did not respond within 5 ms.');
   });
 
   it('names the path of a failed system call', () => {
