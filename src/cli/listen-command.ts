@@ -51,9 +51,11 @@ async function listen({ forward, events = Infinity, ...options }: ListenOptions)
   let sent = 0;
   await interruptible(async (signal) => {
     for (; sent < events; await sleep(pollMs, undefined, { signal })) {
-      for (const job of await ended.next(signal).catch(whileAway)) {
+      const jobs = await ended.next(signal).catch(whileAway);
+      for (const job of jobs.slice(0, events - sent)) {
+        signal.throwIfAborted();
         const event = job.status === 'done' ? 'job.completed' : 'job.failed';
-        const answer = forward === undefined ? '' : await deliver(job, { event, forward, secret });
+        const answer = forward === undefined ? '' : await deliver(job, { event, forward, secret, signal });
         say(`${event}  ${job.id}  ${answer}`.trimEnd());
         sent += 1;
       }
@@ -129,16 +131,25 @@ async function unlessDeleted(error: unknown): Promise<undefined> {
   if (!(error instanceof NotFoundError)) throw error;
 }
 
+interface Delivery {
+  event: WebhookEvent;
+  forward: string;
+  secret: string;
+  signal: AbortSignal;
+}
+
 /** Returns what the receiver answered. */
-async function deliver(job: Job, { event, forward, secret }: { event: WebhookEvent; forward: string; secret: string }): Promise<string> {
+async function deliver(job: Job, { event, forward, secret, signal }: Delivery): Promise<string> {
   const body = webhookBody(event, job.id);
   const id = `evt_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
   const headers = webhookHeaders({ id, at: new Date(), body, secrets: [secret], serviceSecret: secret });
   try {
-    const response = await fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(receiverTimeoutMs) });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(receiverTimeoutMs)]);
+    const response = await fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal: limit });
     await response.body?.cancel().catch(() => {});
     return String(response.status);
   } catch {
+    signal.throwIfAborted();
     return 'no answer';
   }
 }

@@ -93,6 +93,25 @@ it('shows the status of a receiver that answers with a long page and closes the 
   }
 });
 
+it('shows no more events than it should, also of those that end at once', async () => {
+  const { ended, shown } = await listen(2);
+  jobs = numbers(1, 5).map(done);
+  expect((await ended).status).toBe(0);
+  expect(shown()).toEqual([idOf(1), idOf(2)]);
+});
+
+it('ends at Ctrl-C, also while a receiver does not answer', async () => {
+  const receiver = await startRawServer((socket) => socket.once('data', () => process.emit('SIGINT', 'SIGINT')));
+  try {
+    const { ended, shown } = await listen(5, '--forward', String(receiver.port));
+    jobs = numbers(1, 5).map(done);
+    expect(await ended).toMatchObject({ status: 0, stderr: '' });
+    expect(shown()).toEqual([]);
+  } finally {
+    await receiver.close();
+  }
+});
+
 it('loses no event to a service that goes away in the middle of a poll', async () => {
   jobs = [done(1)];
   const { ended, shown } = await listen(150);
