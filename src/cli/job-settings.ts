@@ -49,8 +49,8 @@ function quality(text: string): OutputQuality {
 export type Settings = Omit<JobInput, 'video_url' | 'upload_id'>;
 
 /** The settings of the preview, if one is named, with the options that replace them. */
-export async function settingsOf(reelmend: Reelmend, options: SettingOptions): Promise<Settings> {
-  const base = await settingOfPreview(reelmend, options);
+export async function settingsOf(reelmend: Reelmend, options: SettingOptions, signal?: AbortSignal): Promise<Settings> {
+  const base = await settingOfPreview(reelmend, options, signal);
   const { resolution = base?.resolution ?? '1080p', model = base?.model, secure } = options;
   const enhancements = { ...base?.enhancements, ...enhancementsOf(options) };
   const output = { ...base?.output, ...outputOf(options) };
@@ -63,10 +63,14 @@ export async function settingsOf(reelmend: Reelmend, options: SettingOptions): P
   };
 }
 
-async function settingOfPreview(reelmend: Reelmend, { preview: id, setting: number }: SettingOptions): Promise<PreviewSetting | undefined> {
+async function settingOfPreview(
+  reelmend: Reelmend,
+  { preview: id, setting: number }: SettingOptions,
+  signal: AbortSignal | undefined,
+): Promise<PreviewSetting | undefined> {
   if (id === undefined && number !== undefined) throw new Error('--setting names a setting of a preview: add --preview prv_….');
   if (id === undefined) return undefined;
-  const { settings } = await reelmend.previews.get(id);
+  const { settings } = await reelmend.previews.get(id, { signal });
   const chosen = settings[(number ?? 1) - 1];
   if (chosen === undefined) throw new Error(`The preview ${id} has ${settings.length === 1 ? 'one setting' : `${settings.length} settings`}.`);
   return chosen;

@@ -1,13 +1,28 @@
 /** `reelmend preview`: compares settings on a few seconds of a video. `reelmend previews`: lists previews. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { EnhancementsInput, OutputInput, Preview, PreviewClip, PreviewSetting, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
 import { fetch } from './fetch.ts';
+import { interruptible } from './interruptible.ts';
 import { positiveWhole } from './options.ts';
+import { withCause } from './reason.ts';
 import { print, say } from './terminal.ts';
-import { firstOf, isUpload, isUrl, largestPage, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
+import {
+  commandFor,
+  firstOf,
+  isUpload,
+  isUrl,
+  largestPage,
+  progressBar,
+  requireFile,
+  sendFile,
+  uploadIsKept,
+  videoOf,
+  wholeNumber,
+  withNote,
+} from './videos.ts';
 
 interface PreviewOptions extends RemoteOptions {
   setting?: PreviewSetting[];
@@ -91,20 +106,38 @@ async function preview(source: string, options: PreviewOptions): Promise<void> {
   const { setting: settings = [{ resolution: '1080p' }], secure, maxCredits, output, json } = options;
   const isFile = !isUrl(source) && !isUpload(source);
   if (isFile) await requireFile(source);
+  if (output !== undefined) await createFolder(output);
   const reelmend = await connect(options);
-  const video = videoOf(isFile ? (await sendFile(reelmend, source)).id : source);
-  const more = { ...(secure === true ? { secure } : {}), ...(maxCredits === undefined ? {} : { max_credits: maxCredits }) };
-  const { id } = await reelmend.previews.create({ ...video, settings, ...more });
-  const done = await waitFor(reelmend, id);
-  if (output !== undefined) await download(done, output);
-  if (json === true) return print(done);
-  for (const line of linesOf(done, output)) say(line);
+  await interruptible(async (signal) => {
+    const upload = isFile ? await sendFile(reelmend, source, { ...options, signal }) : undefined;
+    const more = { ...(secure === true ? { secure } : {}), ...(maxCredits === undefined ? {} : { max_credits: maxCredits }) };
+    const body = { ...videoOf(upload?.id ?? source), settings, ...more };
+    const { id } = await withNote(uploadIsKept(upload), () => reelmend.previews.create(body, { signal }));
+    const done = await withNote((error) => stateOf(id, error, options), () => waitFor(reelmend, id, signal));
+    const links = `The preview is done; for links to its clips: ${commandFor(options, 'previews', 'get', id)}`;
+    if (output !== undefined) await withNote(links, () => download(done, output, signal));
+    if (json === true) return print(done);
+    for (const line of linesOf(done, output)) say(line);
+  });
 }
 
-async function waitFor(reelmend: Reelmend, id: string): Promise<Preview> {
+/** Before anything is sent or paid. */
+async function createFolder(path: string): Promise<void> {
+  if ((await stat(path).catch(() => null))?.isFile() === true) throw new Error(`${path} is a file: name a folder for the clips.`);
+  await mkdir(path, { recursive: true });
+}
+
+/** What became of a preview when waiting for it failed. */
+async function stateOf(id: string, error: unknown, options: RemoteOptions): Promise<string> {
+  const { NotFoundError, PreviewFailedError } = await import('../sdk/errors.ts');
+  const ended = error instanceof PreviewFailedError || error instanceof NotFoundError;
+  return ended ? `The preview was ${id}.` : `The preview ${id} goes on: ${commandFor(options, 'previews', 'get', id)}`;
+}
+
+async function waitFor(reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Preview> {
   const bar = progressBar(id);
   try {
-    return await reelmend.previews.wait(id, { onProgress: ({ progress }) => bar.update(progress) });
+    return await reelmend.previews.wait(id, { onProgress: ({ progress }) => bar.update(progress), signal });
   } finally {
     bar.stop();
   }
@@ -118,12 +151,18 @@ function clipsOf({ stretches }: Preview): { name: string; clip: PreviewClip }[] 
   ]);
 }
 
-async function download(done: Preview, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  for (const { name, clip } of clipsOf(done)) {
-    const response = await fetch(clip.url);
-    if (!response.ok) throw new Error(`${name} could not be downloaded: the storage answered ${response.status}.`);
-    await writeFile(join(folder, name), Buffer.from(await response.arrayBuffer()));
+async function download(done: Preview, folder: string, signal: AbortSignal): Promise<void> {
+  for (const { name, clip } of clipsOf(done)) await writeFile(join(folder, name), await fetchClip(name, clip, signal));
+}
+
+async function fetchClip(name: string, { url }: PreviewClip, signal: AbortSignal): Promise<Uint8Array> {
+  try {
+    const response = await fetch(url, { signal });
+    if (!response.ok) throw new Error(`the storage answered ${response.status}`);
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(withCause(`${name} could not be downloaded.`, cause), { cause });
   }
 }
 

@@ -6,12 +6,27 @@ import { basename, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { AuditEntry, DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
+import { interruptible } from './interruptible.ts';
 import { type SettingOptions, type Settings, settingsOf, withSettings } from './job-settings.ts';
 import { listenCommand } from './listen-command.ts';
 import { positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, print, say } from './terminal.ts';
-import { firstOf, isUpload, isUrl, largestPage, progressBar, requireFile, sendFile, videoOf, wholeNumber } from './videos.ts';
+import {
+  commandFor,
+  firstOf,
+  isUpload,
+  isUrl,
+  largestPage,
+  progressBar,
+  requireFile,
+  requireWritable,
+  sendFile,
+  uploadIsKept,
+  videoOf,
+  wholeNumber,
+  withNote,
+} from './videos.ts';
 
 export function remoteCommands(): Command[] {
   return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), auditLogCommand(), listenCommand()];
@@ -31,15 +46,23 @@ function uploadCommand(): Command {
     .action(async (files: string[], options: UploadOptions) => {
       if (options.resume !== undefined && files.length > 1) throw new Error('--resume is for one file.');
       for (const file of files) await requireFile(file);
-      const reelmend = await connect(options);
-      const uploads: Upload[] = [];
-      for (const file of files) {
-        const upload = await sendFile(reelmend, file, options.resume);
-        uploads.push(upload);
-        if (options.json !== true) say(`${upload.id}  ${upload.file_name}`);
-      }
-      if (options.json === true) print(uploads);
+      await interruptible((signal) => sendFiles(files, { ...options, signal }));
     });
+}
+
+async function sendFiles(files: string[], options: UploadOptions & { signal: AbortSignal }): Promise<void> {
+  const reelmend = await connect(options);
+  const uploads: Upload[] = [];
+  try {
+    for (const file of files) {
+      const upload = await sendFile(reelmend, file, options);
+      uploads.push(upload);
+      if (options.json !== true) say(`${upload.id}  ${upload.file_name}`);
+    }
+  } finally {
+    // Also those that were sent before an error.
+    if (options.json === true && uploads.length > 0) print(uploads);
+  }
 }
 
 interface CreateOptions extends SettingOptions {
@@ -85,9 +108,12 @@ function jobCommands(): Command {
     .argument('<job>', 'id, job_…')
     .argument('<file>', 'the MP4 file to write')
     .action(async (id: string, file: string, options: RemoteOptions) => {
+      await requireWritable(file);
       const reelmend = await connect(options);
-      const { sizeBytes } = await download(reelmend, { id }, file);
-      say(`${file}: ${bytes(sizeBytes)}`);
+      await interruptible(async (signal) => {
+        const { sizeBytes } = await download(reelmend, id, { output: file, signal });
+        say(`${file}: ${bytes(sizeBytes)}`);
+      });
     });
   withService(jobs.command('delete'))
     .description('delete a job with its files and its upload')
@@ -133,19 +159,34 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
   const { output } = options;
   const isFile = !isUrl(source) && !isUpload(source);
   if (isFile) await requireFile(source);
+  if (output !== undefined) await requireWritable(output);
   const reelmend = await connect(options);
-  const settings = await newJobOf(reelmend, options);
-  const video = videoOf(isFile ? (await sendFile(reelmend, source)).id : source);
-  let job = await reelmend.jobs.create({ ...settings, ...video });
-  if (options.wait === true || output !== undefined) job = await waitFor(reelmend, job);
-  if (output !== undefined) await download(reelmend, job, output);
-  if (options.json === true) print(job);
-  else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${job.id}`);
+  await interruptible(async (signal) => {
+    const settings = await newJobOf(reelmend, options, signal);
+    const upload = isFile ? await sendFile(reelmend, source, { ...options, signal }) : undefined;
+    const body = { ...settings, ...videoOf(upload?.id ?? source) };
+    let job = await withNote(uploadIsKept(upload), () => reelmend.jobs.create(body, { signal }));
+    const { id } = job;
+    if (options.wait === true || output !== undefined) job = await withNote((error) => stateOf(id, error, options), () => waitFor(reelmend, id, signal));
+    if (output !== undefined) {
+      const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, output)}`;
+      await withNote(again, () => download(reelmend, id, { output, signal }));
+    }
+    if (options.json === true) print(job);
+    else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${id}`);
+  });
 }
 
-async function newJobOf(reelmend: Reelmend, options: CreateOptions): Promise<Settings> {
+/** What became of a job when waiting for it failed. */
+async function stateOf(id: string, error: unknown, options: RemoteOptions): Promise<string> {
+  const { JobFailedError, NotFoundError } = await import('../sdk/errors.ts');
+  const ended = error instanceof JobFailedError || error instanceof NotFoundError;
+  return ended ? `The job was ${id}.` : `The job ${id} goes on: ${commandFor(options, 'jobs', 'get', id)}`;
+}
+
+async function newJobOf(reelmend: Reelmend, options: CreateOptions, signal: AbortSignal): Promise<Settings> {
   const { maxCredits, webhook, poster, thumbnails } = options;
-  const settings = await settingsOf(reelmend, options);
+  const settings = await settingsOf(reelmend, options, signal);
   const output = { ...settings.output, ...(poster === true ? { poster } : {}), ...(thumbnails === undefined ? {} : { thumbnails }) };
   return {
     ...settings,
@@ -168,20 +209,20 @@ async function quoteJob(source: string, options: SettingOptions & { json?: boole
 const secondsOf = ({ min_seconds, max_seconds }: TimeEstimate): string =>
   min_seconds === max_seconds ? `${min_seconds} s` : `${min_seconds} to ${max_seconds} s`;
 
-async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {
+async function waitFor(reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Job> {
   const bar = progressBar(id);
   try {
-    return await reelmend.waitForJob(id, { onProgress: ({ progress }) => bar.update(progress) });
+    return await reelmend.waitForJob(id, { onProgress: ({ progress }) => bar.update(progress), signal });
   } finally {
     bar.stop();
   }
 }
 
-async function download(reelmend: Reelmend, { id }: Pick<Job, 'id'>, output: string): Promise<DownloadedFile> {
+async function download(reelmend: Reelmend, id: string, { output, signal }: { output: string; signal: AbortSignal }): Promise<DownloadedFile> {
   const bar = progressBar(basename(output));
   try {
     const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => bar.update(receivedBytes / totalBytes);
-    return await reelmend.jobs.download(id, resolve(output), { onProgress });
+    return await reelmend.jobs.download(id, resolve(output), { onProgress, signal });
   } finally {
     bar.stop();
   }

@@ -1,10 +1,12 @@
 /** Shared by customers' commands: the named video, sending a file, reading a list, and a progress bar. */
 import { openAsBlob } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { access, constants, stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
 import type { Reelmend, Upload } from '../sdk/index.ts';
+import type { RemoteOptions } from './connect.ts';
+import { reasonOf } from './reason.ts';
 
 export async function requireFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
@@ -12,25 +14,67 @@ export async function requireFile(path: string): Promise<void> {
   if (found.size === 0) throw new Error(`The file ${path} is empty.`);
 }
 
-/** An error names the upload, so that it can be resumed. */
-export async function sendFile(reelmend: Reelmend, path: string, resumed?: string): Promise<Upload> {
+/** Throws before anything is sent or paid whose result could not be written. */
+export async function requireWritable(path: string): Promise<void> {
+  const folder = dirname(resolve(path));
+  if (await isFolder(path)) throw new Error(`${path} is a folder: name a file for the result.`);
+  if (!(await isFolder(folder))) throw new Error(`There is no folder ${folder}.`);
+  await access(folder, constants.W_OK).catch((cause: unknown) => {
+    throw new Error(`Cannot write into the folder of ${path}.`, { cause });
+  });
+}
+
+const isFolder = async (path: string) => (await stat(path).catch(() => null))?.isDirectory() === true;
+
+/** Runs a step. Its error also says what is there already. */
+export async function withNote<T>(note: string | ((error: unknown) => string | Promise<string>), step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    const sentence = typeof note === 'string' ? note : await note(error);
+    throw sentence === '' ? error : new Error(`${reasonOf(error)} ${sentence}`, { cause: error });
+  }
+}
+
+/** A command for the same service, to be copied into a shell. */
+export const commandFor = ({ url }: RemoteOptions, ...args: string[]): string =>
+  ['reelmend', ...args, ...(url === undefined ? [] : ['--url', url])].map(quoted).join(' ');
+
+const quoted = (argument: string) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", String.raw`'\''`)}'`);
+
+export interface SendFileOptions extends RemoteOptions {
+  /** id of an upload to go on with */
+  resume?: string;
+  signal: AbortSignal;
+}
+
+/** An error names the upload where it can be resumed. */
+export async function sendFile(reelmend: Reelmend, path: string, options: SendFileOptions): Promise<Upload> {
+  const { resume, signal } = options;
   const file = await openAsBlob(path);
   const bar = progressBar(basename(path));
-  let id = resumed;
+  let id = resume;
   const onProgress = ({ uploadId, sentBytes, totalBytes }: { uploadId: string; sentBytes: number; totalBytes: number }) => {
     id = uploadId;
     bar.update(sentBytes / totalBytes);
   };
-  try {
-    if (resumed !== undefined) return await reelmend.uploads.resume(resumed, file, { onProgress });
-    return await reelmend.uploads.create(file, { name: basename(path), onProgress });
-  } catch (error) {
-    if (id === undefined || !(error instanceof Error)) throw error;
-    throw new Error(`${error.message} Go on with: reelmend upload --resume ${id} ${path}`, { cause: error });
-  } finally {
-    bar.stop();
-  }
+  const send = () =>
+    resume === undefined
+      ? reelmend.uploads.create(file, { name: basename(path), onProgress, signal })
+      : reelmend.uploads.resume(resume, file, { onProgress, signal });
+  const howToGoOn = async (error: unknown) =>
+    id !== undefined && (await canResume(error, signal)) ? `Go on with: ${commandFor(options, 'upload', '--resume', id, path)}` : '';
+  return withNote(howToGoOn, send).finally(() => bar.stop());
 }
+
+async function canResume(error: unknown, { aborted }: AbortSignal): Promise<boolean> {
+  const [{ isTransient }, { ServerError }] = await Promise.all([import('../sdk/call.ts'), import('../sdk/errors.ts')]);
+  return aborted || isTransient(error) || error instanceof ServerError;
+}
+
+/** For what fails after a file was sent. */
+export const uploadIsKept = (upload: Upload | undefined): string =>
+  upload === undefined ? '' : `The upload ${upload.id} is kept for 24 hours; name it instead of the file.`;
 
 export const isUrl = (source: string) => /^https?:\/\//i.test(source);
 export const isUpload = (source: string) => /^upl_[0-9a-z]{26}$/.test(source);
