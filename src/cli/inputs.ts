@@ -118,7 +118,7 @@ export async function targetsOf({ paths, list, resolution }: Arguments): Promise
 const resolutions = ['1080p', '4k', 'source'];
 
 /** `holiday-1080p.mp4` */
-export const resultName = ({ stem }: Pick<Input, 'stem'>, resolution: string) => `${stem}${resolution === 'source' ? '-enhanced' : `-${resolution}`}.mp4`;
+export const resultName = ({ stem }: Input, resolution: string) => `${stem}${resolution === 'source' ? '-enhanced' : `-${resolution}`}.mp4`;
 
 /**
  * Leaves out results of other inputs: a folder or a pattern may reach into the output folder. A file that was named is left out

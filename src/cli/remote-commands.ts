@@ -167,7 +167,8 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
     const body = { ...settings, ...videoOf(upload?.id ?? source) };
     let job = await withNote(uploadIsKept(upload), () => reelmend.jobs.create(body, { signal }));
     const { id } = job;
-    if (options.wait === true || output !== undefined) job = await withNote((error) => stateOf(id, error, options), () => waitFor(reelmend, id, signal));
+    const waits = options.wait === true || output !== undefined;
+    if (waits) job = await withNote((error) => stateOf(id, error, options), () => waitFor(reelmend, id, signal));
     if (output !== undefined) {
       const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, output)}`;
       await withNote(again, () => download(reelmend, id, { output, signal }));

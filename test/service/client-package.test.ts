@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Outcome } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
@@ -40,7 +41,7 @@ afterAll(async () => {
 
 const program = () => join(dir, 'project/node_modules/.bin/reelmend');
 /** By this Node, with nothing of the checkout in its environment. */
-async function reelmend(node: string, args: string[], stdin = '', onStdout = (_text: string) => {}): Promise<{ status: number; stdout: string; stderr: string }> {
+async function reelmend(node: string, args: string[], stdin = '', onStdout = (_text: string) => {}): Promise<Outcome> {
   const running = exec(node, [program(), ...args], { cwd: dir, env: { PATH: process.env['PATH']!, HOME: dir }, timeout: hangMs });
   running.child.stdin!.end(stdin);
   running.child.stdout!.on('data', onStdout);
