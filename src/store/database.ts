@@ -123,6 +123,20 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Passes each row to `work`, and goes on with the others if one fails. Returns the ids for which `work` returned true. Throws
+ * AggregateError at the end if some failed.
+ */
+export async function withEach<R extends { id: string }>(rows: readonly R[], work: (row: R) => Promise<boolean>): Promise<string[]> {
+  const done: string[] = [];
+  const failures: unknown[] = [];
+  for (const row of rows) {
+    if (await work(row).catch((error: unknown) => void failures.push(error))) done.push(row.id);
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${rows.length} failed. The first: ${String(failures[0])}`);
+  return done;
+}
+
 /** Codes of the driver and of the operating system for a connection that breaks or cannot be made. */
 const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;
 /**

@@ -1,5 +1,5 @@
 /** Webhook deliveries: created with the end of a job, sent by a task, stored with all their attempts. */
-import { and, asc, desc, eq, inArray, isNotNull, lt, type SQL, sql } from './orm.ts';
+import { and, asc, desc, eq, inArray, isNotNull, lt, not, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -103,42 +103,67 @@ async function insertDelivery(tx: Tx, row: Omit<DueDelivery, 'id' | 'failedAttem
 }
 
 /** Locks deliveries in one order, because those of a job and those of an endpoint overlap. */
-async function lockDeliveries(tx: Tx, which: SQL | undefined): Promise<string[]> {
-  const rows = await tx.select({ id: webhookDeliveries.id }).from(webhookDeliveries).where(which).orderBy(asc(webhookDeliveries.id)).for('no key update');
-  return rows.map(({ id }) => id);
+function lockDeliveries(tx: Tx, which: SQL | undefined) {
+  const { id, state } = webhookDeliveries;
+  return tx.select({ id, state }).from(webhookDeliveries).where(which).orderBy(asc(id)).for('no key update');
 }
+
+/** One parameter, however many ids: a statement has at most 65,535. */
+const isOneOf = (column: SQLWrapper, ids: string[]) => sql`${column} = ANY (${sql.param(ids)}::text[])`;
 
 /** Sends pending deliveries to the new URL of their endpoint. */
 export async function redirectDeliveries(tx: Tx, { id, url }: WebhookEndpointRecord): Promise<void> {
-  const ids = await lockDeliveries(tx, pendingOf(id));
-  if (ids.length > 0) await tx.update(webhookDeliveries).set({ url }).where(inArray(webhookDeliveries.id, ids));
+  const ids = (await lockDeliveries(tx, pendingOf(id))).map((each) => each.id);
+  if (ids.length > 0) await tx.update(webhookDeliveries).set({ url }).where(isOneOf(webhookDeliveries.id, ids));
 }
 
-/**
- * Stops the pending deliveries of an endpoint. `forget` drops the URLs and responses of all of them, like the deletion of
- * their job.
- */
-export async function stopDeliveriesOf(tx: Tx, endpointId: string, { forget }: { forget: boolean }): Promise<void> {
-  if (forget) return stopAndForget(tx, and(eq(webhookDeliveries.endpointId, endpointId), isNotNull(webhookDeliveries.url)));
-  const ids = await lockDeliveries(tx, pendingOf(endpointId));
+/** Stops the pending deliveries of an endpoint. */
+export async function stopDeliveriesOf(tx: Tx, endpointId: string): Promise<void> {
+  const ids = (await lockDeliveries(tx, pendingOf(endpointId))).map(({ id }) => id);
   if (ids.length === 0) return;
   await tx
     .update(webhookDeliveries)
     .set({ state: 'stopped', nextAt: null, settledAt: sql`now()` })
-    .where(inArray(webhookDeliveries.id, ids));
+    .where(isOneOf(webhookDeliveries.id, ids));
   await unqueue(tx, ids);
 }
 
-const pendingOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), eq(webhookDeliveries.state, 'pending'));
+const isPending = eq(webhookDeliveries.state, 'pending');
+const pendingOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), isPending);
+/** URLs are dropped when their job or endpoint is deleted. */
+const keptOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), isNotNull(webhookDeliveries.url));
 
 /** Stops the deliveries and drops their URL and responses, in the transaction that deletes the job. */
-export function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
-  return stopAndForget(tx, eq(webhookDeliveries.jobId, jobId));
-}
+export const stopDeliveries = (tx: Tx, jobId: string): Promise<void> => stopAndForget(tx, eq(webhookDeliveries.jobId, jobId));
+
+/** The same, in the transaction that deletes the endpoint. */
+export const stopAndForgetDeliveriesOf = (tx: Tx, endpointId: string): Promise<void> => stopAndForget(tx, keptOf(endpointId));
 
 async function stopAndForget(tx: Tx, which: SQL | undefined): Promise<void> {
-  const ids = await lockDeliveries(tx, which);
-  if (ids.length === 0) return;
+  const deliveries = await lockDeliveries(tx, which);
+  if (deliveries.length === 0) return;
+  await forget(tx, deliveries.map(({ id }) => id));
+  // A settled delivery has no queue row.
+  const pending = deliveries.filter(({ state }) => state === 'pending').map(({ id }) => id);
+  if (pending.length > 0) await unqueue(tx, pending);
+}
+
+/**
+ * Drops URLs and responses of up to `limit` settled deliveries of an endpoint that is about to be deleted; returns how many.
+ * Leaves out those that another transaction has locked.
+ */
+export async function forgetSettledOf(tx: Tx, endpointId: string, limit: number): Promise<number> {
+  const settled = await tx
+    .select({ id: webhookDeliveries.id })
+    .from(webhookDeliveries)
+    .where(and(keptOf(endpointId), not(isPending)))
+    .limit(limit)
+    .for('no key update', { skipLocked: true });
+  if (settled.length > 0) await forget(tx, settled.map(({ id }) => id));
+  return settled.length;
+}
+
+async function forget(tx: Tx, ids: string[]): Promise<void> {
   await tx
     .update(webhookDeliveries)
     .set({
@@ -147,13 +172,12 @@ async function stopAndForget(tx: Tx, which: SQL | undefined): Promise<void> {
       nextAt: null,
       settledAt: sql`coalesce(${webhookDeliveries.settledAt}, now())`,
     })
-    .where(inArray(webhookDeliveries.id, ids));
-  await tx.update(webhookAttempts).set({ responseBody: null }).where(inArray(webhookAttempts.deliveryId, ids));
-  await unqueue(tx, ids);
+    .where(isOneOf(webhookDeliveries.id, ids));
+  await tx.update(webhookAttempts).set({ responseBody: null }).where(isOneOf(webhookAttempts.deliveryId, ids));
 }
 
 async function unqueue(tx: Tx, ids: string[]): Promise<void> {
-  for (const id of ids) await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${queueKey(id)})`);
+  await tx.execute(sql`SELECT count(*) FROM unnest(${sql.param(ids.map(queueKey))}::text[]) AS key, graphile_worker.remove_job(key)`);
 }
 
 const queueKey = (id: string) => `webhook:${id}`;

@@ -8,7 +8,7 @@ import { retentionDaysFor } from '../domain/limits.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type AccountTurns, apart } from './account-turns.ts';
-import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
+import { type Db, type Executor, retried, transact, type Tx, withEach } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
@@ -272,10 +272,6 @@ async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
 }
 
 /** Deletes the jobs that still meet the condition once they are locked. */
-async function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
-  const deleted: string[] = [];
-  for (const { id } of which) {
-    if (await transact(db, (tx) => deleteJob(tx, and(eq(jobs.id, id), still), by))) deleted.push(id);
-  }
-  return deleted;
+function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
+  return withEach(which, async ({ id }) => (await transact(db, (tx) => deleteJob(tx, and(eq(jobs.id, id), still), by))) !== null);
 }

@@ -9,7 +9,7 @@ import type { Mode } from '../domain/job.ts';
 import { maxUploads, partSizeFor, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
 import { lockOpenAccount } from './account-locks.ts';
 import type { AccountTurns } from './account-turns.ts';
-import { databaseError, type Db, transact, type Tx } from './database.ts';
+import { databaseError, type Db, transact, type Tx, withEach } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
 import { isOpen } from './job-states.ts';
 import { enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
@@ -305,12 +305,8 @@ async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
   return deleteEach(db, left, 'operator');
 }
 
-async function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
-  const deleted: string[] = [];
-  for (const { id } of which) {
-    if (await transact(db, (tx) => deleteUpload(tx, and(eq(uploads.id, id), still), by))) deleted.push(id);
-  }
-  return deleted;
+function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
+  return withEach(which, async ({ id }) => (await transact(db, (tx) => deleteUpload(tx, and(eq(uploads.id, id), still), by))) !== null);
 }
 
 async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<string[]> {

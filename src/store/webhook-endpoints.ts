@@ -7,8 +7,8 @@ import { maxWebhookEndpoints } from '../domain/limits.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { lockOpenAccount, notOpen } from './account-locks.ts';
-import { type Db, transact, type Tx } from './database.ts';
-import { createTestDelivery, redirectDeliveries, stopDeliveriesOf } from './deliveries.ts';
+import { type Db, transact, type Tx, withEach } from './database.ts';
+import { createTestDelivery, forgetSettledOf, redirectDeliveries, stopAndForgetDeliveriesOf, stopDeliveriesOf } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { accounts, type EventKind, webhookEndpoints } from './schema.ts';
 import type {
@@ -40,7 +40,7 @@ export function webhookEndpointQueries(db: Db, cipher: SecretCipher | undefined)
 
     update: (which, change, actor = {}) => transact(db, (tx) => update(tx, which, change, actor)),
 
-    delete: (which, actor = {}) => transact(db, async (tx) => (await remove(tx, which, actor)) !== null),
+    delete: (which, actor = {}) => remove(db, which, actor),
 
     rotateSecret: (which, actor = {}) => transact(db, (tx) => rotateSecret(tx, required(cipher), which, actor)),
 
@@ -58,15 +58,14 @@ export function webhookEndpointQueries(db: Db, cipher: SecretCipher | undefined)
         return endpoint === undefined ? null : createTestDelivery(tx, endpoint, event);
       }),
 
-    /** Deletes up to `limit` endpoints of closed accounts, each in its own transaction; returns their ids. */
+    /** Deletes up to `limit` endpoints of closed accounts, each in its own transactions; returns their ids. */
     async deleteOfClosed(limit: number): Promise<string[]> {
       const left = await db
         .select({ id: webhookEndpoints.id, accountId: webhookEndpoints.accountId })
         .from(webhookEndpoints)
         .innerJoin(accounts, and(eq(accounts.id, webhookEndpoints.accountId), isNotNull(accounts.closedAt)))
         .limit(limit);
-      for (const which of left) await transact(db, (tx) => remove(tx, which, {}));
-      return left.map(({ id }) => id);
+      return withEach(left, (which) => remove(db, which, {}));
     },
   } satisfies WebhookEndpointStore & Record<string, unknown>;
 }
@@ -122,7 +121,7 @@ async function update(tx: Tx, which: WhichWebhookEndpoint, wanted: UpdateWebhook
   if (changed.length === 0) return before;
   const [row] = await tx.update(webhookEndpoints).set(change).where(eq(webhookEndpoints.id, before.id)).returning();
   if (changed.includes('url')) await redirectDeliveries(tx, row!);
-  if (before.enabled && !row!.enabled) await stopDeliveriesOf(tx, row!.id, { forget: false });
+  if (before.enabled && !row!.enabled) await stopDeliveriesOf(tx, row!.id);
   const { events, enabled } = row!;
   await log(tx, row!, 'webhook_endpoint.changed', { changed: changed.sort(), events, enabled, ...actor });
   return row!;
@@ -130,14 +129,28 @@ async function update(tx: Tx, which: WhichWebhookEndpoint, wanted: UpdateWebhook
 
 const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
 
-async function remove(tx: Tx, which: WhichWebhookEndpoint, actor: Actor): Promise<Row | null> {
+/** deliveries that one transaction forgets */
+const forgottenAtOnce = 5000;
+
+/**
+ * Returns false for an unknown endpoint. An endpoint may have very many settled deliveries, so they are forgotten in short
+ * transactions of their own: the last one locks the endpoint, and jobs of the account cannot end meanwhile.
+ */
+async function remove(db: Db, which: WhichWebhookEndpoint, actor: Actor): Promise<boolean> {
+  const [known] = await db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(matching(which));
+  if (known === undefined) return false;
+  while ((await transact(db, (tx) => forgetSettledOf(tx, known.id, forgottenAtOnce))) === forgottenAtOnce);
+  return transact(db, (tx) => removeLocked(tx, which, actor));
+}
+
+async function removeLocked(tx: Tx, which: WhichWebhookEndpoint, actor: Actor): Promise<boolean> {
   const [endpoint] = await tx.select().from(webhookEndpoints).where(matching(which)).for('update');
-  if (endpoint === undefined) return null;
-  await stopDeliveriesOf(tx, endpoint.id, { forget: true });
+  if (endpoint === undefined) return false;
+  await stopAndForgetDeliveriesOf(tx, endpoint.id);
   // Also deletes its secrets.
   await tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, endpoint.id));
   await log(tx, endpoint, 'webhook_endpoint.deleted', { ...actor });
-  return endpoint;
+  return true;
 }
 
 async function rotateSecret(tx: Tx, cipher: SecretCipher, which: WhichWebhookEndpoint, actor: Actor) {
