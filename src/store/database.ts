@@ -1,7 +1,10 @@
 /** The connection pool, and transactions that are repeated after conflicts. */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { removeParametersFromErrors } from './query-errors.ts';
 import * as schema from './schema.ts';
+
+removeParametersFromErrors();
 
 export type Db = PostgresJsDatabase<typeof schema>;
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
