@@ -1,13 +1,16 @@
 /**
  * Updates a database under one lock: migrations/NNNN_*.sql once each and in order, then the new or changed files of
- * migrations/functions/, then the migrations of Graphile Worker.
+ * migrations/functions/, then the migrations of Graphile Worker. The service may be in use meanwhile: each file has a transaction of
+ * its own, which waits only briefly for the locks of tables, because all queries of a table wait behind it.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger as GraphileLogger, runMigrations } from 'graphile-worker';
 import postgres from 'postgres';
+import { sqlState } from './database.ts';
 import { applySessionSettings } from './session-settings.ts';
 
 /** An arbitrary constant; every process that migrates this database uses the same lock. */
@@ -18,6 +21,8 @@ export interface MigrateOptions {
   url: string;
   /** folder of numbered .sql files and of `functions/`; default: this project's `migrations` */
   directory?: string;
+  /** how many times a file is tried whose tables others have locked; default 20, which is about a minute */
+  attempts?: number;
 }
 
 export interface SqlFile {
@@ -31,20 +36,27 @@ export interface SqlFile {
 /**
  * Returns the names of the files that were applied now. Processes that start together wait for one another: Graphile
  * Worker's first migration fails if two run it at once. Throws if a migration that was applied has been changed or is
- * missing, because migrations are append-only.
+ * missing, because migrations are append-only, and if a newer version has applied its functions.
  */
-export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const directory = options.directory ?? fileURLToPath(new URL('../../migrations', import.meta.url));
+export async function migrate({ url, directory = ownMigrations, attempts = 20 }: MigrateOptions): Promise<string[]> {
   const migrations = await readSqlFiles(directory, '', /^\d{4}_\w+\.sql$/);
   const functions = await readSqlFiles(directory, 'functions/', /^\w+\.sql$/);
-  return withLock(options.url, async (sql) => {
+  const revision = await readRevision(directory);
+  return withLock(url, async (sql) => {
     await assertServerVersion(sql);
     await applySessionSettings(sql);
-    const applied = [...(await applyMigrations(sql, migrations)), ...(await applyFunctions(sql, functions))];
-    await runMigrations({ connectionString: options.url, maxPoolSize: 1, logger: silentLogger });
-    return applied;
+    await createRecords(sql);
+    const pending = await pendingMigrations(sql, migrations);
+    const changed = await changedFunctions(sql, functions, revision);
+    for (const file of pending) await applyFile(sql, file, attempts, recordMigration);
+    for (const file of changed) await applyFile(sql, file, attempts, recordFunction);
+    await sql`UPDATE schema_functions SET revision = ${revision} WHERE revision < ${revision}`;
+    await runMigrations({ connectionString: url, maxPoolSize: 1, logger: silentLogger });
+    return [...pending, ...changed].map(({ name }) => name);
   });
 }
+
+const ownMigrations = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 /**
  * Passes a connection to `work` while another connection holds the lock in a transaction. Behind a pooler in transaction
@@ -88,9 +100,15 @@ async function assertServerVersion(sql: postgres.Sql): Promise<void> {
   throw new Error(`The database is PostgreSQL ${server!.major}; ${oldestPostgres} or newer is needed.`);
 }
 
-async function applyMigrations(sql: postgres.Sql, migrations: SqlFile[]): Promise<string[]> {
+async function createRecords(sql: postgres.Sql): Promise<void> {
   await sql`CREATE TABLE IF NOT EXISTS schema_migrations (
     name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
+  await sql`CREATE TABLE IF NOT EXISTS schema_functions (
+    name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
+  await sql`ALTER TABLE schema_functions ADD COLUMN IF NOT EXISTS revision integer NOT NULL DEFAULT 0`;
+}
+
+async function pendingMigrations(sql: postgres.Sql, migrations: SqlFile[]): Promise<SqlFile[]> {
   const rows = await sql<{ name: string; sha256: string }[]>`SELECT name, sha256 FROM schema_migrations ORDER BY name`;
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
   for (const row of rows) {
@@ -99,29 +117,62 @@ async function applyMigrations(sql: postgres.Sql, migrations: SqlFile[]): Promis
     if (migration.sha256 !== row.sha256) throw new Error(`Migration ${row.name} was changed after it was applied`);
   }
   const done = new Set(rows.map((row) => row.name));
-  const pending = migrations.filter((migration) => !done.has(migration.name));
-  for (const { name, sql: text, sha256 } of pending) {
-    await sql.begin(async (tx) => {
-      await tx.unsafe(text);
-      await tx`INSERT INTO schema_migrations (name, sha256) VALUES (${name}, ${sha256})`;
-    });
-  }
-  return pending.map((migration) => migration.name);
+  return migrations.filter((migration) => !done.has(migration.name));
 }
 
-/** Applies functions whose text has changed since they were applied, all in one transaction. */
-async function applyFunctions(sql: postgres.Sql, functions: SqlFile[]): Promise<string[]> {
-  await sql`CREATE TABLE IF NOT EXISTS schema_functions (
-    name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
-  const rows = await sql<{ name: string; sha256: string }[]>`SELECT name, sha256 FROM schema_functions`;
+/** Functions whose text has changed since they were applied. An older process must not bring back its own. */
+async function changedFunctions(sql: postgres.Sql, functions: SqlFile[], revision: number): Promise<SqlFile[]> {
+  const rows = await sql<{ name: string; sha256: string; revision: number }[]>`SELECT name, sha256, revision FROM schema_functions`;
+  const newest = Math.max(0, ...rows.map((row) => row.revision));
+  if (newest > revision) {
+    throw new Error(`The database was migrated by a newer version: its functions have revision ${newest}, those here have ${revision}`);
+  }
   const applied = new Map(rows.map((row) => [row.name, row.sha256]));
-  const changed = functions.filter(({ name, sha256 }) => applied.get(name) !== sha256);
-  await sql.begin(async (tx) => {
-    for (const { name, sql: text, sha256 } of changed) {
-      await tx.unsafe(text);
-      await tx`INSERT INTO schema_functions (name, sha256) VALUES (${name}, ${sha256})
-        ON CONFLICT (name) DO UPDATE SET sha256 = excluded.sha256, applied_at = now()`;
+  return functions.filter(({ name, sha256 }) => applied.get(name) !== sha256);
+}
+
+/** The revision of the functions of a folder (migrations/functions/revision.json); 0 if it has none. */
+async function readRevision(directory: string): Promise<number> {
+  try {
+    return (JSON.parse(await readFile(join(directory, 'functions/revision.json'), 'utf8')) as { revision: number }).revision;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+type RecordFile = (tx: postgres.TransactionSql, file: SqlFile) => Promise<unknown>;
+
+const recordMigration: RecordFile = (tx, { name, sha256 }) => tx`INSERT INTO schema_migrations (name, sha256) VALUES (${name}, ${sha256})`;
+const recordFunction: RecordFile = (tx, { name, sha256 }) =>
+  tx`INSERT INTO schema_functions (name, sha256) VALUES (${name}, ${sha256})
+    ON CONFLICT (name) DO UPDATE SET sha256 = excluded.sha256, applied_at = now()`;
+
+/** lock_not_available, deadlock_detected */
+const lockStates: ReadonlySet<string | undefined> = new Set(['55P03', '40P01']);
+/** time for the queries that have waited behind the last attempt */
+const pauseMs = 1000;
+
+/** Applies a file in one transaction. Tries again if others have locked its tables: heartbeats and jobs go on in between. */
+async function applyFile(sql: postgres.Sql, file: SqlFile, attempts: number, record: RecordFile): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await sql.begin(async (tx) => {
+        await tx`SET LOCAL lock_timeout = '2s'`;
+        await tx.unsafe(file.sql);
+        await record(tx, file);
+      });
+      return;
+    } catch (error) {
+      if (!lockStates.has(sqlState(error))) throw error;
+      if (attempt >= attempts) throw lockedTables(file, attempts, error);
+      await sleep(pauseMs);
     }
-  });
-  return changed.map(({ name }) => name);
+  }
+}
+
+function lockedTables({ name }: SqlFile, attempts: number, cause: unknown): Error {
+  const message = `${name} was not applied, because other transactions hold locks on its tables (${attempts} attempts). `
+    + 'End them, such as a backup or a long query (see pg_stat_activity), and start again.';
+  return new Error(message, { cause });
 }

@@ -89,6 +89,66 @@ describe('migrations', () => {
     await used.drop();
   });
 
+  it('wait for a locked table without holding up jobs, and give up with a sentence', async () => {
+    const used = await createTestDatabase();
+    const [reader, sql] = [0, 1].map(() => postgres(used.url, { max: 1 })) as [postgres.Sql, postgres.Sql];
+    const read = async () => {
+      await sql`UPDATE schema_functions SET sha256 = 'an older one'`;
+      const [locked, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const reading = reader.begin(async (tx) => {
+        await tx`LOCK TABLE ledger_transfers IN ACCESS SHARE MODE`;
+        locked.resolve();
+        await end.promise;
+      });
+      await locked.promise;
+      return { end: () => (end.resolve(), reading) };
+    };
+    const first = await read();
+    const migrating = migrate({ url: used.url });
+    const isWaiting = () =>
+      sql`SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE NOT granted AND datname = current_database() AND relation = 'ledger_transfers'::regclass`;
+    await expect.poll(isWaiting, { interval: 10 }).toHaveLength(1);
+    // A heartbeat and a charge: far within a lease of 20 s.
+    await sql.begin(async (tx) => {
+      await tx`SET LOCAL statement_timeout = '3s'`;
+      await tx`UPDATE jobs SET progress = progress`;
+      await tx`LOCK TABLE ledger_transfers IN ROW EXCLUSIVE MODE`;
+    });
+    await first.end();
+    expect(await migrating).toContain('functions/ledger_transfer_balances.sql');
+    const second = await read();
+    await expect(migrate({ url: used.url, attempts: 1 })).rejects.toThrow('functions/ledger_transfer_balances.sql was not applied, because other');
+    await second.end();
+    await Promise.all([reader, sql].map((each) => each.end()));
+    await used.drop();
+  });
+
+  it('refuse to replace the functions of a newer version, and apply those of the same revision', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const folder = await mkdtemp(join(directory, 'revisions-'));
+    await mkdir(join(folder, 'functions'));
+    const write = async (revision: number, answer: number) => {
+      await writeFile(join(folder, 'functions/answer.sql'), `CREATE OR REPLACE FUNCTION answer() RETURNS int LANGUAGE sql AS $$ SELECT ${answer} $$;`);
+      await writeFile(join(folder, 'functions/revision.json'), JSON.stringify({ revision }));
+    };
+    const sql = postgres(other.url, { max: 1 });
+    const ask = async () => (await sql`SELECT answer()`)[0]!['answer'] as number;
+    const run = () => migrate({ url: other.url, directory: folder });
+    await write(1, 41);
+    await run();
+    await write(2, 42);
+    expect(await run()).toEqual(['functions/answer.sql']);
+    await write(1, 41);
+    await expect(run()).rejects.toThrow('migrated by a newer version: its functions have revision 2, those here have 1');
+    expect(await ask()).toBe(42);
+    await write(2, 43);
+    await run();
+    expect(await ask()).toBe(43);
+    await sql.end();
+    await other.drop();
+  });
+
   it('refuse a file that was changed after it was applied', async () => {
     const other = await createTestDatabase({ migrated: false });
     await rm(join(directory, '0002_bad.sql'), { force: true });

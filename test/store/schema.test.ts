@@ -1,4 +1,5 @@
 /** One schema in three places: the migrations, their snapshot for readers, and what Drizzle believes. */
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { is, SQL } from 'drizzle-orm';
@@ -29,13 +30,27 @@ describe('the schema', () => {
   });
 
   it('has a file in migrations/functions for each of its functions', async () => {
-    const files = (await readdir(`${migrations}functions`)).map((name) => readFile(`${migrations}functions/${name}`, 'utf8'));
+    const names = (await readdir(`${migrations}functions`)).filter((name) => name.endsWith('.sql'));
+    const files = names.map((name) => readFile(`${migrations}functions/${name}`, 'utf8'));
     const defined = (await Promise.all(files)).flatMap((text) =>
       [...text.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)\(/gm)].map(([, name]) => name!),
     );
     const rows = await sql<{ name: string }[]>`SELECT proname AS name FROM pg_proc
       WHERE pronamespace = 'public'::regnamespace`;
     expect(rows.map(({ name }) => name).sort()).toEqual(defined.sort());
+  });
+});
+
+describe('the functions', () => {
+  it('have a revision of their own; after a change run this test with -u, which raises it', async () => {
+    const file = `${migrations}functions/revision.json`;
+    const { revision, sha256 } = JSON.parse(await readFile(file, 'utf8')) as { revision: number; sha256: string };
+    const hash = createHash('sha256');
+    const names = (await readdir(`${migrations}functions`)).filter((name) => name.endsWith('.sql')).sort();
+    for (const name of names) hash.update(`${name}\n`).update(await readFile(`${migrations}functions/${name}`));
+    const now = hash.digest('hex');
+    const expected = { revision: now === sha256 ? revision : revision + 1, sha256: now };
+    await expect(`${JSON.stringify(expected)}\n`).toMatchFileSnapshot(file);
   });
 });
 
