@@ -271,6 +271,29 @@ TEST_F(CudaNetworks, AJobBuildsNoSlowEngineThatItCannotKeep) {
   EXPECT_EQ(log_->built, 1);
 }
 
+TEST_F(CudaNetworks, APictureLargerThanTheRangeIsCut) {
+  const ModelFile file = Rgb();
+  const auto device = Late(0);
+  const auto model = Load(device, file, "");
+  NetworkOptions options;
+  options.file = file;
+  options.may_cut = true;
+  int most = 200;  // rows, as of a range for landscape pictures
+  options.load = [&](int width, int height, int batch) {
+    if (height > most) throw Error(ErrorCode::kNoEngine, "There is no engine for " + std::to_string(width) + "×" + std::to_string(height) + ".");
+    return model->Load(width, height, batch);
+  };
+  EXPECT_GT(NetworkRunner(device, options, ShapeOf(180, 320, {0, 0}, {})).tiles(), 1);
+  most = 0;
+  try {
+    const NetworkRunner runner(device, options, ShapeOf(180, 320, {0, 0}, {}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNoEngine);
+    EXPECT_STREQ(error.what(), "There is no engine for 180×320.");
+  }
+}
+
 TEST_F(CudaNetworks, EnginesAreBuiltAtTheLevelThatIsAskedForAndServeAllJobs) {
   const std::string in = Clip("160x90", 0.12);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
@@ -438,7 +461,7 @@ TEST_F(CudaNetworks, FaultsEndInOneSentenceAtAnyMoment) {
   }
   for (const int after : {0, 1, 2, 3}) {  // before, between and during the captures of graphs
     log_->fails_after = log_->enqueued + after;
-    EXPECT_EQ(Fault(ProcessorOn(Late()), in, out, options, ErrorCode::kInternal), "The network failed while it ran.") << after;
+    EXPECT_EQ(Fault(ProcessorOn(Late()), in, out, options, ErrorCode::kUnavailable), "The network failed while it ran.") << after;
     EXPECT_EQ(log_->contexts, 0);
   }
   log_->fails_after = -1;

@@ -178,6 +178,19 @@ TEST(CudaSurfaces, WithoutASessionOfTheGpusEncoderTheCpuEncodes) {
   EXPECT_EQ(encoder->TakeFrame()->format, AV_PIX_FMT_YUV420P);
 }
 
+TEST(CudaSurfaces, ALimitedBitRateIsEncodedByTheCpu) {
+  StandInOptions own;
+  own.index = 12;
+  const auto device = std::make_shared<StandInDevice>(own);
+  const Stream stream = MakeStream(device);
+  FakeBridge::sessions_asked_ = 0;
+  media::VideoEncoderOptions options = EncoderOf(640, 360);
+  options.quality.max_bitrate = 8'000'000;
+  const auto encoder = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()))->MakeEncoder(options, 3);
+  EXPECT_EQ(FakeBridge::sessions_asked_, 0);
+  EXPECT_STREQ(encoder->context().codec->name, "libx264");
+}
+
 TEST(CudaSurfaces, AGpuThatCannotEncodeIsAskedOnceForEachSize) {
   FakeBridge::sessions_asked_ = 0;
   const auto open = [](int index, int width) {

@@ -1,21 +1,43 @@
 /** What the isolation of a child lets in when it may use a GPU: device files, libraries, environment. */
-import { existsSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
  * The device files that CUDA opens (`uvm` is its unified memory). None without an NVIDIA driver, or in a container
- * without the GPU. The files of display (modeset) and of MIG management are left out: computing does not need them.
+ * without the GPU. The files of display (modeset) and of MIG management are left out: computing does not need them. A MIG instance
+ * has files of its own (capabilities), of which this process can open some.
  */
 export function findGpuFiles(folder = '/dev'): string[] {
-  let names: string[];
+  const names = namesIn(folder);
+  const wanted = names.filter((name) => /^nvidia(\d+|ctl|-uvm|-uvm-tools)$/.test(name)).sort();
+  const cards = wanted.filter((name) => /^nvidia\d+$/.test(name));
+  const found = cards.length > 0 && wanted.includes('nvidiactl') ? [...wanted, ...capabilitiesIn(folder)] : [];
+  return found.map((name) => join(folder, name));
+}
+
+function namesIn(folder: string): string[] {
   try {
-    names = readdirSync(folder);
+    return readdirSync(folder);
   } catch {
     return [];
   }
-  const wanted = names.filter((name) => /^nvidia(\d+|ctl|-uvm|-uvm-tools)$/.test(name)).sort();
-  const cards = wanted.filter((name) => /^nvidia\d+$/.test(name));
-  return cards.length > 0 && wanted.includes('nvidiactl') ? wanted.map((name) => join(folder, name)) : [];
+}
+
+/** Without those that configure and monitor MIG (1 and 2). */
+const capabilitiesIn = (folder: string): string[] =>
+  namesIn(join(folder, 'nvidia-caps'))
+    .filter((name) => /^nvidia-cap\d+$/.test(name) && !/^nvidia-cap[12]$/.test(name))
+    .map((name) => join('nvidia-caps', name))
+    .filter((name) => isReadable(join(folder, name)))
+    .sort();
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Where some containers have the driver's libraries; the dynamic loader may not search there. */

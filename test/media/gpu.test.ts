@@ -43,6 +43,14 @@ describe('device files of GPUs', () => {
     expect(findGpuFiles(path)).toEqual(found.map((file) => join(path, file)));
   });
 
+  it('include the capabilities of MIG instances, without those of its management', () => {
+    const path = devFolder('mig', ['nvidia0', 'nvidiactl']);
+    mkdirSync(join(path, 'nvidia-caps'));
+    for (const name of ['nvidia-cap1', 'nvidia-cap2', 'nvidia-cap21', 'nvidia-cap30', 'other']) closeSync(openSync(join(path, 'nvidia-caps', name), 'w'));
+    const found = ['nvidia0', 'nvidiactl', 'nvidia-caps/nvidia-cap21', 'nvidia-caps/nvidia-cap30'];
+    expect(findGpuFiles(path)).toEqual(found.map((file) => join(path, file)));
+  });
+
   it('are none where there is no such folder', () => {
     expect(findGpuFiles(join(folder.path, 'absent'))).toEqual([]);
   });

@@ -370,8 +370,10 @@ class CudaProcessor : public device::Processor {
   }
 
  private:
-  /// Null if the GPU does not encode this size or all its sessions are taken. Then the CPU encodes the GPU's pictures.
+  /// Null if the GPU does not encode this size or all its sessions are taken. Then the CPU encodes the GPU's pictures. So it does if the
+  /// bit rate is limited: with a constant quality, libav does not pass the buffer's size to NVENC, so the limit would not hold.
   std::unique_ptr<device::FrameEncoder> TryGpuEncoder(const media::VideoEncoderOptions& options, int queued) {
+    if (options.quality.max_bitrate > 0) return nullptr;
     const EncoderRefusals::Key key{session_->device->facts().id(), options.width, options.height};
     if (!session_->bridge || EncoderRefusals::Shared().Has(key)) return nullptr;
     const UniqueBuffer frames = session_->bridge->MakeEncoderFrames(options.width, options.height);

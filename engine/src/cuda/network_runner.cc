@@ -1,6 +1,7 @@
 #include "cuda/network_runner.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -51,6 +52,16 @@ bool TakeLess(inference::Concurrency& concurrency, int contexts, bool is_loaded)
   return true;
 }
 
+/// A network that fails while it runs may run on another device: it did load. CUDA loads its kernels at the first run, so memory may
+/// be short only then.
+void EnqueueNetwork(inference::GpuContext& context, StreamHandle stream) {
+  try {
+    context.Enqueue(stream.value);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kUnavailable, error.what());
+  }
+}
+
 /// One picture of a batched tensor.
 Tensor OfBatch(Tensor tensor, int batch_index) {
   tensor.data += static_cast<std::ptrdiff_t>(batch_index) * tensor.channels * tensor.height * tensor.width;
@@ -68,6 +79,7 @@ NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOption
     : device_(device), options_(options), in_(in), arena_(std::move(device)) {
   device_->MakeCurrent();
   std::int64_t pixels = kWhole;
+  std::exception_ptr no_engine;  // for the whole picture; that for a range of sizes may take its parts
   inference::Concurrency concurrency{std::max(1, options.concurrency.contexts), std::max(1, options.concurrency.batch)};
   for (;;) {
     try {
@@ -75,13 +87,17 @@ NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOption
       break;
     } catch (const Error& error) {
       const bool is_memory = dynamic_cast<const OutOfDeviceMemory*>(&error) != nullptr || error.code() == ErrorCode::kLimitExceeded;
-      if (!is_memory) throw;
+      const bool is_missing = error.code() == ErrorCode::kNoEngine;
+      if (!is_memory && !(is_missing && options.may_cut)) throw;
+      if (is_missing && !no_engine) no_engine = std::current_exception();
       const bool is_loaded = passes_.size() == static_cast<std::size_t>(options.passes);
       Release();
-      if (TakeLess(concurrency, options.concurrency.contexts, is_loaded)) continue;
+      if (is_memory && TakeLess(concurrency, options.concurrency.contexts, is_loaded)) continue;
       if (!options.may_cut) throw;
       pixels = std::min(pixels, std::int64_t{in.width()} * in.height()) / 2;
-      if (pixels < kSmallestTile) throw OutOfDeviceMemory("The GPU has too little free memory for the network.");
+      if (pixels >= kSmallestTile) continue;
+      if (no_engine) std::rethrow_exception(no_engine);
+      throw OutOfDeviceMemory("The GPU has too little free memory for the network.");
     }
   }
   if (options_.made) options_.made();
@@ -212,7 +228,7 @@ void NetworkRunner::EnqueueWhole(InferenceSlot& inference) {
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const inference::Tile& whole = passes_[i].plan.tiles[0];
     for (int batch_index = 0; i > 0 && batch_index < batch_; ++batch_index) PackInput(inference, i, batch_index, inference.pictures[i - 1][batch_index], whole, stream);
-    inference.contexts[i]->Enqueue(stream.value);
+    EnqueueNetwork(*inference.contexts[i], stream);
     for (int batch_index = 0; batch_index < batch_; ++batch_index) UnpackOutput(inference, i, batch_index, whole, stream);
   }
 }
@@ -240,7 +256,7 @@ void NetworkRunner::EnqueueTiles(InferenceSlot& inference, const Picture& in, St
     for (const inference::Tile& tile : passes_[i].plan.tiles) {
       if (options_.is_stopped && options_.is_stopped()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
       PackInput(inference, i, 0, i == 0 ? in : inference.pictures[i - 1][0], tile, stream);
-      inference.contexts[i]->Enqueue(stream.value);
+      EnqueueNetwork(*inference.contexts[i], stream);
       UnpackOutput(inference, i, 0, tile, stream);
     }
   }

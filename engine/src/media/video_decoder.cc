@@ -165,6 +165,8 @@ void VideoDecoder::RefuseDamage() {
 void VideoDecoder::CountError(int result) {
   if (is_refused_) return;  // the CPU's decoder gets the packet again
   if (result == AVERROR(ENOMEM)) ThrowExhausted(is_on_gpu_);
+  // libav's error for each call of CUDA and NVDEC that fails; damage is AVERROR_INVALIDDATA.
+  if (is_on_gpu_ && result == AVERROR_EXTERNAL) throw Error(ErrorCode::kUnavailable, "The GPU's video decoder failed.");
   // Before the first picture errors are normal: a recording may begin between two key frames.
   if (frames_ > 0) ++undecodable_;
 }

@@ -37,6 +37,9 @@ constexpr std::int64_t kCutsInInterval = 10;
 constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
                                                                     "p4", "p5", "p6", "p7", "p7"};
 
+/// NVENC's cq of 0 means a bit rate of its own choice.
+constexpr float kBestCq = 0.1F;
+
 /// Errors of libav that mean that NVENC is missing: a device without an encoder, a missing feature or size, and (−1,
 /// EPERM) a missing driver library. Waiting for other sessions to end changes none of them.
 bool IsUnsupported(int result) { return result == AVERROR(ENOENT) || result == AVERROR(ENOSYS) || result == AVERROR(EPERM); }
@@ -143,7 +146,7 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
   Dictionary settings;
   settings.Set("preset", kNvencPresets[static_cast<std::size_t>(preset)]);
   settings.Set("rc", "vbr");
-  settings.Set("cq", std::to_string(options.quality.crf).c_str());
+  settings.Set("cq", std::to_string(std::max(options.quality.crf, kBestCq)).c_str());
   settings.Set("spatial-aq", std::int64_t{1});
   settings.Set("profile", "high");
   settings.Set("forced-idr", std::int64_t{1});
@@ -198,18 +201,21 @@ void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duratio
   }
   timings_.push_back({pts, duration});
   if (is_on_gpu()) decode_times_.AddFrame(pts);
-  CheckAv(avcodec_send_frame(context_.get(), &frame), FailureCode(), "The encoder failed");
+  CheckEncoder(avcodec_send_frame(context_.get(), &frame));
   Receive(on_packet);
 }
 
 /// A GPU's encoder fails with its GPU, and another device may succeed. A failure of libx264 is ours.
-ErrorCode VideoEncoder::FailureCode() const {
-  return is_on_gpu() ? ErrorCode::kUnavailable : ErrorCode::kInternal;
+void VideoEncoder::CheckEncoder(int result) const {
+  if (is_on_gpu() && result == AVERROR(ENOMEM)) {
+    throw Error(ErrorCode::kUnavailable, "The GPU has too little free memory for the encoder.");
+  }
+  CheckAv(result, is_on_gpu() ? ErrorCode::kUnavailable : ErrorCode::kInternal, "The encoder failed");
 }
 
 void VideoEncoder::Drain(const std::function<void(AVPacket&)>& on_packet) {
   const int result = avcodec_send_frame(context_.get(), nullptr);
-  if (result != AVERROR_EOF) CheckAv(result, FailureCode(), "The encoder failed");
+  if (result != AVERROR_EOF) CheckEncoder(result);
   Receive(on_packet);
 }
 
@@ -225,7 +231,7 @@ void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
   for (;;) {
     const int result = avcodec_receive_packet(context_.get(), packet_.get());
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
-    CheckAv(result, FailureCode(), "The encoder failed");
+    CheckEncoder(result);
     packet_->duration = TakeDuration(packet_->pts);
     if (is_on_gpu()) packet_->dts = decode_times_.Next(frame_ticks_);
     packet_->time_base = context_->time_base;

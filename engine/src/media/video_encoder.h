@@ -95,7 +95,8 @@ class VideoEncoder {
   };
   bool StartsGroup(std::int64_t pts, bool is_cut) const;
   bool is_on_gpu() const { return context_->hw_frames_ctx != nullptr; }
-  ErrorCode FailureCode() const;
+  /// Throws for a negative result of the encoder.
+  void CheckEncoder(int result) const;
   void LimitBitrate(std::int64_t max_bitrate);
   void OpenX264(const VideoEncoderOptions& options);
   void OpenNvenc(const VideoEncoderOptions& options);

@@ -244,7 +244,7 @@ class TensorRtNetwork : public GpuNetwork {
     if (!context) {
       if (TheLogger().Take().error_is_about_memory())
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
-      throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not prepare the network.");
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " could not prepare the network.");
     }
     const nvinfer1::Dims size{4, {batch_, input_shape_.channels, input_shape_.height, input_shape_.width}};
     if (!is_range_) return context;
