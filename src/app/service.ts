@@ -1,20 +1,17 @@
 /** Composition root: builds the parts of a process (API, worker or both) from the configuration and connects them. */
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { bracketed, type Config } from './config.ts';
 import { createConsole, type DemoParts } from './console-deps.ts';
 import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
-import { answerParserErrors } from '../http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
 import { createRequestLog } from '../http/request-log-writer.ts';
 import { createWorker, createWorkerMetrics, type Lifetime, scratchRoot, type Worker } from '../jobs/index.ts';
 import { createLogger } from '../observability/logger.ts';
+import { listen } from './listen.ts';
 import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
 import { defaultOutputLimitMb } from '../media/plans.ts';
@@ -51,7 +48,7 @@ export interface Service {
   logger: Logger;
   /** stops requests and jobs in order and releases everything; may be called twice */
   stop(): Promise<void>;
-  /** aborts the running jobs that a pending stop() waits for */
+  /** aborts the running jobs and requests that a pending stop() waits for */
   forceStop(): void;
   /** resolves when the worker's lifetime is over, to the number of steps that it ran; never without a lifetime */
   finished: Promise<number>;
@@ -59,6 +56,10 @@ export interface Service {
 
 /** Runs the added stop steps in reverse order. If a step fails, the remaining ones still run. */
 class Shutdown {
+  /** aborted when the first step begins */
+  readonly begun = new AbortController();
+  /** aborted when nothing is waited for any more */
+  readonly forced = new AbortController();
   readonly #steps: (() => Promise<unknown>)[] = [];
   #done: Promise<void> | undefined;
 
@@ -72,6 +73,7 @@ class Shutdown {
   }
 
   async #run(): Promise<void> {
+    this.begun.abort();
     const failures: unknown[] = [];
     for (const step of this.#steps) await step().catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw new AggregateError(failures, 'The service did not stop cleanly.');
@@ -97,7 +99,11 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo,
   const url = roles.api ? await startApi(parts, registry, demo) : null;
   const { store, keyPepper, logger } = parts;
   const finished = worker?.finished ?? new Promise<number>(() => {});
-  return { url, store, keyPepper, logger, finished, stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
+  const forceStop = () => {
+    shutdown.forced.abort();
+    worker?.forceStop();
+  };
+  return { url, store, keyPepper, logger, finished, stop: () => shutdown.run(), forceStop };
 }
 
 /** The parts that the API and the worker share. */
@@ -142,6 +148,8 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
   const silenceTimeoutS = config.databaseTimeoutS;
   const worker = createWorker({ config, logger, databaseUrl, sessionUrl, silenceTimeoutS, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
   await worker.start();
+  // At once: requests in progress may take a while, and the worker must take no more jobs meanwhile.
+  shutdown.begun.signal.addEventListener('abort', () => void worker.stop().catch(() => {}));
   shutdown.add(() => worker.stop());
   return worker;
 }
@@ -162,6 +170,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     logger,
     measure: createMeasure({ net, storage, media, limits }),
     checkUrl: (url: string) => net.checkUrl(url),
+    stopping: shutdown.begun.signal,
     description: await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
     publicUrl,
     docsDir: fileURLToPath(new URL('../../build/docs', import.meta.url)),
@@ -174,7 +183,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
       encoderCrf: config.encoder.crf,
     },
   });
-  const url = await listen(app.fetch, { ...config, variable: 'PORT' }, parts);
+  const url = await serveUntilStop(app.fetch, { ...config, variable: 'PORT' }, parts);
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && wildcardAddresses.has(config.host)) {
@@ -198,7 +207,7 @@ async function serveMetrics(parts: Parts, roles: Roles, worker: () => Worker | u
   };
   registerDiskMetrics({ registry, folders });
   const socket = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
-  const url = await listen(buildMetricsApp({ registry, notReadyReason: () => notReadyReason(store, worker()) }).fetch, socket, parts);
+  const url = await serveUntilStop(buildMetricsApp({ registry, notReadyReason: () => notReadyReason(store, worker()) }).fetch, socket, parts);
   logger.info({ url }, 'metrics');
   return registry;
 }
@@ -217,34 +226,13 @@ function ownHosts(config: Config): string[] {
   return config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host];
 }
 
-type Fetch = ReturnType<typeof buildApp | typeof buildMetricsApp>['fetch'];
+type Fetch = Parameters<typeof listen>[0];
+type Socket = Pick<Parameters<typeof listen>[1], 'host' | 'port' | 'variable'>;
 
-interface ListenOptions {
-  host: string;
-  port: number;
-  /** the environment variable of the port, for error messages */
-  variable: string;
-}
-
-async function listen(fetch: Fetch, at: ListenOptions, { shutdown, logger, publicUrl }: Pick<Parts, 'shutdown' | 'logger' | 'publicUrl'>): Promise<string> {
-  const server = serve({ fetch, hostname: at.host, port: at.port, createServer }) as ReturnType<typeof createServer>;
-  answerParserErrors(server, { logger, publicUrl });
-  await new Promise<void>((resolve, reject) => {
-    server.once('listening', resolve);
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const inUse = `${at.variable}: ${at.port} is already in use on ${at.host}`;
-      const failed = `HOST, ${at.variable}: cannot listen at ${bracketed(at.host)}:${at.port} (${cause.code ?? cause.message})`;
-      reject(new Error(cause.code === 'EADDRINUSE' ? inUse : failed, { cause }));
-    });
-  });
-  shutdown.add(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-        // A client that keeps its connection open must not keep the process alive.
-        setTimeout(() => server.closeAllConnections(), 5000).unref();
-      }),
-  );
-  return `http://${bracketed(at.host)}:${(server.address() as AddressInfo).port}`;
+/** Returns the base URL. */
+async function serveUntilStop(fetch: Fetch, { host, port, variable }: Socket, { shutdown, logger, publicUrl }: Parts): Promise<string> {
+  const { url, close, forceClose } = await listen(fetch, { host, port, variable, logger, publicUrl });
+  shutdown.forced.signal.addEventListener('abort', forceClose);
+  shutdown.add(close);
+  return url;
 }

@@ -60,7 +60,8 @@ export function buildApp(deps: HttpDeps): App {
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders({ hstsSubdomains: deps.options?.hstsSubdomains ?? false }));
   app.use(onlyErrors());
-  const parts = { ...deps, streams: createStreams({ ...options.streams, usable: (credentials) => validCredentials(deps, credentials) }) };
+  const usable = (credentials: string[]) => validCredentials(deps, credentials);
+  const parts = { ...deps, streams: createStreams({ ...options.streams, stopping: deps.stopping, usable }) };
   const consoleParts = deps.console === undefined ? undefined : { ...parts, console: deps.console };
   const handlers = { ...apiHandlers(parts), ...(consoleParts === undefined ? {} : consoleHandlers(consoleParts)) };
   registerRoutes(app, handlers, {

@@ -88,6 +88,8 @@ export interface HttpDeps {
   /** folder of the built documents; absent: /docs returns 404 */
   docsDir?: string;
   logger: HttpLogger;
+  /** aborted when the process begins to stop: event streams end at once, and their clients reconnect to another process */
+  stopping?: AbortSignal;
   /** free bytes of the disk that uploads are stored on; absent: the storage is not on this machine */
   freeBytes?(): Promise<number>;
   /** the log of the accounts' requests; absent: none is written */

@@ -8,7 +8,7 @@ export interface StreamOwner {
 }
 
 export interface OpenStream {
-  /** aborted when the credential is no longer valid */
+  /** aborted when the credential is no longer valid, and when the process stops */
   signal: AbortSignal;
   /** must be called when the stream ends */
   close(): void;
@@ -28,6 +28,8 @@ export interface StreamsOptions {
   perAccount?: number;
   /** ms between two checks of the credentials; default 5000 */
   checkMs?: number;
+  /** ends all streams when it is aborted */
+  stopping?: AbortSignal | undefined;
 }
 
 /** seconds until another stream may have ended */
@@ -38,7 +40,7 @@ interface Entry {
   ended: AbortController;
 }
 
-export function createStreams({ usable, perCredential = 100, perAccount = 200, checkMs = 5000 }: StreamsOptions): Streams {
+export function createStreams({ usable, perCredential = 100, perAccount = 200, checkMs = 5000, stopping }: StreamsOptions): Streams {
   const entries = new Set<Entry>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -59,6 +61,7 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
     if (live !== undefined) for (const { owner, ended } of checked) if (!live.has(owner.credential)) ended.abort();
     timer = entries.size > 0 ? scheduleCheck() : undefined;
   }
+  stopping?.addEventListener('abort', () => entries.forEach(({ ended }) => ended.abort()));
   const scheduleCheck = () => setTimeout(() => void check(), checkMs).unref();
 
   return {
@@ -66,6 +69,7 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
       assertBelowLimits(owner);
       const entry = { owner, ended: new AbortController() };
       entries.add(entry);
+      if (stopping?.aborted === true) entry.ended.abort();
       timer ??= scheduleCheck();
       return { signal: entry.ended.signal, close: () => void entries.delete(entry) };
     },

@@ -63,6 +63,20 @@ describe('the credentials of open streams', () => {
   });
 });
 
+describe('open streams', () => {
+  it('end when the process stops, as do those that are opened meanwhile', () => {
+    const stop = new AbortController();
+    const streams = createStreams({ usable: () => Promise.resolve(new Set()), stopping: stop.signal });
+    const before = streams.open({ credential: 'key', accountId: 'a' });
+    expect(before.signal.aborted).toBe(false);
+    stop.abort();
+    const after = streams.open({ credential: 'key', accountId: 'a' });
+    expect([before, after].map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    before.close();
+    after.close();
+  });
+});
+
 describe('GET /v1/jobs/{id}/events', () => {
   it('200: the job at once, each change, and the end, with the facts of polling', async () => {
     const { api, id, path } = await watched();

@@ -11,6 +11,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { configVariables, loadConfig } from '../../src/app/config.ts';
+import { requestGraceMs } from '../../src/app/listen.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 
@@ -84,6 +85,14 @@ interface Manifest {
     secretTargetRef?: { parameter: string; name: string; key: string }[];
   };
 }
+
+describe('the template of the API', () => {
+  it('lets requests in progress end when a pod stops', async () => {
+    const text = await readFile(join(chart, 'templates/api.yaml'), 'utf8');
+    const [grace, preStop] = [/terminationGracePeriodSeconds: (\d+)/, /preStop: \{ sleep: \{ seconds: (\d+)/].map((pattern) => Number(pattern.exec(text)?.[1]));
+    expect(1000 * (grace! - preStop!)).toBeGreaterThan(requestGraceMs);
+  });
+});
 
 describe.skipIf(!isLongRun)('the rendered chart', () => {
   let tools: string;

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { configVariables, loadConfig } from '../../src/app/config.ts';
+import { requestGraceMs } from '../../src/app/listen.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 
@@ -32,6 +33,8 @@ interface Service {
   ports?: string[];
   volumes?: unknown[];
   profiles?: string[];
+  /** seconds, as in 30s */
+  stop_grace_period?: string;
 }
 type Services = Record<string, Service>;
 
@@ -55,6 +58,11 @@ describe('compose.yaml', () => {
     }
     expect(configOf(services['worker']!).device).toBe('cpu');
     expect(services['api']!.build).toMatchObject({ dockerfile: 'Dockerfile' });
+  });
+
+  it('lets requests in progress end when the API stops', async () => {
+    const { api } = await servicesOf('compose.yaml');
+    expect(1000 * Number.parseInt(api!.stop_grace_period!, 10)).toBeGreaterThan(requestGraceMs);
   });
 
   it('names the version of each image that it does not build, and of its own tools the one that the tests run', async () => {
