@@ -20,7 +20,7 @@ import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { putResult, storageRetryDelaysMs } from './put-result.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { withScratch } from './scratch.ts';
-import { logRetry, secondsSince } from './step.ts';
+import { agedSince, logRetry } from './step.ts';
 import { inStepSpan } from './step-span.ts';
 import type { WorkerContext } from './worker-context.ts';
 import type { StepOutcome } from './worker-metrics.ts';
@@ -28,6 +28,8 @@ import type { StepOutcome } from './worker-metrics.ts';
 interface SegmentContext {
   worker: WorkerContext;
   lease: SegmentLease;
+  /** as in performance.now() */
+  acquiredAt: number;
   keeper: LeaseKeeper;
   scratch: string;
   logger: Logger;
@@ -45,17 +47,18 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   const { heartbeatsPerLease } = worker.tuning;
   const keeper = keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, stopping: worker.stopping });
   const start = performance.now();
+  const attempt = { worker, lease, acquiredAt: start, keeper, logger };
   let outcome: StepOutcome = 'returned';
   worker.lifetime.stepStarted();
   try {
     await inStepSpan({ job: jobId, step: 'segment', attempt: fence.attempt, traceparent }, () =>
-      withScratch(dataDir, { ...fence, jobId: `${jobId}-${fence.plan}-${number}` }, (scratch) => reserveAndMakePiece({ worker, lease, keeper, scratch, logger })),
+      withScratch(dataDir, { ...fence, jobId: `${jobId}-${fence.plan}-${number}` }, (scratch) => reserveAndMakePiece({ ...attempt, scratch })),
     );
     logger.info('segment done');
     worker.storageHealth.succeeded();
     outcome = 'done';
   } catch (error) {
-    outcome = await handleError({ worker, lease, keeper, logger }, keeper.signal.aborted ? keeper.signal.reason : error);
+    outcome = await handleError(attempt, keeper.signal.aborted ? keeper.signal.reason : error);
   } finally {
     keeper.stop();
     worker.metrics.stepEnded('segments', outcome, (performance.now() - start) / 1000);
@@ -187,18 +190,18 @@ async function handleError(attempt: SegmentAttempt, error: unknown): Promise<Ste
 }
 
 /** Retries the segment, has the video enhanced in one piece or planned again for the other device class, or fails the job. Throws LeaseLost. */
-async function recordFailure({ worker, lease, keeper, logger }: SegmentAttempt, error: unknown): Promise<StepOutcome> {
+async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: SegmentAttempt, error: unknown): Promise<StepOutcome> {
   const { signal } = keeper;
   const { segments } = worker.store;
-  const { fence, failures, diskWaitSince, infrastructureFaultSince } = lease;
+  const { fence, failures } = lease;
   const enhanceInOnePiece = async () => {
     logger.warn({ err: error }, 'the segment is not what was planned; the video is enhanced in one piece');
     await segments.giveUp(fence);
     return 'retried' as const;
   };
   if (isSegmentMismatch(error)) return enhanceInOnePiece();
-  const waitS = secondsSince(diskWaitSince);
-  const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: secondsSince(infrastructureFaultSince) };
+  const waitS = agedSince(acquiredAt, lease.diskWaitForS);
+  const faults = { isInfrastructureFault: await isInfrastructureFault(worker, error), infrastructureFaultForS: agedSince(acquiredAt, lease.infrastructureFaultForS) };
   // Another GPU may succeed. So a fault of a GPU is retried, and the video is planned again for CPUs only after all attempts.
   const isGpuFault = lease.deviceClass === 'cuda' && (isDeviceFault(error) || isNoEngine(error));
   const decision = classifyFailure(error, { failures, diskFullForS: waitS, diskWaitForS: waitS, isGpuFault, isSegment: true, ...faults }, worker.tuning);

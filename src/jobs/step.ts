@@ -55,8 +55,8 @@ export async function runStep(
     heartbeatsPerLease: worker.tuning.heartbeatsPerLease,
     stopping: worker.stopping,
   });
-  const attempt = { worker, lease, keeper, logger, work };
   const start = performance.now();
+  const attempt = { worker, lease, acquiredAt: start, keeper, logger, work };
   let outcome: StepOutcome = 'returned';
   worker.lifetime.stepStarted();
   try {
@@ -76,6 +76,8 @@ export async function runStep(
 interface Attempt {
   worker: WorkerContext;
   lease: Lease;
+  /** as in performance.now() */
+  acquiredAt: number;
   keeper: LeaseKeeper;
   logger: Logger;
   work: (context: StepContext) => Promise<void>;
@@ -106,16 +108,16 @@ async function handleError(attempt: Attempt, error: unknown): Promise<StepOutcom
 }
 
 /** Fails the job or queues a retry. Throws LeaseLost. */
-async function recordFailure({ worker, lease, keeper, logger }: Attempt, error: unknown): Promise<StepOutcome> {
+async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Attempt, error: unknown): Promise<StepOutcome> {
   const { leases } = worker.store;
-  const { failures, insufficientDiskSince, diskWaitSince, infrastructureFaultSince } = lease;
+  const untilNow = (secondsThen: number | null) => agedSince(acquiredAt, secondsThen);
   const history = {
-    failures,
+    failures: lease.failures,
     // All pieces are made. A worker with too little space for the join says nothing about the others.
-    diskFullForS: lease.step === 'join' ? 0 : secondsSince(insufficientDiskSince),
-    diskWaitForS: secondsSince(diskWaitSince),
+    diskFullForS: lease.step === 'join' ? 0 : untilNow(lease.diskFullForS),
+    diskWaitForS: untilNow(lease.diskWaitForS),
     isInfrastructureFault: await isInfrastructureFault(worker, error),
-    infrastructureFaultForS: secondsSince(infrastructureFaultSince),
+    infrastructureFaultForS: untilNow(lease.infrastructureFaultForS),
   };
   const decision = classifyFailure(error, history, worker.tuning);
   if (decision.kind === 'fail') {
@@ -136,7 +138,9 @@ async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknow
   return 'returned';
 }
 
-export const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
+/** How long something has lasted that had lasted `secondsThen` when the lease was acquired; 0 if it had not begun. */
+export const agedSince = (acquiredAt: number, secondsThen: number | null): number =>
+  secondsThen === null ? 0 : secondsThen + (performance.now() - acquiredAt) / 1000;
 
 export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pick<RetryLater, 'delayS' | 'counts'>): void {
   if (!counts && !(error instanceof InsufficientDiskSpace)) {

@@ -2,7 +2,7 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, inArray, isNull, not, notInArray, sql } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, not, notInArray, sql, type SQLWrapper } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
@@ -19,6 +19,7 @@ import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueStep, hasUsableRow, queuedSteps } from './queue.ts';
 import { type DeviceClass, jobs, objects, type Step } from './schema.ts';
 
+/** Times in seconds are those when the lease was acquired. The database computes them: a worker's clock may differ from its clock. */
 export interface Lease {
   job: JobRecord;
   fence: Fence;
@@ -34,12 +35,12 @@ export interface Lease {
   traceparent: string | null;
   /** number of earlier counted failures of this step */
   failures: number;
-  /** since when disk space has been short although no other job could free any; null: it was not at the last attempt */
-  insufficientDiskSince: Date | null;
-  /** since when the job has waited for disk space; null: it did not wait at the last attempt */
-  diskWaitSince: Date | null;
-  /** since when its attempts have ended by faults of the storage or the database; null: the last one did not */
-  infrastructureFaultSince: Date | null;
+  /** how long disk space had been short although no other job could free any; null: it was not at the last attempt */
+  diskFullForS: number | null;
+  /** how long the job had waited for disk space; null: it did not wait at the last attempt */
+  diskWaitForS: number | null;
+  /** how long its attempts had ended by faults of the storage or the database; null: the last one did not */
+  infrastructureFaultForS: number | null;
 }
 
 export interface RetryLater {
@@ -62,6 +63,8 @@ export const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionN
   and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), allowsTransition(transition));
 
 export const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
+/** Seconds since a time; null for none. */
+export const secondsSince = (time: SQLWrapper) => sql<number | null>`extract(epoch FROM clock_timestamp() - ${time})::float8`;
 export const noLease = { leaseOwner: null, leaseExpiresAt: null };
 export const noWait = { insufficientDiskSince: null, diskWaitSince: null, infrastructureFaultSince: null };
 
@@ -167,6 +170,12 @@ export function leaseQueries(db: Db) {
  * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
  * lease. An expired lease counts until sweepExpired removes it and counts the crash.
  */
+const waits = {
+  diskFullForS: secondsSince(jobs.insufficientDiskSince),
+  diskWaitForS: secondsSince(jobs.diskWaitSince),
+  infrastructureFaultForS: secondsSince(jobs.infrastructureFaultSince),
+};
+
 function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
   return transact(db, async (tx) => {
     const [row] = await tx
@@ -179,7 +188,7 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
         leaseExpiresAt: leaseEnd(leaseSeconds),
       })
       .where(waitsFor(jobId, step))
-      .returning({ ...getTableColumns(jobs), isFirst: sql<boolean>`started_at = now()` });
+      .returning({ ...getTableColumns(jobs), ...waits, isFirst: sql<boolean>`started_at = now()` });
     if (!row) return null;
     if (row.attempt > 1) await enqueueLeftovers(tx, row);
     if (row.isFirst) await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'started'), jobId });
@@ -193,9 +202,9 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
       deviceClass: row.deviceClass,
       traceparent: row.traceparent,
       failures: row.failures,
-      insufficientDiskSince: row.insufficientDiskSince,
-      diskWaitSince: row.diskWaitSince,
-      infrastructureFaultSince: row.infrastructureFaultSince,
+      diskFullForS: row.diskFullForS,
+      diskWaitForS: row.diskWaitForS,
+      infrastructureFaultForS: row.infrastructureFaultForS,
     };
   });
 }

@@ -2,7 +2,7 @@
  * Segments of videos. Each has a lease of its own, so that several workers enhance one video. The attempt of a segment grows
  * with every lease, and each write names it. Where a query locks both, the job's row comes first.
  */
-import { and, asc, eq, exists, inArray, isNull, ne, sql } from './orm.ts';
+import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -10,7 +10,7 @@ import { type Fence, LeaseLost } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import type { JobSegment, PartialOutputAccess } from './types.ts';
-import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater } from './leases.ts';
+import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater, secondsSince } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers } from './schema.ts';
@@ -36,9 +36,9 @@ export interface SegmentLease {
   traceparent: string | null;
   /** number of earlier failures that counted */
   failures: number;
-  diskWaitSince: Date | null;
   /** as in Lease */
-  infrastructureFaultSince: Date | null;
+  diskWaitForS: number | null;
+  infrastructureFaultForS: number | null;
 }
 
 /** A finished piece. */
@@ -252,12 +252,16 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
       leaseExpiresAt: leaseEnd(leaseSeconds),
     })
     .where(and(isSegment(which), eq(segments.state, 'pending')))
-    .returning();
+    .returning({
+      ...getTableColumns(segments),
+      diskWaitForS: secondsSince(segments.diskWaitSince),
+      infrastructureFaultForS: secondsSince(segments.infrastructureFaultSince),
+    });
   if (!row) return null;
   // The piece of an earlier attempt, if it was stored.
   if (row.attempt > 1) await enqueueDestroy(tx, which.jobId);
   const [later] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, which.jobId), sql`${segments.number} > ${which.number}`)).limit(1);
-  const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitSince, infrastructureFaultSince } = row;
+  const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitForS, infrastructureFaultForS } = row;
   return {
     job: toJobRecord(job),
     // A job's attempt grows with each plan, and stays the same while its segments are made.
@@ -269,8 +273,8 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
     isLast: later === undefined,
     traceparent: job.traceparent,
     failures,
-    diskWaitSince,
-    infrastructureFaultSince,
+    diskWaitForS,
+    infrastructureFaultForS,
   };
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JobRecord, OutputSettings, PreviewSetting, SourceFacts } from '../../src/domain/job.ts';
 import { expectedResultBytes } from '../../src/domain/output-size.ts';
 import { bytesOf, isCut } from '../../src/jobs/disk-needs.ts';
@@ -193,6 +193,24 @@ describe('a job whose worker has too little disk space', () => {
     expect(await failures(job)).toBe(0);
   });
 
+  /** The clock of this process goes half an hour ahead of the database's. */
+  function setClockAhead(): void {
+    const { now: realNow } = Date;
+    vi.spyOn(Date, 'now').mockImplementation(() => realNow() + 31 * 60_000);
+  }
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('is not given up because the clock of the worker is ahead', async () => {
+    setClockAhead();
+    const job = await create();
+    let free = 0;
+    await start(async () => diskWith(free), { patienceS: 30 * 60 });
+    await eventually(() => warnings().length > 3);
+    expect(await failures(job)).toBe(0);
+    free = 1e12;
+    await ended(job, 'done');
+  });
+
   describe('in segments', () => {
     const segmented = { segmentsFromSeconds: 5 };
     let planned = 0;
@@ -222,6 +240,18 @@ describe('a job whose worker has too little disk space', () => {
       free += 1;
       await ended(job, 'done');
       expect(planned).toBe(1);
+    });
+
+    it('is not given up because the clock of the worker is ahead', async () => {
+      setClockAhead();
+      const job = await create();
+      let isFull = true;
+      await startSegmented(async () => diskWith(planned > 0 && isFull ? 0 : 1e12), { patienceS: 30 * 60, maxWaitS: 3600 });
+      await eventually(() => warnings().filter((line) => 'segment' in line).length > 6);
+      const ofSegments = await world.sql`SELECT failures FROM segments WHERE job_id = ${job.id}`;
+      expect(ofSegments.map((row) => row['failures'] as number)).toEqual([0, 0]);
+      isFull = false;
+      await ended(job, 'done');
     });
 
     it('waits for its join, although the disk of one worker is full for long: others may have the space', async () => {
