@@ -95,9 +95,11 @@ describe('keys', () => {
     secret = (await page.locator('dialog [data-secret]').textContent()) ?? '';
     expect(secret).toMatch(/^svc_live_\w{38}$/);
     expect(await axeViolations(page)).toEqual([]);
-    // The one dialog that Escape does not close.
-    await page.keyboard.press('Escape');
-    expect(await page.getByRole('dialog', { name: 'Your new key' }).isVisible()).toBe(true);
+    // The one dialog that Escape does not close. Chromium lets a page prevent that once after an action of the user, and each look
+    // of a test counts as one. So the keys come first.
+    for (let press = 0; press < 3; press++) await page.keyboard.press('Escape');
+    await page.waitForTimeout(300);
+    expect(await page.locator('dialog:modal').getByRole('heading', { name: 'Your new key' }).isVisible()).toBe(true);
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.reload();
     await page.getByText(`svc_live_…${secret.slice(-4)}`).waitFor();

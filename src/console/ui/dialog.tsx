@@ -32,6 +32,12 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
         event.preventDefault();
         if (!sticky) onClose();
       }}
+      // Chromium closes it without `cancel` where the page has prevented one since the last action of the user.
+      onClose={({ currentTarget }) => {
+        if (currentTarget.open) return;
+        if (sticky) currentTarget.showModal();
+        else onClose();
+      }}
     >
       <div className="dialog-head">
         <h2 id={id} className="wrap-anywhere">
