@@ -51,6 +51,7 @@ export async function sendFile(
 ): Promise<Upload> {
   const { name = (file as Partial<File>).name, ...rest } = options;
   if (name === undefined || name === '') throw new TypeError('The file has no name: give one in the option `name`.');
+  assertChecksums();
   const upload = await calls.begin({ file_name: baseName(name), size_bytes: file.size }, callOptions(options));
   return send(calls, defaults, { upload, file, options: rest });
 }
@@ -98,6 +99,7 @@ async function send(calls: UploadCalls, defaults: SendDefaults, sending: Sending
   const { file, options } = sending;
   let { upload } = sending;
   if (upload.status === 'waiting') {
+    assertChecksums();
     upload = await sendParts(calls, defaults, sending);
     const part_sha256 = await hashParts(file, upload.part_size_bytes, options.signal);
     const complete = () => calls.complete(upload.id, { part_sha256 }, callOptions(options));
@@ -184,16 +186,16 @@ async function hashParts(file: Blob, partSize: number, signal: AbortSignal | und
   const hashes: string[] = [];
   for (let offset = 0; offset < file.size; offset += partSize) {
     signal?.throwIfAborted();
-    const digest = await sha256(await file.slice(offset, offset + partSize).arrayBuffer());
+    const digest = await crypto.subtle.digest('SHA-256', await file.slice(offset, offset + partSize).arrayBuffer());
     hashes.push(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
   }
   return hashes;
 }
 
-function sha256(bytes: ArrayBuffer): Promise<ArrayBuffer> {
+/** For before anything is begun or sent: the checksums are computed at the end. */
+export function assertChecksums(): void {
   const { subtle } = crypto as Partial<Crypto>;
   if (subtle === undefined) throw new TypeError('This page cannot compute checksums: browsers allow that over https and on localhost only.');
-  return subtle.digest('SHA-256', bytes);
 }
 
 /** Polls until the service has verified the file. Rejects with UploadFailedError if it differs from its checksum. */

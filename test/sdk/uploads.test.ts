@@ -234,6 +234,29 @@ describe('an upload in an outage', () => {
   });
 });
 
+describe('without WebCrypto, as in a page over http', () => {
+  beforeEach(() => void vi.stubGlobal('crypto', {}));
+  afterEach(() => void vi.unstubAllGlobals());
+  const refused = 'This page cannot compute checksums: browsers allow that over https and on localhost only.';
+  const waiting = { id: 'upl_x', status: 'waiting', size_bytes: 3, received_bytes: 0, part_size_bytes: 3, parts: [] } as unknown as Upload;
+
+  it('an upload is not begun', async () => {
+    const { reelmend, requests } = fakeService([json(waiting, 201)]);
+    await expect(reelmend.uploads.create(new Blob(['abc']), { name: 'a.mov' })).rejects.toThrow(refused);
+    expect(requests).toHaveLength(0);
+  });
+
+  it('no part is sent', async () => {
+    const part = { number: 1, url: 'https://bucket.example.com/part', offset: 0, size_bytes: 3, expires_in: 3600 };
+    const fetch = vi.fn();
+    vi.stubGlobal('fetch', fetch);
+    const unused = () => Promise.reject(new Error('This must not be called.'));
+    const sending = sendUpload({ upload: { ...waiting, parts: [part] }, file: new Blob(['abc']), get: unused, complete: unused });
+    await expect(sending).rejects.toThrow(refused);
+    expect(fetch).not.toHaveBeenCalled();
+  });
+});
+
 describe('sendUpload', () => {
   it('sends a file from a page whose server has the key', async () => {
     const { api, reelmend } = service();

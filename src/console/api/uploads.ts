@@ -11,7 +11,8 @@ import type {
   Mode,
   Upload,
 } from '../../contract/types.gen.ts';
-import { sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
+import { ReelmendConnectionError } from '../../sdk/errors.ts';
+import { assertChecksums, sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
 import { ApiError, call } from './client.ts';
 
 /** The page may have been opened under another host name than the one in the URLs of the parts. */
@@ -29,6 +30,17 @@ const get = async (id: string): Promise<Upload> =>
 const complete = (id: string, body: ConsoleCompleteUploadData['body']): Promise<Upload> =>
   call<ConsoleCompleteUploadData, ConsoleCompleteUploadResponse>('POST', '/console/api/uploads/{id}/complete', { path: { id }, body });
 
+const transientStatuses = [0, 429, 502, 503, 504];
+
+/** `sendUpload` goes on through outages that it sees as such: as errors of the SDK. */
+function withSdkErrors<A extends unknown[], T>(send: (...inputs: A) => Promise<T>): (...inputs: A) => Promise<T> {
+  return (...inputs) =>
+    send(...inputs).catch((error: unknown) => {
+      const isTransient = error instanceof ApiError && transientStatuses.includes(error.status);
+      throw isTransient ? new ReelmendConnectionError(error.message, { cause: error }) : error;
+    });
+}
+
 export interface FileToSend {
   file: File;
   mode: Mode;
@@ -41,9 +53,10 @@ export interface FileToSend {
 
 /** Sends a file, or what is missing of it, and resolves when its upload is ready for jobs. */
 export async function sendFile({ file, mode, uploadId, onProgress, signal }: FileToSend): Promise<void> {
+  assertChecksums();
   const upload = (uploadId === null ? null : await unfinished(uploadId)) ?? (await begin({ file, mode, signal }));
   const progress = ({ uploadId: id, sentBytes, totalBytes }: UploadProgress) => onProgress(sentBytes / totalBytes, id);
-  await sendUpload({ upload, file, get, complete, onProgress: progress, signal });
+  await sendUpload({ upload, file, get: withSdkErrors(get), complete: withSdkErrors(complete), onProgress: progress, signal });
 }
 
 /** The upload to go on with; null where it has failed or is gone, so that the file is sent anew. */

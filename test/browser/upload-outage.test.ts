@@ -1,0 +1,57 @@
+/** The console's uploads while the service is away, over a fake one. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { sendFile } from '../../src/console/api/uploads.ts';
+import { json, refusal, runUntilSettled, useFakeClock } from '../sdk/fake.ts';
+
+const origin = 'https://reelmend.example.com';
+const part = { number: 1, url: `${origin}/v1/upload-parts/1?signature=x`, offset: 0, size_bytes: 3 };
+
+beforeEach(() => {
+  useFakeClock();
+  vi.stubGlobal('location', new URL(origin));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+/** A file of one part. After it was sent, the service is away for `ms`, and `spoil` answers. */
+async function sendThrough(spoil: () => Response | Error, ms: number) {
+  let sentAt = Infinity;
+  vi.stubGlobal('fetch', async (target: string | Request) => {
+    const url = typeof target === 'string' ? target : target.url;
+    if (url === part.url) {
+      sentAt = Date.now();
+      return new Response();
+    }
+    const answer = Date.now() >= sentAt && Date.now() < sentAt + ms ? spoil() : undefined;
+    if (answer instanceof Error) throw answer;
+    if (answer !== undefined) return answer;
+    const [received, parts] = sentAt === Infinity ? [0, [part]] : [3, []];
+    const status = url.endsWith('/complete') ? 'ready' : 'waiting';
+    return json({ id: 'upl_x', status, size_bytes: 3, part_size_bytes: 3, received_bytes: received, parts });
+  });
+  const file = new File(['abc'], 'a.mov');
+  const sending = sendFile({ file, mode: 'test', uploadId: null, onProgress: () => {}, signal: new AbortController().signal });
+  const began = Date.now();
+  const outcome = await runUntilSettled(sending.then(() => 'ready', (error: unknown) => error));
+  return { outcome, ms: Date.now() - began };
+}
+
+const lost = () => new TypeError('Failed to fetch');
+const answers = [429, 502, 503, 504].map((status) => [`status ${status}`, () => refusal(status, 'away')] as const);
+const outages = [['lost connections', lost], ...answers] as const;
+
+it.each(outages)('go on after less than a minute of %s', async (_name, spoil) => {
+  expect((await sendThrough(spoil, 50_000)).outcome).toBe('ready');
+});
+
+it('end after more than a minute, in the words of the console', async () => {
+  const { outcome, ms } = await sendThrough(lost, 600_000);
+  expect(outcome).toMatchObject({ message: 'The service cannot be reached. Is it running?' });
+  expect(ms).toBeLessThan(80_000);
+});
+
+it('end at once with a refusal', async () => {
+  expect(await sendThrough(() => refusal(404, 'upload_not_found'), 600_000)).toMatchObject({ outcome: { status: 404 }, ms: 0 });
+});
