@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../helpers/ports.ts';
-import { axeViolations, dropFiles, meanDifference, openTab, openWorld, pixelsOf, screenshot, signUp, type Tab, type World } from './world.ts';
+import { axeViolations, createTestJob, deleteJob, dropFiles, meanDifference, openTab, openWorld, pixelsOf, screenshot, signUp, type Tab, type World } from './world.ts';
 
 let world: World;
 let tab: Tab;
@@ -176,6 +176,16 @@ it('hears nothing of money when a test job fails', async () => {
   await page.locator('.badge', { hasText: 'Failed' }).waitFor();
   await page.getByText('The job failed.', { exact: true }).waitFor();
   expect(await page.locator('#content').textContent()).not.toMatch(/refund/i);
+});
+
+it('learns that a job that is shown was deleted elsewhere', async () => {
+  const { page } = tab;
+  const id = await createTestJob(page, world, 'holiday.mp4');
+  await page.goto(`${world.url}/jobs/${id}`);
+  await page.getByRole('button', { name: 'Delete' }).waitFor();
+  await deleteJob(page, world, id);
+  await page.getByText('There is no such job').waitFor();
+  await page.getByRole('heading', { name: 'holiday.mp4' }).waitFor();
 });
 
 it('is told when the service is away, and when it is back', async () => {

@@ -211,13 +211,24 @@ export function createTestJob(page: Page, world: Pick<World, 'url'>, fileName: s
   return createInTestMode(page, world, 'jobs', { video_url: `https://media.example.com/${fileName}`, resolution: '1080p', ...more });
 }
 
-async function createInTestMode(page: Page, { url }: Pick<World, 'url'>, what: 'jobs' | 'previews', request: object): Promise<string> {
+/** Deletes a job of whoever is signed in, as another tab would. */
+export async function deleteJob(page: Page, world: Pick<World, 'url'>, id: string): Promise<void> {
+  const response = await page.request.delete(`${world.url}/api/jobs/${id}`, { headers: await changeHeaders(page, world) });
+  if (response.status() !== 200) throw new Error(`It was refused: ${await response.text()}`);
+}
+
+/** Headers of a call that changes something. */
+async function changeHeaders(page: Page, { url }: Pick<World, 'url'>): Promise<Record<string, string>> {
   const csrf = await page.evaluate(async () => {
     const session = (await (await fetch('/console/api/session')).json()) as { csrf_token: string };
     return session.csrf_token;
   });
-  const headers = { 'X-CSRF-Token': csrf, Origin: new URL(url).origin };
-  const response = await page.request.post(`${url}/api/${what}`, { data: { mode: 'test', request }, headers });
+  return { 'X-CSRF-Token': csrf, Origin: new URL(url).origin };
+}
+
+async function createInTestMode(page: Page, world: Pick<World, 'url'>, what: 'jobs' | 'previews', request: object): Promise<string> {
+  const headers = await changeHeaders(page, world);
+  const response = await page.request.post(`${world.url}/api/${what}`, { data: { mode: 'test', request }, headers });
   if (response.status() !== 201) throw new Error(`It was refused: ${await response.text()}`);
   return ((await response.json()) as { id: string }).id;
 }

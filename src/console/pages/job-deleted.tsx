@@ -29,7 +29,7 @@ export function DeletedJob({ id, deletion, detail }: DeletedProps) {
     refetchInterval: ({ state }) => (secure && state.data === null ? pollMs : false),
   });
   const certificate = issued ?? found.data?.certificate ?? null;
-  const nothing = deletion === null && certificate === null && !secure && !found.isPending;
+  const nothing = deletion === null && certificate === null && !secure && !found.isLoading;
   return (
     <Page title={detail?.source_name || 'Deleted job'} back={{ href: '/jobs', label: 'Jobs' }} intro={<code className="wrap-anywhere">{id}</code>}>
       {deletion !== null && (
