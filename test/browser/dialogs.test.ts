@@ -190,7 +190,13 @@ describe.each([1440, 390])('%i pixels wide', (width) => {
     await page.getByRole('button', { name: /^Details of GET/ }).first().click();
     await checkDialog(/^GET/, 'request');
     await open('/secure?tab=certificates');
+    const published = '**/.well-known/jwks.json';
+    await page.route(published, (route) => route.fulfill({ status: 404, json: {} }));
     await page.getByRole('button', { name: /^Verify the certificate/ }).click();
+    await page.getByText('The certificate could not be verified.').waitFor();
+    await checkDialog(/^cert_/, 'certificate-unverified');
+    await page.unroute(published);
+    await press('Try again');
     await page.getByText('The signature is valid.').waitFor();
     await checkDialog(/^cert_/, 'certificate');
     await page.getByText('Show the certificate').click();

@@ -1,7 +1,7 @@
 /** The browser's verifier against the service's own: what one accepts or refuses, the other does, in the same words. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
 import { verifyAuditLog as verifyOnServer } from '../../src/evidence/audit-log.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
@@ -100,6 +100,7 @@ describe('an audit log verified in the browser', () => {
       await headOf(entries, stranger),
       `${header}.${otherPayload}.${signature}`,
       `${header}.${payload}.${Buffer.from(Buffer.from(signature, 'base64url').map((byte, index) => (index === 0 ? byte ^ 1 : byte))).toString('base64url')}`,
+      `${header}.${payload}.${signature.slice(0, 85)}`,
       'not a signature',
       '',
     ];
@@ -148,5 +149,22 @@ describe('a certificate verified in the browser', () => {
     await expect(verifyCertificate(`${header}.${changed}.${signature}`, keys.keys)).rejects.toThrow(/was changed/);
     await expect(verifyCertificate(await signCertificate(payload, stranger), keys.keys)).rejects.toThrow(/not in the key set/);
     await expect(verifyCertificate(await headOf([]), keys.keys)).rejects.toThrow(/is not a reelmend-deletion-certificate/);
+  });
+
+  it('is neither valid nor refused where the browser cannot verify', async () => {
+    const jws = await signCertificate(payload, key);
+    const unsupported = (text: RegExp) => {
+      const wanted = { name: 'UnsupportedBrowserError', message: expect.stringMatching(text) };
+      return expect(verifyCertificate(jws, keys.keys)).rejects.toMatchObject(wanted);
+    };
+    try {
+      vi.stubGlobal('crypto', {});
+      await unsupported(/only over https/);
+      const importKey = () => Promise.reject(new DOMException('Algorithm: Unrecognized name', 'NotSupportedError'));
+      vi.stubGlobal('crypto', { subtle: { importKey } });
+      await unsupported(/does not know Ed25519/);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 });

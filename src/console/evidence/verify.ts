@@ -37,6 +37,11 @@ export class VerificationError extends Error {
   override readonly name = 'VerificationError';
 }
 
+/** This browser cannot verify anything here, whatever the document; `message` says what helps. */
+export class UnsupportedBrowserError extends Error {
+  override readonly name = 'UnsupportedBrowserError';
+}
+
 const genesis = '0'.repeat(64);
 const headFields = ['account_id', 'hash', 'signed_at', 'size'];
 const entryFields = ['account_id', 'at', 'data', 'hash', 'id', 'job_id', 'kind', 'previous_hash', 'sequence'];
@@ -114,7 +119,7 @@ async function verifyJws(
 ): Promise<Record<string, unknown>> {
   // Browsers offer WebCrypto over https and on localhost only.
   if (globalThis.crypto?.subtle === undefined)
-    throw new VerificationError('This browser can verify only over https. Use `reelmend verify` on the command line.');
+    throw new UnsupportedBrowserError('This browser can verify only over https. Use `reelmend verify` on the command line.');
   const parts = jws.trim().split('.');
   const [head, body, signature] = parts;
   if (parts.length !== 3 || !head || !body || !signature)
@@ -126,12 +131,21 @@ async function verifyJws(
   const key = keys.find((candidate) => candidate.kid === header['kid']);
   if (key === undefined) throw new VerificationError('The document is signed with a key that is not in the key set.');
   const signed = new TextEncoder().encode(`${head}.${body}`);
-  const publicKey = await crypto.subtle.importKey('raw', fromBase64Url(key.x), 'Ed25519', false, ['verify']);
+  const publicKey = await importKey(key);
   if (!(await crypto.subtle.verify('Ed25519', publicKey, fromBase64Url(signature), signed)))
     throw new VerificationError('The signature does not match the document: it was changed.');
   const payload = parseObject(body, 'The payload is no JSON object.');
   if (jcs(payload) !== textOf(body)) throw new VerificationError('The payload is not canonical JSON.');
   return payload;
+}
+
+async function importKey({ x }: PublicKey): Promise<CryptoKey> {
+  try {
+    return await crypto.subtle.importKey('raw', fromBase64Url(x), 'Ed25519', false, ['verify']);
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== 'NotSupportedError') throw error;
+    throw new UnsupportedBrowserError('This browser does not know Ed25519. Use a newer one, or `reelmend verify` on the command line.');
+  }
 }
 
 function parseObject(base64url: string, refusal: string): Record<string, unknown> {
@@ -149,7 +163,8 @@ function textOf(base64url: string): string {
 }
 
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new VerificationError(notCanonical);
+  // No encoding has a length of 4n + 1; `atob` throws for it.
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) throw new VerificationError(notCanonical);
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   // Accepts only the canonical encoding: a lenient decoder ignores the last bits.
   const spelled = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

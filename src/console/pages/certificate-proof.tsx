@@ -1,12 +1,12 @@
 /** A deletion certificate. The browser verifies it with the published keys. */
 import { useQuery } from '@tanstack/react-query';
-import { Download } from 'lucide-react';
+import { Download, RotateCw } from 'lucide-react';
 import type { CertificatePayload } from '../../contract/types.gen.ts';
 import { fetchPublishedKeys } from '../api/account.ts';
 import { sentenceOf } from '../api/client.ts';
 import { saveText } from '../app/download.ts';
 import { formatBytes, formatDateTimeFull } from '../app/format.ts';
-import { verifyCertificate } from '../evidence/verify.ts';
+import { UnsupportedBrowserError, VerificationError, verifyCertificate } from '../evidence/verify.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Notice, Skeleton } from '../ui/feedback.tsx';
@@ -36,7 +36,7 @@ export function CertificateProof({ jws }: { jws: string }) {
     >
       <div className="stack">
         {proof.isPending && <Skeleton lines={3} />}
-        {proof.isError && <Notice tone="bad" title="The certificate is not valid.">{sentenceOf(proof.error)}</Notice>}
+        {proof.isError && <Unverified error={proof.error} busy={proof.isFetching} onRetry={() => void proof.refetch()} />}
         {proof.data !== undefined && <Verified payload={proof.data} />}
         <details className="more">
           <summary>Show the certificate</summary>
@@ -44,6 +44,26 @@ export function CertificateProof({ jws }: { jws: string }) {
         </details>
       </div>
     </Panel>
+  );
+}
+
+/** Says whether the certificate is invalid, or only could not be verified. */
+function Unverified({ error, busy, onRetry }: { error: unknown; busy: boolean; onRetry: () => void }) {
+  const isInvalid = error instanceof VerificationError;
+  const mayRetry = !isInvalid && !(error instanceof UnsupportedBrowserError);
+  const title = isInvalid ? 'The certificate is not valid.' : 'The certificate could not be verified.';
+  return (
+    <Notice tone={isInvalid ? 'bad' : 'warn'} title={title}>
+      {sentenceOf(error)}
+      {mayRetry && (
+        <div>
+          <Button size="small" busy={busy} onClick={onRetry}>
+            <RotateCw size={14} aria-hidden="true" />
+            Try again
+          </Button>
+        </div>
+      )}
+    </Notice>
   );
 }
 
