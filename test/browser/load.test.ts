@@ -189,6 +189,7 @@ describe('the list of 10,000 jobs', () => {
       await page.getByRole('button', { name: 'Show all jobs' }).click();
       await page.getByText('10,000 jobs').waitFor();
     });
+    expect(await page.getByLabel('Find by id').inputValue()).toBe('');
     const filtered = await workOf(page, async () => {
       await page.getByLabel('Status').focus();
       await page.keyboard.press('f');

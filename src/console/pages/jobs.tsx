@@ -70,17 +70,12 @@ interface ToolbarProps {
 }
 
 function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
-  const [text, setText] = useState(filters.q ?? '');
-  const type = (value: string) => {
-    const kept = value.toLowerCase().replace(/[^0-9a-z_]/g, '').slice(0, 30);
-    setText(kept);
-    onChange({ q: kept });
-  };
+  const type = (value: string) => onChange({ q: value.toLowerCase().replace(/[^0-9a-z_]/g, '').slice(0, 30) });
   return (
     <div className="toolbar" role="search" aria-label="Jobs">
       <div className="search">
         <Search size={15} aria-hidden="true" />
-        <input className="input" type="search" aria-label="Find by id" placeholder="Find by id" value={text} onChange={(event) => type(event.target.value)} />
+        <input className="input" type="search" aria-label="Find by id" placeholder="Find by id" value={filters.q ?? ''} onChange={(event) => type(event.target.value)} />
       </div>
       <CompactSelect label="Status" value={filters.status ?? ''} onChange={(event) => onChange({ status: (event.target.value || undefined) as JobStatus | undefined })}>
         <option value="">Any status</option>
