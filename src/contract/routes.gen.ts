@@ -1511,6 +1511,10 @@ export const downloadFileRoute = createRoute({
         500: {
             description: 'downloadFile 500',
             content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'downloadFile 503',
+            content: { 'application/json': { schema: zError } }
         }
     }
 });

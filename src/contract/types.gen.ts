@@ -4924,6 +4924,10 @@ export type DownloadFileErrors = {
      * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
 };
 
 export type DownloadFileError = DownloadFileErrors[keyof DownloadFileErrors];

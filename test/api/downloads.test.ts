@@ -145,6 +145,19 @@ describe('GET /v1/downloads/{key}', () => {
     expect(made.storage.opened).toBe(0);
   });
 
+  it('503 with Retry-After while the storage fails, for the whole file, a range and HEAD', async () => {
+    const made = api();
+    made.storage.stat = () => Promise.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+    const requests = [{ key: null }, { key: null, headers: { Range: 'bytes=0-1' } }];
+    for (const request of requests) {
+      const response = await made.request(link(), request);
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0);
+      expect(await errorOf(response)).toMatchObject({ code: 'service_unavailable', type: 'api_error' });
+    }
+    expect((await made.request(link(), { method: 'HEAD', key: null })).status).toBe(503);
+  });
+
   it('404 when the file is gone, and for names that no file has', async () => {
     const made = makeApi();
     const gone = await made.request(link(), { key: null });

@@ -77,8 +77,8 @@ describe.each(secured)('$id', (operation) => {
   });
 });
 
-/** A part of an upload goes to the disk: no database is asked. */
-const asksDatabase = having('503').filter(({ id }) => id !== 'uploadPart');
+/** Signed links lead to files on the disk: no database is asked. */
+const asksDatabase = having('503').filter(({ id }) => !['uploadPart', 'downloadFile'].includes(id));
 
 describe.each(asksDatabase)('$id', (operation) => {
   it('503 service_unavailable while the database cannot answer', async () => {
