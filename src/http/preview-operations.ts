@@ -25,7 +25,7 @@ export async function describePreview(deps: HttpDeps, principal: Principal, prev
   const linked = await linkStretches(deps, preview, { clips, stretches });
   const data = { ...actorOf(principal) };
   await deps.store.audit.record({ accountId: preview.accountId, kind: 'result.accessed', jobId: preview.id, data });
-  return serializePreview(deps, preview, { stretches: linked, links_expire_in: linkValidityS(limitsOf(deps)) });
+  return serializePreview(deps, preview, linked);
 }
 
 type Linked = Pick<Preview, 'stretches' | 'links_expire_in'>;
@@ -43,20 +43,21 @@ export function serializePreview(deps: HttpDeps, preview: JobRecord, linked: Lin
 
 type Made = Required<Pick<PreviewFacts, 'clips' | 'stretches'>>;
 
-async function linkStretches(deps: HttpDeps, preview: JobRecord, { clips, stretches }: Made): Promise<PreviewStretch[]> {
+async function linkStretches(deps: HttpDeps, preview: JobRecord, { clips, stretches }: Made): Promise<Linked> {
   const expiresInS = linkValidityS(limitsOf(deps));
+  let shortestS = expiresInS;
   const link = async (clip: Made['clips'][number]): Promise<PreviewClip> => {
     const { key, width, height, size_bytes } = clip;
-    const { url } = await deps.storage.link(key, { fileName: previewFileName(preview, clip), contentType: 'video/mp4', expiresInS });
+    const { url, expiresInS: validS } = await deps.storage.link(key, { fileName: previewFileName(preview, clip), contentType: 'video/mp4', expiresInS });
+    shortestS = Math.min(shortestS, validS);
     return { url, width, height, size_bytes };
   };
-  return Promise.all(
-    stretches.map(async ({ start, duration, reason }, index) => {
-      const ofStretch = clips.filter(({ stretch }) => stretch === index);
-      const [original, ...results] = await Promise.all(ofStretch.sort((a, b) => (a.setting ?? -1) - (b.setting ?? -1)).map(link));
-      return { start, duration, reason, original: original!, results };
-    }),
-  );
+  const linked = stretches.map(async ({ start, duration, reason }, index): Promise<PreviewStretch> => {
+    const ofStretch = clips.filter(({ stretch }) => stretch === index);
+    const [original, ...results] = await Promise.all(ofStretch.sort((a, b) => (a.setting ?? -1) - (b.setting ?? -1)).map(link));
+    return { start, duration, reason, original: original!, results };
+  });
+  return { stretches: await Promise.all(linked), links_expire_in: shortestS };
 }
 
 /** Throws ReelmendError `preview_not_found`. */

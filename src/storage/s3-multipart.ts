@@ -8,9 +8,8 @@ import {
   type ListPartsCommandOutput,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { type Bucket, isKeyMissing, isStatus, versionOf } from './s3-queries.ts';
-import type { DownloadLink, MultipartUpload, StoredPart } from './types.ts';
+import type { MultipartUpload, StoredPart } from './types.ts';
 
 export async function createMultipart({ client, name }: Bucket, key: string): Promise<MultipartUpload> {
   const command = new CreateMultipartUploadCommand({ Bucket: name, Key: key, ContentType: 'application/octet-stream' });
@@ -20,14 +19,8 @@ export async function createMultipart({ client, name }: Bucket, key: string): Pr
 }
 
 /** The signature covers Content-Length, so that S3 itself refuses a part of another size. */
-export async function linkPart(
-  { client, name }: Bucket,
-  { key, id }: MultipartUpload,
-  { number, size, expiresInS }: StoredPart & { expiresInS: number },
-): Promise<DownloadLink> {
-  const part = { Bucket: name, Key: key, UploadId: id, PartNumber: number, ContentLength: size };
-  return { url: await getSignedUrl(client, new UploadPartCommand(part), { expiresIn: expiresInS }), expiresInS };
-}
+export const partCommand = ({ name }: Bucket, { key, id }: MultipartUpload, { number, size }: StoredPart) =>
+  new UploadPartCommand({ Bucket: name, Key: key, UploadId: id, PartNumber: number, ContentLength: size });
 
 type TaggedPart = StoredPart & { etag: string };
 

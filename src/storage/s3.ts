@@ -15,11 +15,11 @@ import {
 } from '@aws-sdk/client-s3';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { contentDisposition } from './disposition.ts';
 import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './object-keys.ts';
-import { completeMultipart, createMultipart, linkPart, listParts } from './s3-multipart.ts';
+import { completeMultipart, createMultipart, partCommand, listParts } from './s3-multipart.ts';
+import { createPresign } from './s3-presign.ts';
 import { answered, isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
 import type { ByteRange, Storage, StoredObject } from './types.ts';
@@ -60,6 +60,7 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
   const withoutChecksums = { ...options.client, requestChecksumCalculation: 'WHEN_REQUIRED' as const };
   const linkClient = s3Client({ ...options, client: withoutChecksums }, publicEndpoint);
   const multipartClient = publicEndpoint === endpoint ? linkClient : s3Client({ ...options, client: withoutChecksums }, endpoint);
+  const presign = createPresign(linkClient);
   const bucket: Bucket = { client, name: options.bucket, answerTimeoutMs };
   const multipartBucket: Bucket = { ...bucket, client: multipartClient };
   return {
@@ -78,10 +79,10 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
         ResponseContentDisposition: contentDisposition(fileName),
         ResponseContentType: contentType,
       });
-      return { url: await getSignedUrl(linkClient, command, { expiresIn: expiresInS }), expiresInS };
+      return presign(command, expiresInS);
     },
     createMultipart: (key) => createMultipart(multipartBucket, checkKey(key)),
-    linkPart: ({ key, id }, part) => linkPart({ ...bucket, client: linkClient }, { key: checkKey(key), id }, part),
+    linkPart: async ({ key, id }, part) => presign(partCommand(bucket, { key: checkKey(key), id }, part), part.expiresInS),
     listParts: ({ key, id }) => listParts(multipartBucket, { key: checkKey(key), id }),
     completeMultipart: ({ key, id }, whole) => completeMultipart(multipartBucket, { key: checkKey(key), id }, whole),
     close() {

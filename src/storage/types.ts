@@ -12,6 +12,7 @@ export interface StoredObject {
 
 export interface DownloadLink {
   url: string;
+  /** less than was asked for if the credentials of the storage end earlier */
   expiresInS: number;
 }
 

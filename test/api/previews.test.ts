@@ -185,6 +185,16 @@ describe('GET /v1/previews/{id}', () => {
     expect(log.data[0]).toMatchObject({ kind: 'result.accessed', job_id: created.id });
   });
 
+  it('says how long its links are valid if the storage signs shorter ones', async () => {
+    const api = makeApi();
+    const { link } = api.storage;
+    let expiresInS = 3000;
+    api.storage.link = async (...request) => ({ ...(await link(...request)), expiresInS: expiresInS++ });
+    const created = await createdBy(api);
+    await finish(api, created);
+    expect(await (await api.request(`/v1/previews/${created.id}`)).json()).toMatchObject({ links_expire_in: 3000 });
+  });
+
   it('gives no link to HEAD, and 404 for another mode, another account and another id', async () => {
     const api = makeApi();
     const created = await createdBy(api);
