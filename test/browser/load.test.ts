@@ -96,14 +96,19 @@ async function workOf(page: Page, action: () => Promise<void>): Promise<Work> {
 }
 
 /**
- * Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. Chromium has once
- * stopped drawing frames for good. Then the browser is closed, so that no test of this file waits for it.
+ * Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. Chromium sometimes
+ * stops drawing frames. If a screenshot does not wake it, the browser is closed, so that no test of this file waits for it.
  */
 async function stepsWithRows(page: Page, steps: number, byPixels: number): Promise<boolean[]> {
-  const filled = await scroll(page, steps, byPixels);
+  const filled = (await scroll(page, steps, byPixels)) ?? (await scrollOnceMore(page, steps, byPixels));
   if (filled !== null) return filled;
   await world.browser.close();
   throw new Error('The browser has drawn no frame for a minute');
+}
+
+async function scrollOnceMore(page: Page, steps: number, byPixels: number): Promise<boolean[] | null> {
+  await page.screenshot({ timeout: 10_000 }).catch(() => undefined);
+  return scroll(page, steps, byPixels);
 }
 
 /** null: no frame was drawn for a minute. */
