@@ -15,12 +15,13 @@ import {
   isUpload,
   isUrl,
   largestPage,
-  progressBar,
   requireFile,
   sendFile,
+  stateOf,
   uploadIsKept,
   videoOf,
   wholeNumber,
+  withBar,
   withNote,
 } from './videos.ts';
 
@@ -113,7 +114,7 @@ async function preview(source: string, options: PreviewOptions): Promise<void> {
     const more = { ...(secure === true ? { secure } : {}), ...(maxCredits === undefined ? {} : { max_credits: maxCredits }) };
     const body = { ...videoOf(upload?.id ?? source), settings, ...more };
     const { id } = await withNote(uploadIsKept(upload), () => reelmend.previews.create(body, { signal }));
-    const done = await withNote((error) => stateOf(id, error, options), () => waitFor(reelmend, id, signal));
+    const done = await withNote((error) => stateOf('preview', id, { error, options }), () => waitFor(reelmend, id, signal));
     const links = `The preview is done; for links to its clips: ${commandFor(options, 'previews', 'get', id)}`;
     if (output !== undefined) await withNote(links, () => download(done, output, signal));
     if (json === true) return print(done);
@@ -127,21 +128,8 @@ async function createFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true });
 }
 
-/** What became of a preview when waiting for it failed. */
-async function stateOf(id: string, error: unknown, options: RemoteOptions): Promise<string> {
-  const { NotFoundError, PreviewFailedError } = await import('../sdk/errors.ts');
-  const ended = error instanceof PreviewFailedError || error instanceof NotFoundError;
-  return ended ? `The preview was ${id}.` : `The preview ${id} goes on: ${commandFor(options, 'previews', 'get', id)}`;
-}
-
-async function waitFor(reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Preview> {
-  const bar = progressBar(id);
-  try {
-    return await reelmend.previews.wait(id, { onProgress: ({ progress }) => bar.update(progress), signal });
-  } finally {
-    bar.stop();
-  }
-}
+const waitFor = (reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Preview> =>
+  withBar(id, (update) => reelmend.previews.wait(id, { onProgress: ({ progress }) => update(progress), signal }));
 
 /** Pairs each clip with its file name: `1-original.mp4`, `1-setting-2.mp4`. */
 function clipsOf({ stretches }: Preview): { name: string; clip: PreviewClip }[] {

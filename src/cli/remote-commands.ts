@@ -18,13 +18,14 @@ import {
   isUpload,
   isUrl,
   largestPage,
-  progressBar,
   requireFile,
   requireWritable,
   sendFile,
+  stateOf,
   uploadIsKept,
   videoOf,
   wholeNumber,
+  withBar,
   withNote,
 } from './videos.ts';
 
@@ -168,7 +169,7 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
     let job = await withNote(uploadIsKept(upload), () => reelmend.jobs.create(body, { signal }));
     const { id } = job;
     const waits = options.wait === true || output !== undefined;
-    if (waits) job = await withNote((error) => stateOf(id, error, options), () => waitFor(reelmend, id, signal));
+    if (waits) job = await withNote((error) => stateOf('job', id, { error, options }), () => waitFor(reelmend, id, signal));
     if (output !== undefined) {
       const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, output)}`;
       await withNote(again, () => download(reelmend, id, { output, signal }));
@@ -176,13 +177,6 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
     if (options.json === true) print(job);
     else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${id}`);
   });
-}
-
-/** What became of a job when waiting for it failed. */
-async function stateOf(id: string, error: unknown, options: RemoteOptions): Promise<string> {
-  const { JobFailedError, NotFoundError } = await import('../sdk/errors.ts');
-  const ended = error instanceof JobFailedError || error instanceof NotFoundError;
-  return ended ? `The job was ${id}.` : `The job ${id} goes on: ${commandFor(options, 'jobs', 'get', id)}`;
 }
 
 async function newJobOf(reelmend: Reelmend, options: CreateOptions, signal: AbortSignal): Promise<Settings> {
@@ -210,21 +204,11 @@ async function quoteJob(source: string, options: SettingOptions & { json?: boole
 const secondsOf = ({ min_seconds, max_seconds }: TimeEstimate): string =>
   min_seconds === max_seconds ? `${min_seconds} s` : `${min_seconds} to ${max_seconds} s`;
 
-async function waitFor(reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Job> {
-  const bar = progressBar(id);
-  try {
-    return await reelmend.waitForJob(id, { onProgress: ({ progress }) => bar.update(progress), signal });
-  } finally {
-    bar.stop();
-  }
-}
+const waitFor = (reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Job> =>
+  withBar(id, (update) => reelmend.waitForJob(id, { onProgress: ({ progress }) => update(progress), signal }));
 
-async function download(reelmend: Reelmend, id: string, { output, signal }: { output: string; signal: AbortSignal }): Promise<DownloadedFile> {
-  const bar = progressBar(basename(output));
-  try {
-    const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => bar.update(receivedBytes / totalBytes);
-    return await reelmend.jobs.download(id, resolve(output), { onProgress, signal });
-  } finally {
-    bar.stop();
-  }
-}
+const download = (reelmend: Reelmend, id: string, { output, signal }: { output: string; signal: AbortSignal }): Promise<DownloadedFile> =>
+  withBar(basename(output), (update) => {
+    const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => update(receivedBytes / totalBytes);
+    return reelmend.jobs.download(id, resolve(output), { onProgress, signal });
+  });

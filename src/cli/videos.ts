@@ -42,6 +42,13 @@ export const commandFor = ({ url }: RemoteOptions, ...args: string[]): string =>
 
 const quoted = (argument: string) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", String.raw`'\''`)}'`);
 
+/** What became of a job or a preview when waiting for it failed. */
+export async function stateOf(kind: 'job' | 'preview', id: string, { error, options }: { error: unknown; options: RemoteOptions }): Promise<string> {
+  const { JobFailedError, NotFoundError, PreviewFailedError } = await import('../sdk/errors.ts');
+  const ended = [JobFailedError, NotFoundError, PreviewFailedError].some((kindOfError) => error instanceof kindOfError);
+  return ended ? `The ${kind} was ${id}.` : `The ${kind} ${id} goes on: ${commandFor(options, `${kind}s`, 'get', id)}`;
+}
+
 export interface SendFileOptions extends RemoteOptions {
   /** id of an upload to go on with */
   resume?: string;
@@ -52,19 +59,19 @@ export interface SendFileOptions extends RemoteOptions {
 export async function sendFile(reelmend: Reelmend, path: string, options: SendFileOptions): Promise<Upload> {
   const { resume, signal } = options;
   const file = await openAsBlob(path);
-  const bar = progressBar(basename(path));
   let id = resume;
-  const onProgress = ({ uploadId, sentBytes, totalBytes }: { uploadId: string; sentBytes: number; totalBytes: number }) => {
-    id = uploadId;
-    bar.update(sentBytes / totalBytes);
-  };
-  const send = () =>
-    resume === undefined
+  const send = (update: (fraction: number) => void) => {
+    const onProgress = ({ uploadId, sentBytes, totalBytes }: { uploadId: string; sentBytes: number; totalBytes: number }) => {
+      id = uploadId;
+      update(sentBytes / totalBytes);
+    };
+    return resume === undefined
       ? reelmend.uploads.create(file, { name: basename(path), onProgress, signal })
       : reelmend.uploads.resume(resume, file, { onProgress, signal });
+  };
   const howToGoOn = async (error: unknown) =>
     id !== undefined && (await canResume(error, signal)) ? `Go on with: ${commandFor(options, 'upload', '--resume', id, path)}` : '';
-  return withNote(howToGoOn, send).finally(() => bar.stop());
+  return withNote(howToGoOn, () => withBar(basename(path), send));
 }
 
 async function canResume(error: unknown, { aborted }: AbortSignal): Promise<boolean> {
@@ -95,7 +102,17 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-export function progressBar(name: string): { update: (fraction: number) => void; stop: () => void } {
+/** Shows a progress bar during `work`, which says how much is done, 0…1. */
+export async function withBar<T>(name: string, work: (update: (fraction: number) => void) => Promise<T>): Promise<T> {
+  const bar = progressBar(name);
+  try {
+    return await work(bar.update);
+  } finally {
+    bar.stop();
+  }
+}
+
+function progressBar(name: string): { update: (fraction: number) => void; stop: () => void } {
   const format = '{bar} {percent} %  {name}';
   const bar = new SingleBar({ format, barsize: 30, hideCursor: true, clearOnComplete: true, stream: process.stderr });
   let started = false;

@@ -36,6 +36,9 @@ export interface SendDefaults {
   maxRetries: number;
 }
 
+/** For `get` and `complete` of a web page: the sending goes on after this error, for up to a minute. */
+export { ReelmendConnectionError };
+
 /** ms for one part; a slower line sends it again */
 const partTimeoutMs = 290_000;
 const mostParallelParts = 8;

@@ -153,7 +153,7 @@ describe('on Node', () => {
       /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
       /^true 200 "read";r=\d+;t=\d+ req_\w+\n$/,
       /^$/,
-      /^\d+ true\n\d+ \d+ \d+\nstatus 0(?:\.\d+)?\n{ status: 'ok' }\n$/,
+      /^\d+ true\n\d+ \d+ \d+\nstatus 0(?:\.00\d?)?\n{ status: 'ok' }\n$/,
     ];
     expect(examples).toHaveLength(expected.length);
     for (const [i, pattern] of expected.entries()) {

@@ -11,8 +11,7 @@ import type {
   Mode,
   Upload,
 } from '../../contract/types.gen.ts';
-import { ReelmendConnectionError } from '../../sdk/errors.ts';
-import { assertChecksums, sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
+import { assertChecksums, ReelmendConnectionError, sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
 import { ApiError, call } from './client.ts';
 
 /** The page may have been opened under another host name than the one in the URLs of the parts. */
