@@ -358,13 +358,13 @@ TemporalDenoiser::~TemporalDenoiser() = default;
 
 void TemporalDenoiser::Reset() { impl_->pictures = 0; }
 
-void TemporalDenoiser::Run(const Image& in, Image& out, const TemporalStrength& how, ThreadPool& pool) {
+void TemporalDenoiser::Run(const Image& in, Image& out, const TemporalOptions& options, ThreadPool& pool) {
   Impl& impl = *impl_;
   if (!impl.Fits(in) || !impl.Fits(out)) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the temporal denoising was planned for.");
   }
   out.set_color(in.color());
-  if (how.strength <= 0 || how.noise_sigma <= 0) {
+  if (options.strength <= 0 || options.noise_sigma <= 0) {
     Reset();
     const auto copy = [&](int plane, int first, int last) { CopyRows(in.plane(plane), out.plane(plane), first, last); };
     return ParallelPlaneRows(out, 32, pool, copy);
@@ -375,11 +375,11 @@ void TemporalDenoiser::Run(const Image& in, Image& out, const TemporalStrength& 
     const auto shrink = [&](int first, int last) { WriteMotionMeans(in.plane(0), means, first, last); };
     pool.ParallelRows(means.height, 8, std::ref(shrink));
   }
-  impl.FindMotion(in, how.grain_sigma, pool);
-  const auto limits = MakeStepLimits(how.noise_sigma);
+  impl.FindMotion(in, options.grain_sigma, pool);
+  const auto limits = MakeStepLimits(options.noise_sigma);
   const auto bands = [&](int first, int last) {
     const auto scratch = impl.scratch.Borrow();
-    for (int band = first; band < last; ++band) impl.RunBand(in, out, band, std::min(how.strength, 1.0F), limits, *scratch);
+    for (int band = first; band < last; ++band) impl.RunBand(in, out, band, std::min(options.strength, 1.0F), limits, *scratch);
   };
   pool.ParallelRows((impl.height + kBand - 1) / kBand, 1, std::ref(bands));
   ++impl.pictures;

@@ -8,6 +8,12 @@
 
 namespace reelmend::pixel {
 
+struct TemporalOptions {
+  float strength = 0;     ///< 0…1
+  float noise_sigma = 0;  ///< change from picture to picture, standard deviation in 8-bit levels
+  float grain_sigma = 0;  ///< of it, what differs from sample to sample, too; not the error of an encode
+};
+
 /// Note [Temporal denoising]
 /// Three steps blend a picture with an older one of the same kind:
 ///   a[n] = mix(in[n], in[n − 1]),  b[n] = mix(a[n], a[n − 2]),  out[n] = mix(b[n], b[n − 4]).
@@ -26,12 +32,6 @@ namespace reelmend::pixel {
 ///   thin object that moves in a quiet block leaves at most 0.14 T behind per step.
 /// Each step halves the noise's variance, and the limits follow. After Reset (a scene cut) a step starts again when
 /// its older picture exists.
-struct TemporalStrength {
-  float strength = 0;     ///< 0…1
-  float noise_sigma = 0;  ///< change from picture to picture, standard deviation in 8-bit levels
-  float grain_sigma = 0;  ///< of it, what differs from sample to sample, too; not the error of an encode
-};
-
 class TemporalDenoiser {
  public:
   static constexpr int kMemory = 7;  ///< preceding pictures that influence one
@@ -41,7 +41,7 @@ class TemporalDenoiser {
 
   /// If the strength or the noise is 0, copies the picture exactly and clears the history. `out` must be another picture. Throws Error for
   /// a picture of another size.
-  void Run(const Image& in, Image& out, const TemporalStrength& how, ThreadPool& pool);
+  void Run(const Image& in, Image& out, const TemporalOptions& options, ThreadPool& pool);
 
   void Reset();
 

@@ -41,7 +41,7 @@ struct Strengths {
   float face_restoration = 0;
 };
 
-/// What pixel::TemporalDenoiser is called with.
+/// What pixel::TemporalDenoiser is called with, besides the noise of SourceTraits as the grain.
 struct TemporalDenoising {
   float strength = 0;     ///< 0…1
   float noise_sigma = 0;  ///< change from picture to picture, standard deviation in 8-bit levels
