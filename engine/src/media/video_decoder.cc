@@ -48,9 +48,9 @@ const AVCodec* GpuDecoder(const AVCodecParameters& parameters) {
 
 /// NVDEC has a fixed number of surfaces, created with the decoder. libav 5 hands out the surfaces themselves (later versions
 /// copy) and fails if none is left. libav counts the codec's reference frames and three more. These surfaces are for frames
-/// outside the decoder: decoded ahead (one, one of unknown duration, the queue's four, one that waits for the queue), in the
-/// stages, and read by kernels (four).
-constexpr int kSurfacesOutside = 12;
+/// outside the decoder: decoded ahead (one, one of unknown duration, one whose timestamp jumps, the queue's four, one that waits
+/// for the queue), in the stages, and read by kernels (four).
+constexpr int kSurfacesOutside = 13;
 
 /// NVDEC's maximum.
 constexpr int kMostSurfaces = 32;
