@@ -109,6 +109,16 @@ CREATE TABLE console_users (
 CREATE INDEX console_users_account ON public.console_users USING btree (account_id);
 CREATE UNIQUE INDEX console_users_email ON public.console_users USING btree (lower(email));
 
+CREATE TABLE credit_idempotency_keys (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  fingerprint text NOT NULL,
+  key text NOT NULL,
+  CONSTRAINT credit_idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT credit_idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255))),
+  CONSTRAINT credit_idempotency_keys_pkey PRIMARY KEY (account_id, key)
+);
+
 CREATE TABLE event_heads (
   account_id text NOT NULL,
   hash text NOT NULL DEFAULT repeat('0'::text, 64),

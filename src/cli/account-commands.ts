@@ -18,10 +18,35 @@ export function accountName(text: string): string {
   return text;
 }
 
-const movements = {
-  grant: 'add live credits; 1 credit = 1 US cent',
-  withdraw: 'take back granted live credits; the ledger keeps both entries',
-} as const;
+const movements = [
+  { name: 'grant', kind: 'grant', what: 'add live credits; 1 credit = 1 US cent' },
+  { name: 'withdraw', kind: 'withdrawal', what: 'take back granted live credits; the ledger keeps both entries' },
+] as const;
+
+interface MovementOptions {
+  note: string;
+  idempotencyKey?: string;
+}
+
+/** As in the contract. */
+function idempotencyKey(text: string): string {
+  if (text.length > 255 || !/^[!-~]([ -~]*[!-~])?$/.test(text)) {
+    throw new InvalidArgumentError('Expected 1 to 255 printable ASCII characters, not starting or ending in a space.');
+  }
+  return text;
+}
+
+function movementCommand({ name, kind, what }: (typeof movements)[number]): Command {
+  return new Command(name)
+    .description(what)
+    .argument('<account>', 'id, acct_…')
+    .argument('<credits>', 'number of credits', positiveWhole)
+    .option('--note <text>', 'note for the ledger', '')
+    .option('--idempotency-key <key>', 'moves the credits once, however often the command is repeated with this key', idempotencyKey)
+    .action((accountId: string, credits: number, options: MovementOptions) =>
+      change(accountId, async (accounts) => (await accounts.moveCredits({ kind, accountId, credits, ...options }))?.account ?? null),
+    );
+}
 
 /** jobs per batch; each is deleted in its own transaction */
 const deletedAtOnce = 200;
@@ -112,17 +137,7 @@ export function accountCommands(): Command {
     .argument('<plan>', 'letters, digits, - and _')
     .action((id: string, plan: string) => change(id, (accounts) => accounts.setPlan(id, plan)));
   accounts.addCommand(setQuotasCommand());
-  for (const [name, what] of Object.entries(movements) as [keyof typeof movements, string][]) {
-    accounts
-      .command(name)
-      .description(what)
-      .argument('<account>', 'id, acct_…')
-      .argument('<credits>', 'number of credits', positiveWhole)
-      .option('--note <text>', 'note for the ledger', '')
-      .action((id: string, credits: number, { note }: { note: string }) =>
-        change(id, (accounts) => accounts[name](id, credits, note)),
-      );
-  }
+  for (const movement of movements) accounts.addCommand(movementCommand(movement));
   accounts
     .command('close')
     .description('close an account: revoke its keys, delete its users, jobs and videos; the ledger stays')

@@ -8935,6 +8935,12 @@ export type OperatorGrantData = {
      * At most 64 KB.
      */
     body: OperatorGrant;
+    headers?: {
+        /**
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * Id of the account. An unknown id returns 404.
@@ -8970,6 +8976,10 @@ export type OperatorGrantErrors = {
      */
     404: Error;
     /**
+     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
+     */
+    409: Error;
+    /**
      * The body is larger than 64 KB. Code: `payload_too_large`.
      */
     413: Error;
@@ -8995,7 +9005,7 @@ export type OperatorGrantError = OperatorGrantErrors[keyof OperatorGrantErrors];
 
 export type OperatorGrantResponses = {
     /**
-     * The account.
+     * The account, with its balance as it is now.
      */
     201: OperatorAccount;
 };
@@ -9007,6 +9017,12 @@ export type OperatorWithdrawData = {
      * At most 64 KB.
      */
     body: OperatorGrant;
+    headers?: {
+        /**
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * Id of the account. An unknown id returns 404.
@@ -9047,6 +9063,10 @@ export type OperatorWithdrawErrors = {
      */
     404: Error;
     /**
+     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
+     */
+    409: Error;
+    /**
      * The body is larger than 64 KB. Code: `payload_too_large`.
      */
     413: Error;
@@ -9072,7 +9092,7 @@ export type OperatorWithdrawError = OperatorWithdrawErrors[keyof OperatorWithdra
 
 export type OperatorWithdrawResponses = {
     /**
-     * The account.
+     * The account, with its balance as it is now.
      */
     201: OperatorAccount;
 };

@@ -2224,6 +2224,10 @@ export const zOperatorDecidePath = z.object({
  */
 export const zOperatorGrantBody = zOperatorGrant;
 
+export const zOperatorGrantHeaders = z.object({
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+});
+
 export const zOperatorGrantPath = z.object({
     id: zAccountId
 });
@@ -2232,6 +2236,10 @@ export const zOperatorGrantPath = z.object({
  * At most 64 KB.
  */
 export const zOperatorWithdrawBody = zOperatorGrant;
+
+export const zOperatorWithdrawHeaders = z.object({
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+});
 
 export const zOperatorWithdrawPath = z.object({
     id: zAccountId

@@ -1,5 +1,6 @@
 /** Accounts: created pending, approved by an operator, funded by grants. */
 import { and, asc, eq, getTableColumns, inArray, isNull, sql } from './orm.ts';
+import { jcs, sha256Hex } from '../domain/audit.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
@@ -9,7 +10,7 @@ import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
-import { accounts, apiKeys, consoleSessions, consoleUsers, invitations } from './schema.ts';
+import { accounts, apiKeys, consoleSessions, consoleUsers, creditIdempotencyKeys, invitations } from './schema.ts';
 import type { Account, AccountRecord, AccountStore, Actor, ApprovalStatus } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -74,15 +75,19 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
     close: (accountId: string, actor: Operator = {}): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId, actor)),
 
     /** Adds live credits (positive whole number) and returns the account; null for an unknown or closed one. */
-    grant: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
-      moveCredits(db, { kind: 'grant', accountId, credits, note }, actor),
+    grant: (accountId: string, credits: number, note = '') => accountOf(moveCredits(db, { kind: 'grant', accountId, credits, note })),
 
     /**
      * Takes back granted live credits (positive whole number) and returns the account; null for an unknown or
      * closed one. Throws ReelmendError `insufficient_credits` for more than the account has.
      */
-    withdraw: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
-      moveCredits(db, { kind: 'withdrawal', accountId, credits, note }, actor),
+    withdraw: (accountId: string, credits: number, note = '') => accountOf(moveCredits(db, { kind: 'withdrawal', accountId, credits, note })),
+
+    /**
+     * Does either once for each idempotency key of the account. `replayed` is true if an earlier call with the key did it. Also
+     * throws ReelmendError `idempotency_key_reused` if the key was used for another movement.
+     */
+    moveCredits: (movement: CreditMovement, actor: Operator = {}) => moveCredits(db, movement, actor),
   } satisfies AccountStore & Record<string, unknown>;
 }
 
@@ -91,14 +96,22 @@ export interface Operator {
   operator_id?: string;
 }
 
-interface Movement {
+export interface CreditMovement {
   kind: 'grant' | 'withdrawal';
   accountId: string;
   credits: number;
   note: string;
+  idempotencyKey?: string | undefined;
 }
 
-function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Account | null> {
+interface Moved {
+  account: Account;
+  replayed: boolean;
+}
+
+const accountOf = async (moved: Promise<Moved | null>): Promise<Account | null> => (await moved)?.account ?? null;
+
+function moveCredits(db: Db, { idempotencyKey, ...movement }: CreditMovement, actor: Operator = {}): Promise<Moved | null> {
   const { kind, accountId, credits } = movement;
   if (!Number.isSafeInteger(credits) || credits < 1) {
     throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
@@ -106,14 +119,28 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
   return transact(db, async (tx) => {
     const known = await lockOpenAccount(tx, accountId);
     if (!known) return null;
+    if (idempotencyKey !== undefined && !(await takeKey(tx, idempotencyKey, movement))) return { account: known, replayed: true };
     if (kind === 'withdrawal' && credits > known.credits) {
       throw new ReelmendError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
     }
     const balance = await postTransfer(tx, { ...movement, jobId: null });
     const event = kind === 'grant' ? 'credits.granted' : 'credits.withdrawn';
     await appendEvent(tx, { accountId, kind: event, data: { credits, balance, ...actor } });
-    return { ...known, credits: balance };
+    return { account: { ...known, credits: balance }, replayed: false };
   });
+}
+
+/** False if the key was taken for the same movement before. A concurrent call waits for the lock on the account. */
+async function takeKey(tx: Tx, key: string, { accountId, kind, credits, note }: CreditMovement): Promise<boolean> {
+  const fingerprint = sha256Hex(jcs({ kind, credits, note }));
+  const taken = await tx.insert(creditIdempotencyKeys).values({ accountId, key, fingerprint }).onConflictDoNothing().returning({ key: creditIdempotencyKeys.key });
+  if (taken.length > 0) return true;
+  const ofKey = and(eq(creditIdempotencyKeys.accountId, accountId), eq(creditIdempotencyKeys.key, key));
+  const [earlier] = await tx.select({ fingerprint: creditIdempotencyKeys.fingerprint }).from(creditIdempotencyKeys).where(ofKey);
+  if (earlier?.fingerprint !== fingerprint) {
+    throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
+  }
+  return false;
 }
 
 async function setRetention(db: Db, accountId: string, days: number, actor: Actor): Promise<Account | null> {
@@ -166,6 +193,7 @@ async function close(tx: Tx, accountId: string, actor: Operator): Promise<Accoun
   const peopleIds = people.map(({ id }) => id);
   if (peopleIds.length > 0) await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, peopleIds));
   await tx.delete(invitations).where(eq(invitations.accountId, accountId));
+  await tx.delete(creditIdempotencyKeys).where(eq(creditIdempotencyKeys.accountId, accountId));
   const users = await tx
     .delete(consoleUsers)
     .where(eq(consoleUsers.accountId, accountId))

@@ -33,7 +33,7 @@ import { webhookEndpointQueries } from './webhook-endpoints.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
-export type { CreateAccount } from './accounts.ts';
+export type { CreateAccount, CreditMovement } from './accounts.ts';
 export type { AuditLog, LogHead } from './audit.ts';
 export type { DestroyedJob, DestroyedObject } from './certificates.ts';
 export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';

@@ -216,6 +216,17 @@ export const idempotencyKeys = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.mode, table.key] })],
 );
 
+export const creditIdempotencyKeys = pgTable(
+  'credit_idempotency_keys',
+  {
+    accountId: text('account_id').notNull(),
+    key: text('key').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.key] })],
+);
+
 export const workers = pgTable('workers', {
   id: text('id').primaryKey(),
   pools: text('pools').array().notNull().default([]),

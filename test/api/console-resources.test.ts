@@ -434,6 +434,49 @@ describe('operator pages', () => {
     expect(await world.store.ledgerCheck()).toEqual([]);
   });
 
+  it.each([
+    ['grants', 'credits.granted', 130],
+    ['withdrawals', 'credits.withdrawn', 70],
+  ])('%s with an Idempotency-Key happen once, also side by side; another body gets 409', async (part, kind, credits) => {
+    const person = await world.person({ credits: 100 });
+    const send = (json: object, key?: string, path = accountPath(person.accountId, part)) =>
+      operator.browser.request(path, { method: 'POST', json, ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }) });
+    const together = await Promise.all(Array.from({ length: 4 }, () => send({ credits: 30, note: 'order 7' }, 'order-7')));
+    const again = await send({ credits: 30, note: 'order 7' }, 'order-7');
+    for (const response of [...together, again]) {
+      expect(response.status).toBe(201);
+      expect(await response.json()).toMatchObject({ id: person.accountId, credits });
+    }
+    expect(together.filter(({ headers }) => headers.get('Idempotent-Replayed') === null)).toHaveLength(1);
+    expect(again.headers.get('Idempotent-Replayed')).toBe('true');
+    expect(await lastEvent(person.accountId)).toMatchObject({ kind, data: { credits: 30 } });
+    const opposite = accountPath(person.accountId, part === 'grants' ? 'withdrawals' : 'grants');
+    for (const other of [send({ credits: 31, note: 'order 7' }, 'order-7'), send({ credits: 30 }, 'order-7'), send({ credits: 30, note: 'order 7' }, 'order-7', opposite)]) {
+      expect([(await other).status, (await errorOf(await other)).code]).toEqual([409, 'idempotency_key_reused']);
+    }
+    const { data } = await person.browser.call<ConsoleLedger>('/console/api/ledger');
+    expect(data.map(({ amount }) => Math.abs(amount))).toEqual([30, 100]);
+    // Without a key each request counts, and the keys of one account are not those of another.
+    const somebody = await world.person({ credits: 100 });
+    const elsewhere = accountPath(somebody.accountId, part);
+    for (const key of [undefined, undefined, 'order-7']) expect((await send({ credits: 1 }, key, elsewhere)).headers.get('Idempotent-Replayed')).toBeNull();
+    expect(Math.abs((await world.store.accounts.get(somebody.accountId))!.credits - 100)).toBe(3);
+    expect(await world.store.ledgerCheck()).toEqual([]);
+  });
+
+  it('a refused withdrawal does not use up its Idempotency-Key, and a closed account keeps none', async () => {
+    const person = await world.person({ credits: 10 });
+    const withdraw = () =>
+      operator.browser.request(accountPath(person.accountId, 'withdrawals'), { method: 'POST', json: { credits: 25 }, headers: { 'Idempotency-Key': 'late' } });
+    expect((await withdraw()).status).toBe(402);
+    await world.store.accounts.grant(person.accountId, 20);
+    const done = await withdraw();
+    expect([done.status, done.headers.get('Idempotent-Replayed'), ((await done.json()) as OperatorAccount).credits]).toEqual([201, null, 5]);
+    await world.store.accounts.close(person.accountId);
+    expect((await withdraw()).status).toBe(404);
+    expect(await world.sql`SELECT 1 FROM credit_idempotency_keys WHERE account_id = ${person.accountId}`).toHaveLength(0);
+  });
+
   it('the plan is set, with who did it', async () => {
     const person = await world.person();
     const path = accountPath(person.accountId, 'plan');

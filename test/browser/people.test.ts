@@ -1,4 +1,5 @@
 /** People and how they sign in: a forgotten password, a second factor, an invitation. */
+import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../helpers/totp.ts';
 import { axeViolations, openTab, openWorld, password, screenshot, signUp, type Tab, type World } from './world.ts';
@@ -227,6 +228,33 @@ describe('an operator', () => {
     await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(complaints).toEqual([]);
     await guest.page.context().close();
+  });
+
+  it('grants and withdraws once, though the first response is lost and the button is pressed again', async () => {
+    const { page, complaints } = desk;
+    const open = async (item: string) => {
+      await page.goto(`${world.url}/operator/accounts`);
+      await page.getByRole('radio', { name: 'All' }).first().click();
+      await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    for (const [item, path, action] of [['Grant credits', 'grants', 'Grant'], ['Withdraw credits', 'withdrawals', 'Withdraw']] as const) {
+      await open(item);
+      const loseResponse = async (route: Route) => {
+        await route.fetch();
+        await route.abort();
+      };
+      await page.route(`**/operator/accounts/*/${path}`, loseResponse, { times: 1 });
+      await page.getByRole('spinbutton', { name: 'Credits' }).fill('30');
+      await page.getByRole('button', { name: action, exact: true }).click();
+      await page.getByText('The service cannot be reached.').waitFor();
+      await page.getByRole('button', { name: action, exact: true }).click();
+      await page.getByText(/^(Granted|Withdrew) 30 credits/).first().waitFor();
+      const accounts = await world.site.reelmend<{ name: string; credits: number }[]>('accounts', 'list');
+      expect(accounts.find(({ name }) => name === 'Analytical Engines')?.credits).toBe(item === 'Grant credits' ? 30 : 0);
+    }
+    // The browser reports the two lost responses.
+    expect(complaints.splice(0)).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('net::ERR_FAILED')));
   });
 
   it('withdraws credits, sets a plan and quotas, and closes an account by its name', async () => {

@@ -72,6 +72,20 @@ describe('a command of operators', () => {
       expect(JSON.parse(stdout)).toMatchObject([{ name: 'Ada' }]);
     }
   });
+
+  it('moves credits once for an idempotency key, and refuses the key for others', async () => {
+    const run = (...args: string[]) => runCommand(['accounts', ...args], { env: site.env });
+    const { id } = JSON.parse((await run('create', 'Grace')).stdout) as { id: string };
+    for (const [command, credits] of [['grant', 50], ['withdraw', 30]] as const) {
+      const again = [command, id, '20', '--note', command, '--idempotency-key', `invoice 18 ${command}`];
+      if (command === 'grant') await run('grant', id, '30');
+      for (const _ of [1, 2]) expect(JSON.parse((await run(...again)).stdout)).toMatchObject({ id, credits });
+      const other = await run(command, id, '21', '--idempotency-key', `invoice 18 ${command}`);
+      expect([other.status, other.stderr]).toEqual([1, 'reelmend: This Idempotency-Key was used with another request body.\n']);
+    }
+    const { status, stderr } = await run('grant', id, '1', '--idempotency-key', ' spaced');
+    expect([status, stderr]).toEqual([1, expect.stringContaining('Expected 1 to 255 printable ASCII characters')]);
+  });
 });
 
 describe('the folder for data', () => {

@@ -81,14 +81,14 @@ export function decide(id: string, decision: 'approved' | 'rejected'): Promise<O
   return call<OperatorDecideData, OperatorDecideResponse>('POST', url, { path: { id }, body: { decision } });
 }
 
-export function grant(id: string, body: OperatorGrantData['body']): Promise<OperatorGrantResponse> {
+export function grant(id: string, body: OperatorGrantData['body'], idempotencyKey: string): Promise<OperatorGrantResponse> {
   const url = '/console/api/operator/accounts/{id}/grants';
-  return call<OperatorGrantData, OperatorGrantResponse>('POST', url, { path: { id }, body });
+  return call<OperatorGrantData, OperatorGrantResponse>('POST', url, { path: { id }, body }, { idempotencyKey });
 }
 
-export function withdraw(id: string, body: OperatorWithdrawData['body']): Promise<OperatorWithdrawResponse> {
+export function withdraw(id: string, body: OperatorWithdrawData['body'], idempotencyKey: string): Promise<OperatorWithdrawResponse> {
   const url = '/console/api/operator/accounts/{id}/withdrawals';
-  return call<OperatorWithdrawData, OperatorWithdrawResponse>('POST', url, { path: { id }, body });
+  return call<OperatorWithdrawData, OperatorWithdrawResponse>('POST', url, { path: { id }, body }, { idempotencyKey });
 }
 
 export function setPlan(id: string, plan: string): Promise<OperatorSetPlanResponse> {

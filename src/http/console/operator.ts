@@ -1,8 +1,11 @@
 /** Operations for operators: accounts, grants, queue, workers, failures. */
+import type { Context } from 'hono';
 import { ReelmendError } from '../../domain/errors.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { ConsoleHandlers } from '../register.ts';
+import type { CreditMovement } from '../../store/index.ts';
 import type { WithConsole } from '../deps.ts';
+import type { AppEnv } from '../env.ts';
+import type { ConsoleHandlers } from '../register.ts';
 import { pageOf } from '../paging.ts';
 import { serializeOperatorAccount, serializeWorker } from './serialize.ts';
 
@@ -80,6 +83,8 @@ function serviceHandlers({ console: { store } }: WithConsole): ServiceHandlers {
   };
 }
 
+type RequestedMovement = Omit<CreditMovement, 'idempotencyKey' | 'note'> & { note?: string | undefined };
+
 function accountHandlers(deps: WithConsole): Omit<OperatorHandlers, keyof ServiceHandlers> {
   const { store } = deps.console;
   /** Throws ReelmendError `not_found`. */
@@ -87,6 +92,13 @@ function accountHandlers(deps: WithConsole): Omit<OperatorHandlers, keyof Servic
     const account = (await changed) === null ? null : await store.operations.account(accountId);
     if (account === null) throw new ReelmendError('not_found', 'There is no such account.');
     return serializeOperatorAccount(deps, account);
+  };
+  /** Throws ReelmendError `not_found`, `insufficient_credits` or `idempotency_key_reused`. */
+  const moveCredits = async (c: Context<AppEnv>, { note = '', ...movement }: RequestedMovement, idempotencyKey: string | undefined) => {
+    const actor = { operator_id: c.get('session').user.id };
+    const moved = await store.accounts.moveCredits({ ...movement, note, idempotencyKey }, actor);
+    if (moved?.replayed === true) c.header('Idempotent-Replayed', 'true');
+    return accountAfter(Promise.resolve(moved), movement.accountId);
   };
   return {
     operatorListAccounts: async (c) => {
@@ -103,17 +115,13 @@ function accountHandlers(deps: WithConsole): Omit<OperatorHandlers, keyof Servic
     },
 
     operatorGrant: async (c) => {
-      const { id } = c.req.valid('param');
-      const { credits, note } = c.req.valid('json');
-      const actor = { operator_id: c.get('session').user.id };
-      return c.json(await accountAfter(store.accounts.grant(id, credits, note ?? '', actor), id), 201);
+      const movement = { kind: 'grant', accountId: c.req.valid('param').id, ...c.req.valid('json') } as const;
+      return c.json(await moveCredits(c, movement, c.req.valid('header')['Idempotency-Key']), 201);
     },
 
     operatorWithdraw: async (c) => {
-      const { id } = c.req.valid('param');
-      const { credits, note } = c.req.valid('json');
-      const actor = { operator_id: c.get('session').user.id };
-      return c.json(await accountAfter(store.accounts.withdraw(id, credits, note ?? '', actor), id), 201);
+      const movement = { kind: 'withdrawal', accountId: c.req.valid('param').id, ...c.req.valid('json') } as const;
+      return c.json(await moveCredits(c, movement, c.req.valid('header')['Idempotency-Key']), 201);
     },
 
     operatorSetPlan: async (c) => {
