@@ -7,7 +7,7 @@ import { useKeys } from '../api/account.ts';
 import { useCreateJob, useLatestJobs } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
-import { newIdempotencyKey } from '../app/random.ts';
+import { useIdempotencyKeys } from '../app/idempotency-keys.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { useAction } from '../ui/dialog.tsx';
@@ -109,8 +109,10 @@ function SampleButton() {
   const createJob = useCreateJob();
   const [, navigate] = useLocation();
   const offer = sampleOffer(session);
+  const keyOf = useIdempotencyKeys();
   const { run, busy, error } = useAction(async () => {
-    const job = await createJob({ mode: offer.mode, request: { video_url: offer.url, resolution: '1080p' } }, newIdempotencyKey());
+    const body = { mode: offer.mode, request: { video_url: offer.url, resolution: '1080p' } } as const;
+    const job = await createJob(body, keyOf(body));
     navigate(`/jobs/${job.id}`);
   });
   return (
