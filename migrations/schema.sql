@@ -72,6 +72,7 @@ CREATE TABLE certificates (
 );
 CREATE INDEX certificates_account ON public.certificates USING btree (account_id, id DESC);
 CREATE TRIGGER certificates_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.certificates FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER certificates_issued AFTER INSERT ON public.certificates FOR EACH ROW EXECUTE FUNCTION certificates_issued();
 
 CREATE TABLE console_sessions (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
@@ -198,6 +199,7 @@ CREATE TABLE jobs (
   account_id text NOT NULL,
   applied jsonb,
   attempt integer NOT NULL DEFAULT 0,
+  certificate_due boolean NOT NULL DEFAULT false,
   crashes integer NOT NULL DEFAULT 0,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   credits_charged bigint NOT NULL,
@@ -272,6 +274,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128)),
   CONSTRAINT jobs_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES uploads(id)
 );
+CREATE INDEX jobs_certificate_due ON public.jobs USING btree (deleted_at) WHERE certificate_due;
 CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
 CREATE INDEX jobs_finished ON public.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
@@ -282,6 +285,7 @@ CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((st
 CREATE INDEX jobs_previews ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NOT NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
+CREATE TRIGGER jobs_certificate_due BEFORE UPDATE OF deleted_at ON public.jobs FOR EACH ROW WHEN (((new.tier = 'secure'::text) AND (old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION jobs_certificate_due();
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();
 CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER jobs_move_forward BEFORE UPDATE ON public.jobs FOR EACH ROW EXECUTE FUNCTION jobs_move_forward();
@@ -623,9 +627,11 @@ CREATE TABLE workers (
 );
 
 -- FUNCTION append_event(event_account text, event_id text, event_kind text, event_job text, event_data text) RETURNS job_events
+-- FUNCTION certificates_issued() RETURNS trigger
 -- FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text) RETURNS SETOF jobs
 -- FUNCTION event_heads_step() RETURNS trigger
 -- FUNCTION job_events_link() RETURNS trigger
+-- FUNCTION jobs_certificate_due() RETURNS trigger
 -- FUNCTION jobs_changed() RETURNS trigger
 -- FUNCTION jobs_move_forward() RETURNS trigger
 -- FUNCTION ledger_transfer_balances() RETURNS trigger

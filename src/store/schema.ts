@@ -99,6 +99,8 @@ export const jobs = pgTable('jobs', {
   expiresAt: timestamptz('expires_at').notNull(),
   deletedAt: timestamptz('deleted_at'),
   deletedBy: text('deleted_by').$type<DeletedBy>(),
+  /** deleted and waits for its certificate; set by triggers (functions/jobs_certificate_due.sql) */
+  certificateDue: boolean('certificate_due').notNull().default(false),
   uploadId: text('upload_id'),
   fileName: text('file_name'),
   step: text('step').$type<Step>().notNull(),

@@ -297,5 +297,6 @@ function rowOf(job: JobRecord): Record<string, unknown> {
     crashes: 0,
     failures: 0,
     in_one_piece: false,
+    certificate_due: false,
   };
 }

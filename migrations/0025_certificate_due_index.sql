@@ -1,0 +1,1 @@
+CREATE INDEX jobs_certificate_due ON jobs (deleted_at) WHERE certificate_due;
