@@ -275,7 +275,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES uploads(id)
 );
 CREATE INDEX jobs_certificate_due ON public.jobs USING btree (deleted_at) WHERE certificate_due;
-CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
+CREATE INDEX jobs_deleted ON public.jobs USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
 CREATE INDEX jobs_finished ON public.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
@@ -292,10 +292,14 @@ CREATE TRIGGER jobs_move_forward BEFORE UPDATE ON public.jobs FOR EACH ROW EXECU
 
 CREATE TABLE ledger_checks (
   checked_at timestamp with time zone,
+  checked_transfer_id bigint,
+  checked_until timestamp with time zone,
+  full_at timestamp with time zone,
   id boolean NOT NULL DEFAULT true,
   started_at timestamp with time zone NOT NULL,
   violations integer,
   CONSTRAINT ledger_checks_check CHECK (((checked_at IS NULL) = (violations IS NULL))),
+  CONSTRAINT ledger_checks_check1 CHECK (((checked_transfer_id IS NULL) = (checked_until IS NULL))),
   CONSTRAINT ledger_checks_id_check CHECK (id),
   CONSTRAINT ledger_checks_pkey PRIMARY KEY (id),
   CONSTRAINT ledger_checks_violations_check CHECK ((violations >= 0))

@@ -10,7 +10,17 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** `prefix` + `_` + 26 lower-case Crockford base32 characters (128 bits, the first 2 bits are zero padding). */
 export function newId(prefix: IdPrefix): string {
-  let bits = BigInt(`0x${uuidv7obj().toHex()}`);
+  return encode(prefix, BigInt(`0x${uuidv7obj().toHex()}`));
+}
+
+/** No identifier that was made at this time or later is smaller. */
+export function smallestIdAt(prefix: IdPrefix, time: Date): string {
+  // A UUIDv7 begins with 48 bits of milliseconds.
+  return encode(prefix, BigInt(time.getTime()) << 80n);
+}
+
+function encode(prefix: IdPrefix, uuid: bigint): string {
+  let bits = uuid;
   let text = '';
   for (let position = 0; position < 26; position++) {
     text = alphabet[Number(bits & 31n)]! + text;

@@ -130,7 +130,7 @@ async function pruneRequestLog({ store, stopping }: ScheduledTaskContext): Promi
   for (let removed = prunedAtOnce; removed === prunedAtOnce && !stopping.aborted; ) removed = await store.requestLog.prune(query);
 }
 
-/** The whole ledger is checked again after so many seconds: every second run of its task, whose times are not exact */
+/** What is new in the ledger is checked after so many seconds: every second run of its task, whose times are not exact */
 const ledgerCheckS = 9 * 60;
 
 /** Checks the ledger when a check is due. A worker also calls it at start, so that a new service has a result soon. */

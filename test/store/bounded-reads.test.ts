@@ -7,6 +7,8 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certificateQueries } from '../../src/store/certificates.ts';
 import { connect, type Connection, type Db, type Tx } from '../../src/store/database.ts';
+import { ledgerCheck } from '../../src/store/ledger.ts';
+import { checkRecentLedger, type LedgerCheckpoint, nextLedgerCheckpoint } from '../../src/store/recent-ledger.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -59,13 +61,17 @@ async function addHistory(accountId: string): Promise<void> {
   await world.sql`ANALYZE`;
 }
 
-/** Number of rows of the service's tables that the work reads, as PostgreSQL counts them for the transaction. */
+/** Number of rows of the service's tables that the work reads, as PostgreSQL counts them for the session. */
 function rowsRead(work: (tx: Tx) => Promise<unknown>): Promise<number> {
   return connection.db.transaction(async (tx) => {
+    const count = async () => {
+      const [read] = await tx.execute<{ rows: number }>(sql`SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS rows
+        FROM pg_stat_xact_user_tables WHERE schemaname = 'public'`);
+      return read!.rows;
+    };
+    const before = await count();
     await work(tx);
-    const [read] = await tx.execute<{ rows: number }>(sql`SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS rows
-      FROM pg_stat_xact_user_tables WHERE schemaname = 'public'`);
-    return read!.rows;
+    return (await count()) - before;
   });
 }
 
@@ -128,5 +134,75 @@ describe('the search for jobs that wait for their certificate', () => {
     await old.end();
     await database.drop();
     await rm(directory, { recursive: true });
+  });
+});
+
+/** Changes that the triggers refuse, or that a defect of the service could make. `$account`, `$job` and `$transfer` are recent ones. */
+const damages: Record<string, string> = {
+  'every transfer has two entries that cancel out': "DELETE FROM ledger_entries WHERE transfer_id = $transfer AND book <> 'customer'",
+  'a balance is the sum of its entries': 'UPDATE accounts SET credits = credits + 5 WHERE id = $account',
+  'each entry continues the balance before it': "UPDATE ledger_entries SET balance = balance + 1 WHERE transfer_id = $transfer AND book = 'customer'",
+  'a job is charged what it says': "UPDATE jobs SET credits_charged = credits_charged + 1 WHERE id = $job",
+  'a job is refunded what it says': "UPDATE jobs SET credits_refunded = 1 WHERE id = $job",
+  'an errored job costs nothing': "UPDATE jobs SET status = 'error', error_code = 'x', finished_at = now() WHERE id = $job",
+  'a done job is paid': "UPDATE jobs SET status = 'done', output = '{}', finished_at = now(), credits_refunded = 1 WHERE id = $job",
+  'a job cancelled in the queue costs nothing': "UPDATE jobs SET deleted_at = now(), deleted_by = 'customer', video_url = NULL, webhook_url = NULL, metadata = '{}' WHERE id = $job",
+  "an account's events are numbered without gaps": 'UPDATE event_heads SET seq = seq + 1 WHERE account_id = $account',
+  'each event is linked to the one before': "UPDATE job_events SET previous_hash = repeat('1', 64) WHERE account_id = $account AND kind = 'job.created'",
+};
+
+describe('the check of the ledger', () => {
+  let checkpoint: LedgerCheckpoint;
+  beforeAll(async () => {
+    checkpoint = await nextLedgerCheckpoint(connection.db);
+  });
+
+  it('reads what is new since its checkpoint, among many older jobs, transfers and events', async () => {
+    expect(checkpoint.transferId).toBeGreaterThan(history);
+    await secureJob();
+    const rows = await rowsRead(async (tx) => expect(await checkRecentLedger(tx, checkpoint)).toEqual([]));
+    expect(rows).toBeLessThan(few);
+    expect(await rowsRead((tx) => ledgerCheck(tx as unknown as Db))).toBeGreaterThan(history);
+    expect(await rowsRead((tx) => nextLedgerCheckpoint(tx as unknown as Db))).toBeLessThan(few);
+  });
+
+  it.each(Object.entries(damages))('finds what is new and broken: %s', async (rule, damage) => {
+    const other = await fundedAccount(world.store, 100);
+    const { job } = await world.store.jobs.create(jobInput(other));
+    const [last] = await world.sql`SELECT max(id)::int AS id FROM ledger_transfers WHERE account_id = ${other.id}`;
+    const statement = damage.replaceAll('$account', `'${other.id}'`).replaceAll('$job', `'${job.id}'`).replaceAll('$transfer', String(last!['id']));
+    await connection.db
+      .transaction(async (tx) => {
+        await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+        await tx.execute(sql.raw(statement));
+        expect((await checkRecentLedger(tx, checkpoint)).map((violation) => violation.rule)).toContain(rule);
+        expect((await ledgerCheck(tx as unknown as Db)).map((violation) => violation.rule)).toContain(rule);
+        tx.rollback();
+      })
+      .catch((error: Error) => expect(error.message).toBe('Rollback'));
+    expect(await connection.db.transaction((tx) => checkRecentLedger(tx, checkpoint))).toEqual([]);
+  });
+
+  it('reads everything at first, once a day, and after a violation until none is left', async () => {
+    const due = async () => {
+      await world.sql`UPDATE ledger_checks SET started_at = now() - interval '10 minutes'`;
+      const { full, violations } = (await world.store.ledgerChecks.runDue(540))!;
+      return [full, violations];
+    };
+    expect(await due()).toEqual([true, 0]);
+    expect(await due()).toEqual([false, 0]);
+    const other = await fundedAccount(world.store, 0);
+    await world.sql`UPDATE accounts SET credits = 5 WHERE id = ${other.id}`;
+    expect(await due()).toEqual([false, 1]);
+    expect(await due()).toEqual([true, 1]);
+    await world.sql`UPDATE accounts SET credits = 0 WHERE id = ${other.id}`;
+    expect(await due()).toEqual([true, 0]);
+    expect(await due()).toEqual([false, 0]);
+    await world.sql`UPDATE ledger_checks SET full_at = now() - interval '25 hours'`;
+    expect(await due()).toEqual([true, 0]);
+    // A process of the version before records no checkpoint, and checks everything.
+    await world.sql`UPDATE ledger_checks SET full_at = NULL`;
+    expect(await due()).toEqual([true, 0]);
+    expect(await world.store.ledgerChecks.runDue(540)).toBeNull();
   });
 });
