@@ -198,9 +198,21 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
 }
 
+bool CanRunNetworksOnCpu() {
+  try {
+    inference::CreateBackend("openvino");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void PlanFaces(const EnhanceOptions& options, Plan& plan) {
   if (plan.strengths.face_restoration <= 0) return;
-  if (!WhyNoFaces(options, plan.device_restores_faces).empty()) {
+  plan.why_no_faces = WhyNoFaces(options, plan.device_restores_faces);
+  // Asked here and not in WhyNoFaces, because it loads OpenVINO.
+  if (plan.why_no_faces.empty() && !CanRunNetworksOnCpu()) plan.why_no_faces = "OpenVINO cannot be loaded here";
+  if (!plan.why_no_faces.empty()) {
     plan.strengths.face_restoration = 0;
     return;
   }

@@ -69,6 +69,7 @@ struct Plan {
   float network_strength = 0;          ///< strength of restoration given to the network
   bool is_blind = false;               ///< ModelFile::is_blind of the network
   std::optional<ModelFile> face_model;  ///< the network that restores faces, if strengths.face_restoration is above 0
+  std::string why_no_faces;             ///< why faces are not restored, though they should be; otherwise empty
   std::vector<PlannedStage> stages;     ///< the stages with reasons; only reported
   std::string condition;               ///< damage of the source, in words (DescribeDamage)
   bool device_restores_faces = true;
