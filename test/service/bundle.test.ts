@@ -1,6 +1,6 @@
-/** Which program scripts/reelmend runs: the bundle of scripts/build-service, or the sources. */
+/** The bundle of scripts/build-service, and when scripts/reelmend runs it instead of the sources. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -42,4 +42,40 @@ it.each(['src/jobs/other.ts', 'patches/library.patch', 'package-lock.json'])('ru
   expect(await program()).toBe('src/cli/main.ts an argument\n');
   await write(file, earlier);
   expect(await program()).toBe('build/service/main.js an argument\n');
+});
+
+it('keeps the files of a replaced build for a week after the replacement, however old they are, and then deletes them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reelmend-bundle-'));
+  const out = join(folder, 'build/service');
+  await mkdir(join(folder, 'scripts'));
+  await mkdir(join(folder, 'src/cli'), { recursive: true });
+  await cp(join(root, 'scripts/build-service'), join(folder, 'scripts/build-service'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  await writeFile(join(folder, 'src/cli/main.ts'), "console.log(await import('./part.ts'), await import('./same.ts'));\n");
+  await writeFile(join(folder, 'src/cli/same.ts'), 'export const same = 1;\n');
+  const parts = async () => (await readdir(out)).filter((name) => name.startsWith('part-'));
+  const build = async (text: string) => {
+    const before = await parts().catch(() => []);
+    await writeFile(join(folder, 'src/cli/part.ts'), `export const part = ${JSON.stringify(text)};\n`);
+    await promisify(execFile)(join(folder, 'scripts/build-service'));
+    const files = (await readFile(join(out, 'files'), 'utf8')).trim().split('\n');
+    const [part] = files.filter((name) => name.startsWith('part-'));
+    expect(before).not.toContain(part);
+    expect(files).toContain('main.js');
+    expect(await readdir(out)).toEqual(expect.arrayContaining(files));
+    return part!;
+  };
+  const age = (name: string, days: number) => utimes(join(out, name), Date.now() / 1000 - days * 86_400, Date.now() / 1000 - days * 86_400);
+
+  const first = await build('first');
+  for (const name of await readdir(out)) await age(name, 40);
+  const second = await build('second');
+  expect((await parts()).toSorted()).toEqual([first, second].toSorted());
+  await age(first, 6);
+  const third = await build('third');
+  expect((await parts()).toSorted()).toEqual([first, second, third].toSorted());
+  await age(first, 8);
+  const fourth = await build('fourth');
+  expect((await parts()).toSorted()).toEqual([second, third, fourth].toSorted());
+  await rm(folder, { recursive: true });
 });
