@@ -26,6 +26,7 @@ import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
 import { startTracing } from '../observability/tracing.ts';
+import { warnOfMissingEngines } from './warn-of-missing-engines.ts';
 
 export type { Lifetime };
 
@@ -140,7 +141,9 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
 }
 
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
-  const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
+  const { config, shutdown, logger, store, evidence, databaseUrl, media, models, net, storage } = parts;
+  // Not awaited: opening the GPUs takes seconds, and jobs do not depend on it.
+  if (config.workerConcurrency > 0 && media.hasGpu && config.device !== 'cpu') void warnOfMissingEngines({ media, models, logger, enginesDir: config.enginesDir });
   // Before the first job: other work would make the machine appear slower.
   if (config.minSpeed !== undefined && runsOnCpu(config.device, media.hasGpu) && config.workerConcurrency > 0) await media.speeds();
   const metrics = createWorkerMetrics(registry);

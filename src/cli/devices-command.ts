@@ -1,11 +1,22 @@
-/** `reelmend devices`: devices that the engine can use here, and the CPU's speed with each network. */
+/** `reelmend devices`: devices that the engine can use here, the CPU's speed with each network, and engines that GPUs lack. */
+import type { MissingEngines } from '../media/missing-engines.ts';
 import type { DeviceInfo, MachineSpeeds, Media } from '../media/types.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { say, print, terminal } from './terminal.ts';
 
-export async function devicesCommand(media: Media, { json }: { json: boolean }): Promise<void> {
+type FindMissing = (devices: DeviceInfo[]) => Promise<MissingEngines[]>;
+
+export async function devicesCommand(media: Pick<Media, 'devices' | 'speeds'>, findMissing: FindMissing, { json }: { json: boolean }): Promise<void> {
   const [devices, speeds] = [await media.devices(), await media.speeds()];
-  if (json || !terminal().isTerminal) print(devices.map((device) => (device.id === 'cpu' && speeds !== undefined ? { ...device, speeds } : device)));
-  else for (const line of devices.flatMap((device) => describe(device, speeds))) say(line);
+  const missing = await findMissing(devices);
+  if (json || !terminal().isTerminal) return print(devices.map((device) => ({ ...device, ...factsOf(device, speeds, missing) })));
+  for (const line of devices.flatMap((device) => describe(device, speeds))) say(line);
+  for (const { sentence } of missing) say(sentence);
+}
+
+function factsOf({ id }: DeviceInfo, speeds: MachineSpeeds | undefined, missing: readonly MissingEngines[]) {
+  const networks = missing.find(({ device }) => device === id)?.networks;
+  return omitUndefined({ speeds: id === 'cpu' ? speeds : undefined, networksWithoutEngine: networks });
 }
 
 function describe(device: DeviceInfo, speeds: MachineSpeeds | undefined): string[] {

@@ -129,7 +129,13 @@ function program(): Command {
     .option('--json', 'print JSON at a terminal, too; programs get it anyway')
     .action(async ({ json = false, ...options }: { json?: boolean; threads?: string }) => {
       const config = configWith(options);
-      await (await import('./devices-command.ts')).devicesCommand(await media(config), { json });
+      const [{ devicesCommand }, { findMissingEngines }, { installedModels }] = await Promise.all([
+        import('./devices-command.ts'),
+        import('../media/missing-engines.ts'),
+        import('../media/models.ts'),
+      ]);
+      const models = installedModels(config.modelsDir);
+      await devicesCommand(await media(config), (devices) => findMissingEngines({ devices, models, enginesDir: config.enginesDir }), { json });
     });
 
   reelmend
