@@ -100,6 +100,25 @@ TEST_F(SoundTest, KeepsUpWithAPictureThatJumpsTenMinutes) {
   EXPECT_GT(Loudness(heard, 700.5, 701.5), kTone);
 }
 
+TEST_F(SoundTest, BeginsLongAfterThePicture) {
+  // libav finds streams in the first 5 MB and 7 s. The muxing rate of dense.ts fills 5 MB in 2 s.
+  const struct {
+    const char* name;
+    const char* codec;
+    int start_s;
+  } kFiles[] = {{"aac.ts", "aac", 12}, {"mp2.ts", "mp2", 12}, {"mp2.mpg", "mp2", 12}, {"ac3.vob", "ac3 -ac 6", 12}, {"dense.ts", "ac3 -muxrate 20M", 5}};
+  for (const auto& [name, codec, start_s] : kFiles) {
+    SCOPED_TRACE(name);
+    const std::string file = Make(name, VideoInput("160x90", start_s + 4) + " -itsoffset " + std::to_string(start_s) + " " + ToneInput(4) +
+                                            " -c:v mpeg2video -c:a " + codec);
+    Enhance(file, output_, PlainOptions());
+    const auto heard = Heard();
+    EXPECT_LT(Loudness(heard, 0, start_s - 0.1), kSilence);
+    EXPECT_GT(Loudness(heard, start_s + 0.1, start_s + 3.9), 3 * kSilence);  // a third of kTone in one of six channels
+    EXPECT_EQ(StreamFacts(output_, "a")["channels"], std::string(codec).find("-ac 6") == std::string::npos ? "1" : "6");
+  }
+}
+
 /// Reads an element size of Matroska (RFC 8794) and moves `at` behind it.
 std::size_t ReadSize(const std::string& bytes, std::size_t& at) {
   const auto first = static_cast<unsigned char>(bytes.at(at));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "media/av_error.h"
@@ -33,6 +34,25 @@ bool IsTrack(const AVStream* stream) {
   return stream->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT && (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) == 0;
 }
 
+/// Note [Late streams]
+/// Transport and program streams describe a stream only in its packets. libav reads 5 MB or 7 s to find them, and a stream that begins
+/// later stays without parameters, so it can be neither copied nor decoded. Then the file is opened again and libav reads up to
+/// kFarBytes. Other files are read as before.
+constexpr std::int64_t kFarBytes = 32 << 20;
+constexpr std::int64_t kFarMicroseconds = std::int64_t{3600} * AV_TIME_BASE;  // the bytes are the limit
+
+/// Whether a stream that could be decoded has not been found in what was read.
+bool HasLateStream(const AVFormatContext& context) {
+  const std::string_view format = context.iformat->name;
+  if (format != "mpegts" && format != "mpeg") return false;
+  return std::any_of(context.streams, context.streams + context.nb_streams, [](const AVStream* stream) {
+    const AVCodecParameters& codec = *stream->codecpar;
+    const bool is_late = codec.codec_type == AVMEDIA_TYPE_AUDIO ? codec.sample_rate <= 0 || codec.ch_layout.nb_channels <= 0
+                                                                : codec.codec_type == AVMEDIA_TYPE_VIDEO && codec.width <= 0;
+    return is_late && FindAllowedDecoder(codec.codec_id) != nullptr;
+  });
+}
+
 /// See Note [Absurd timestamps].
 void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
   for (std::int64_t* time : {&packet.pts, &packet.dts}) {
@@ -61,13 +81,23 @@ Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
     : options_(options), io_(source, options.is_cancelled) {
   QuietLibav();
   if (source.size() <= 0) ThrowUnreadable("The file is empty.");
+  ReadHeaders();
+  if (HasLateStream(*context_)) {
+    is_searched_far_ = true;
+    context_.reset();
+    avio_seek(io_.context(), 0, SEEK_SET);
+    ReadHeaders();
+  }
+  ChooseStreams();
+}
+
+void Demuxer::ReadHeaders() {
   Open();
   // Checked before the first packets are read, because libav may fail on encrypted ones.
   const bool is_encrypted = IsEncrypted(*context_);
   io_.RethrowPending();
   if (is_encrypted) ThrowEncrypted();
   Describe();
-  ChooseStreams();
 }
 
 void Demuxer::Open() {
@@ -82,6 +112,10 @@ void Demuxer::Open() {
   settings.Set("format_whitelist", AllowedDemuxers());
   settings.Set("codec_whitelist", AllowedDecoders());
   settings.Set("protocol_whitelist", "none");
+  if (is_searched_far_) {
+    settings.Set("probesize", kFarBytes);
+    settings.Set("analyzeduration", kFarMicroseconds);
+  }
   // On failure libav frees the context itself and sets the pointer to null.
   const int result = avformat_open_input(&context, nullptr, nullptr, settings.address());
   context_.reset(context);

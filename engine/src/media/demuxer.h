@@ -48,6 +48,7 @@ class Demuxer {
   bool SeekBefore(std::int64_t timestamp);
 
  private:
+  void ReadHeaders();
   void Open();
   void Describe();
   void ChooseStreams();
@@ -58,6 +59,7 @@ class Demuxer {
 
   DemuxerOptions options_;
   InputIo io_;
+  bool is_searched_far_ = false;  ///< see Note [Late streams]
   UniqueInputContext context_;  // after io_: closed while its bytes can still be read
   AVStream* video_ = nullptr;
   std::int64_t packets_ = 0;
