@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -331,6 +332,53 @@ TEST_F(FaultTest, AcceptsAPictureThatChangesSizeButNotShape) {
   EXPECT_EQ(result.width, 320);
   std::filesystem::remove(output_);
   ExpectError(folder_.File("other.ts"), PlainOptions(), ErrorCode::kUnreadableVideo);
+}
+
+/// Number at `at`, as MP4 stores it.
+std::uint32_t BigEndian(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes.at(at + i));
+  return value;
+}
+
+std::string ReadAll(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Adds the file's size to the offsets of the chunks of a track ("soun", "vide") of an MP4, from the share `from` to the share `to`.
+std::string WithChunksBehindTheEnd(std::string bytes, const std::string& handler, double from, double to) {
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  const std::size_t table = bytes.find("stco", bytes.find(handler)) + 8;  // after the type and the version
+  const std::uint32_t count = BigEndian(bytes, table);
+  for (auto i = static_cast<std::uint32_t>(count * from); i < static_cast<std::uint32_t>(count * to); ++i) {
+    const std::size_t entry = table + 4 + std::size_t{4} * i;
+    const std::uint32_t offset = BigEndian(bytes, entry) + size;
+    for (std::size_t byte = 0; byte < 4; ++byte) bytes[entry + byte] = static_cast<char>(offset >> (24 - 8 * byte));
+  }
+  return bytes;
+}
+
+TEST_F(FaultTest, MissingSamplesOfAnMp4EndNothing) {
+  const std::string whole = ReadAll(Clip("whole.mp4", VideoInput("320x180", 6) + " " + ToneInput(6) +
+                                                          " -c:v libx264 -g 25 -pix_fmt yuv420p -c:a aac -movflags +faststart"));
+  const struct {
+    const char* name;
+    std::string bytes;
+    int fewest_frames;
+    double sound_s;
+  } kFiles[] = {
+      // Stored behind the pictures, the second half is cut off.
+      {"sound.mp4", WithChunksBehindTheEnd(whole, "soun", 0, 1) + whole.substr(0, whole.size() / 2), 150, 3},
+      {"picture.mp4", WithChunksBehindTheEnd(whole, "vide", 0.45, 0.5), 135, 6},
+  };
+  for (const auto& [name, bytes, fewest_frames, sound_s] : kFiles) {
+    SCOPED_TRACE(name);
+    std::ofstream(folder_.File(name), std::ios::binary) << bytes;
+    EXPECT_GE(Enhance(folder_.File(name), output_, PlainOptions()).frames, fewest_frames);
+    EXPECT_NEAR(FrameTimes(output_).back(), 5.96, 0.01);
+    EXPECT_NEAR(std::stod(testing::StreamFacts(output_, "a")["duration"]), sound_s, 0.6);
+  }
 }
 
 TEST_F(FaultTest, RunsSeveralAtOnce) {

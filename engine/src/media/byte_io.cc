@@ -56,6 +56,7 @@ int InputIo::OnRead(void* self, std::uint8_t* destination, int length) {
   if (io.pending_) return AVERROR_EXTERNAL;
   try {
     if (io.IsCancelled()) return AVERROR_EXIT;
+    if (io.position_ >= io.source_.size()) return AVERROR_EOF;  // asks no server for what does not exist
     const std::size_t count = io.source_.Read(io.position_, destination, static_cast<std::size_t>(length));
     io.position_ += static_cast<std::int64_t>(count);
     return count == 0 ? AVERROR_EOF : static_cast<int>(count);

@@ -1,6 +1,7 @@
 #include "media/demuxer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -51,6 +52,20 @@ bool HasLateStream(const AVFormatContext& context) {
                                                                 : codec.codec_type == AVMEDIA_TYPE_VIDEO && codec.width <= 0;
     return is_late && FindAllowedDecoder(codec.codec_id) != nullptr;
   });
+}
+
+/// Samples of the chosen streams that lie beyond the end of the file, by the container's index.
+std::int64_t CountMissingSamples(const AVFormatContext& context, std::int64_t size) {
+  std::int64_t missing = 0;
+  for (unsigned i = 0; i < context.nb_streams; ++i) {
+    AVStream* stream = context.streams[i];
+    if (stream->discard == AVDISCARD_ALL) continue;
+    for (int at = 0; at < avformat_index_get_entries_count(stream); ++at) {
+      const AVIndexEntry* entry = avformat_index_get_entry(stream, at);
+      if (entry->pos + entry->size > size) ++missing;
+    }
+  }
+  return missing;
 }
 
 /// See Note [Absurd timestamps].
@@ -221,10 +236,22 @@ std::vector<std::int64_t> Demuxer::CountFrames(const std::vector<AVStream*>& str
   return frames;
 }
 
+/// Note [Missing samples]
+/// In an MP4 that is cut off, samples may be missing between others by time: where the sound is stored behind the pictures, most of the
+/// pictures come after the first missing sound. libav reports the end of the file at each missing sample. The next call continues with the
+/// next sample, so there are as many more calls as samples are missing.
+bool Demuxer::SkipMissingSample() {
+  if (!missing_samples_) {
+    const bool has_index = std::strstr(context_->iformat->name, "mov") != nullptr;
+    missing_samples_ = has_index ? CountMissingSamples(*context_, io_.size()) : 0;
+  }
+  return (*missing_samples_)-- > 0;
+}
+
 /// Reads the next packet of any stream. Returns false at the end.
 bool Demuxer::ReadAny(AVPacket* packet) {
   int result = AVERROR(EAGAIN);
-  while (result == AVERROR(EAGAIN)) {
+  while (result == AVERROR(EAGAIN) || ((result == AVERROR_EOF || result == AVERROR_INVALIDDATA) && SkipMissingSample())) {
     result = av_read_frame(context_.get(), packet);
     io_.RethrowPending();
   }
@@ -271,6 +298,7 @@ void Demuxer::ReadVideoOnly() {
 
 bool Demuxer::SeekBefore(std::int64_t timestamp) {
   ahead_.clear();
+  missing_samples_.reset();
   const int result =
       avformat_seek_file(context_.get(), video_->index, std::numeric_limits<std::int64_t>::min(), timestamp, timestamp, 0);
   io_.RethrowPending();

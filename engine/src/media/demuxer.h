@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "reelmend/probe.h"
@@ -55,6 +56,7 @@ class Demuxer {
   AVStream* ChooseVideo(const std::vector<AVStream*>& candidates);
   std::vector<std::int64_t> CountFrames(const std::vector<AVStream*>& streams);
   bool ReadAny(AVPacket* packet);
+  bool SkipMissingSample();
   void CountPacket();
 
   DemuxerOptions options_;
@@ -63,6 +65,7 @@ class Demuxer {
   UniqueInputContext context_;  // after io_: closed while its bytes can still be read
   AVStream* video_ = nullptr;
   std::int64_t packets_ = 0;
+  std::optional<std::int64_t> missing_samples_;  ///< that may still be skipped; counted at the first end
   std::vector<AVStream*> audio_;
   std::vector<AVStream*> subtitles_;
   std::deque<UniquePacket> ahead_;  ///< read while the streams were chosen
