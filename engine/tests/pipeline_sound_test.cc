@@ -59,6 +59,12 @@ class SoundTest : public ::testing::Test {
     for (std::size_t i = from; i < to; ++i) sum += static_cast<double>(samples[i]) * samples[i];
     return std::sqrt(sum / std::max(1.0, (to_s - from_s) * kRate));
   }
+  /// Rising zero crossings in the second that begins at `at_s`.
+  static double Pitch(const std::vector<std::int16_t>& samples, std::size_t at_s) {
+    double crossings = 0;
+    for (std::size_t i = at_s * kRate; i < (at_s + 1) * kRate && i + 1 < samples.size(); ++i) crossings += samples[i] < 0 && samples[i + 1] >= 0;
+    return crossings;
+  }
   static constexpr double kTone = 2'000;
   static constexpr double kSilence = 200;
 
@@ -208,16 +214,59 @@ TEST_F(SoundTest, SoundThatIsLongerThanItsTimesSayKeepsUp) {
   for (double at = 0.5; at < 18; at += 0.5) EXPECT_GT(Loudness(heard, at, at + 0.5), kTone) << at << " s";
 }
 
+/// Positions of the frames of an AAC file. ADTS (ISO/IEC 14496-3, 1.A.3.2) has 13 bits of length from the 31st on.
+std::vector<std::size_t> AdtsFrames(const std::string& bytes) {
+  std::vector<std::size_t> frames;
+  for (std::size_t at = 0; at + 7 <= bytes.size();) {
+    frames.push_back(at);
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes.at(at + i)); };
+    at += static_cast<std::size_t>((byte(3) & 3) << 11 | byte(4) << 3 | byte(5) >> 5);
+  }
+  return frames;
+}
+
+TEST_F(SoundTest, AacWhoseFormatChangesIsHeardInTheFirstFormat) {
+  const char* const kFormats[] = {"-ac 2 -ar 48000", "-ac 6 -ar 48000", "-ac 2 -ar 44100", "-ac 1 -ar 32000"};
+  for (const std::string first : kFormats) {
+    SCOPED_TRACE(first);
+    const std::string start = Part("start.ts", 3, 0, "aac " + first);
+    std::vector<std::string> parts;
+    for (const std::string next : kFormats) {
+      parts.push_back(start);
+      if (next != first) parts.push_back(Part("next" + std::to_string(parts.size()) + ".ts", 3, 0, "aac " + next));
+    }
+    Enhance(Join("joined.ts", parts), output_, PlainOptions());
+    EXPECT_EQ(RunCommand("ffmpeg -v warning -i '" + output_ + "' -map 0:a -f null - 2>&1"), "");
+    EXPECT_EQ(StreamFacts(output_, "a")["channels"], first.substr(4, 1));
+    EXPECT_EQ(StreamFacts(output_, "a")["sample_rate"], first.substr(10));
+    const auto heard = Heard();
+    EXPECT_NEAR(static_cast<double>(heard.size()) / kRate, 3.0 * static_cast<double>(parts.size()), 0.3);
+    for (std::size_t at = 1; at < 3 * parts.size(); at += 3) {
+      EXPECT_GT(Loudness(heard, static_cast<double>(at), static_cast<double>(at) + 1), 3 * kSilence) << at << " s";
+      EXPECT_NEAR(Pitch(heard, at), 440, 2) << at << " s";
+    }
+  }
+}
+
+TEST_F(SoundTest, OneDamagedHeaderIsNoOtherFormat) {
+  const std::string sound = Make("tone.aac", ToneInput(4) + " -c:a aac");
+  std::ifstream in(sound, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  bytes.at(AdtsFrames(bytes).at(60) + 2) ^= 4;  // the sample rate
+  std::ofstream(sound, std::ios::binary) << bytes;
+  const std::string source = Make("odd.ts", VideoInput("160x90", 4) + " -i " + sound + " -map 0 -map 1 -c:v mpeg2video -c:a copy");
+  Enhance(source, output_, PlainOptions());
+  const auto frames = [&](const std::string& file) { return RunCommand("ffmpeg -v error -i '" + file + "' -map 0:a -c copy -f adts -"); };
+  EXPECT_TRUE(frames(output_).ends_with(frames(source).substr(bytes.size() / 2)));
+}
+
 TEST_F(SoundTest, AHeaderThatMp4CannotHoldConcernsOneFrame) {
   const std::string sound = Make("tone.aac", ToneInput(4) + " -c:a aac");
   std::ifstream in(sound, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   in.close();
-  std::size_t at = 0;
-  for (int frame = 0; frame < 60; ++frame) {  // ADTS (ISO/IEC 14496-3, 1.A.3.2): 13 bits of length from the 31st on
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes.at(at + i)); };
-    at += static_cast<std::size_t>((byte(3) & 3) << 11 | byte(4) << 3 | byte(5) >> 5);
-  }
+  const std::size_t at = AdtsFrames(bytes).at(60);
   bytes.at(at + 1) = '\xF0';  // says that checksums follow …
   bytes.at(at + 6) |= 1;      // … for two blocks
   std::ofstream(sound, std::ios::binary) << bytes;

@@ -38,35 +38,45 @@ int AacSampleRate(int rate) {
   return found == kRates.end() ? 96'000 : *found;
 }
 
-UniqueCodecContext OpenDecoder(const AVStream& stream) {
-  const AVCodec* codec = FindAllowedDecoder(stream.codecpar->codec_id);
+UniqueCodecContext OpenDecoder(const AVCodecParameters& parameters, AVRational time_base) {
+  const AVCodec* codec = FindAllowedDecoder(parameters.codec_id);
   if (codec == nullptr) return nullptr;
   UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
-  if (avcodec_parameters_to_context(context.get(), stream.codecpar) < 0) return nullptr;
-  context->pkt_timebase = stream.time_base;
+  if (avcodec_parameters_to_context(context.get(), &parameters) < 0) return nullptr;
+  context->pkt_timebase = time_base;
   if (avcodec_open2(context.get(), codec, nullptr) < 0) return nullptr;
   const int channels = context->ch_layout.nb_channels;
   return IsSoundRate(context->sample_rate) && channels > 0 ? std::move(context) : nullptr;
 }
 
-UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
+UniqueCodecContext OpenEncoder(int sample_rate, const AVChannelLayout& layout) {
   const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_AAC);
   if (codec == nullptr) return nullptr;
   UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
   context->sample_fmt = AV_SAMPLE_FMT_FLTP;
-  context->sample_rate = AacSampleRate(source.sample_rate);
+  context->sample_rate = AacSampleRate(sample_rate);
   context->time_base = {1, context->sample_rate};
-  const int channels = source.ch_layout.nb_channels;
+  const int channels = layout.nb_channels;
   if (channels > kMaxChannels) {
     av_channel_layout_default(&context->ch_layout, 2);
-  } else if (source.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC || channels > 2) {
+  } else if (layout.order == AV_CHANNEL_ORDER_UNSPEC || channels > 2) {
     av_channel_layout_default(&context->ch_layout, channels);
   } else {
-    av_channel_layout_copy(&context->ch_layout, &source.ch_layout);
+    av_channel_layout_copy(&context->ch_layout, &layout);
   }
   context->bit_rate = kBitsPerChannel * std::max(1, std::min(context->ch_layout.nb_channels, 6));
   context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
+}
+
+/// An encoder whose frames have that format; null if there is none.
+UniqueCodecContext OpenEncoder(AacFormat format) {
+  AVChannelLayout layout = {};
+  av_channel_layout_default(&layout, format.channels());
+  UniqueCodecContext encoder = format.channels() > 0 ? OpenEncoder(format.sample_rate(), layout) : nullptr;
+  av_channel_layout_uninit(&layout);
+  const bool fits = encoder && ReadConfigFormat(encoder->extradata, encoder->extradata_size) == format;
+  return fits ? std::move(encoder) : nullptr;
 }
 
 /// Note [Timestamp jumps]
@@ -85,17 +95,20 @@ class EncodedAudio : public AudioTrack {
  public:
   EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
                const StreamTags& tags)
-      : decoder_(std::move(decoder)),
-        encoder_(std::move(encoder)),
-        time_base_(time_base),
-        muxer_(muxer),
-        packet_(MakePacket()),
-        fifo_(CheckAlloc(
-            av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {
+      : EncodedAudio(std::move(decoder), std::move(encoder), time_base, muxer) {
     const UniqueCodecParameters parameters(CheckAlloc(avcodec_parameters_alloc()));
     CheckAv(avcodec_parameters_from_context(parameters.get(), encoder_.get()), ErrorCode::kInternal,
             "The sound's parameters cannot be read");
     index_ = muxer.AddStream(*parameters, encoder_->time_base, tags);
+  }
+
+  EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, const CopiedAac& before, Muxer& muxer)
+      : EncodedAudio(std::move(decoder), std::move(encoder), before.time_base, muxer) {
+    index_ = before.stream;
+    continued_ = before.format;
+    has_started_ = true;
+    offset_ = av_rescale_q(before.offset, time_base_, encoder_->time_base);
+    next_in_ = next_out_ = first_out_ = av_rescale_q(before.end, time_base_, encoder_->time_base);
   }
 
   void Send(const AVPacket& packet) override {
@@ -112,6 +125,15 @@ class EncodedAudio : public AudioTrack {
   }
 
  private:
+  EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer)
+      : decoder_(std::move(decoder)),
+        encoder_(std::move(encoder)),
+        time_base_(time_base),
+        muxer_(muxer),
+        packet_(MakePacket()),
+        fifo_(CheckAlloc(
+            av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {}
+
   void ReceiveDecoded() {
     for (UniqueFrame frame = MakeFrame(); avcodec_receive_frame(decoder_.get(), frame.get()) >= 0; frame = MakeFrame()) {
       if (IsSoundRate(frame->sample_rate)) AddFrame(std::move(frame));
@@ -322,9 +344,15 @@ class EncodedAudio : public AudioTrack {
   void ReceiveEncoded() {
     while (avcodec_receive_packet(encoder_.get(), packet_.get()) >= 0) {
       packet_->time_base = encoder_->time_base;
-      muxer_.Write(index_, *packet_);
+      Write(*packet_);
       av_packet_unref(packet_.get());
     }
+  }
+
+  void Write(AVPacket& packet) {
+    if (!continued_) return muxer_.Write(index_, packet);
+    if (packet.pts < first_out_) return;  // primes the decoder, which has been playing
+    muxer_.Write(index_, *WithAdtsHeader(packet, *continued_));
   }
 
   UniqueCodecContext decoder_;
@@ -332,6 +360,8 @@ class EncodedAudio : public AudioTrack {
   AVRational time_base_;
   Muxer& muxer_;
   int index_ = 0;
+  std::optional<AacFormat> continued_;  ///< of the track that was copied before
+  std::int64_t first_out_ = 0;          ///< position where it ends
   UniqueFrame held_;  ///< a frame whose timestamp jumped, until the next one confirms or refutes the jump
   UniquePacket packet_;
   UniqueAudioFifo fifo_;
@@ -357,11 +387,18 @@ class EncodedAudio : public AudioTrack {
 }  // namespace
 
 std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer) {
-  UniqueCodecContext decoder = OpenDecoder(stream);
+  UniqueCodecContext decoder = OpenDecoder(*stream.codecpar, stream.time_base);
   if (!decoder) return nullptr;
-  UniqueCodecContext encoder = OpenEncoder(*decoder);
+  UniqueCodecContext encoder = OpenEncoder(decoder->sample_rate, decoder->ch_layout);
   if (!encoder) return nullptr;
   return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, ReadTags(stream));
+}
+
+std::unique_ptr<AudioTrack> MakeContinuedAudio(const CopiedAac& track, Muxer& muxer) {
+  UniqueCodecContext decoder = OpenDecoder(track.parameters, track.time_base);
+  UniqueCodecContext encoder = OpenEncoder(track.format);
+  if (!decoder || !encoder) return nullptr;
+  return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), track, muxer);
 }
 
 }  // namespace reelmend::media

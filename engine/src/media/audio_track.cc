@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "media/adts.h"
 #include "media/audio_encoder.h"
 #include "media/av_error.h"
 #include "media/stream_tags.h"
@@ -35,19 +37,70 @@ bool CanCopy(const AVStream& stream) {
   }
 }
 
+UniquePacket Reference(const AVPacket& packet) {
+  UniquePacket copy = MakePacket();
+  CheckAv(av_packet_ref(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+  return copy;
+}
+
+/// Note [Changed format]
+/// Each AAC frame of a transport stream states its sample rate and channels, which may change between two programmes. MP4 states them once
+/// for the whole track. So everything from the change on is decoded and encoded in the first format. One frame whose header differs is
+/// taken for damage: the format has changed if the next frame differs, too.
 class CopiedAudio : public AudioTrack {
  public:
   CopiedAudio(const AVStream& stream, Muxer& muxer)
       : muxer_(muxer),
         time_base_(stream.time_base),
-        index_(muxer.AddStream(*stream.codecpar, stream.time_base, ReadTags(stream))) {}
+        parameters_(CheckAlloc(avcodec_parameters_alloc())),
+        index_(muxer.AddStream(*stream.codecpar, stream.time_base, ReadTags(stream))) {
+    CheckAv(avcodec_parameters_copy(parameters_.get(), stream.codecpar), ErrorCode::kInternal, "The sound's parameters cannot be copied");
+  }
 
   void Send(const AVPacket& packet) override {
+    if (encoded_) return encoded_->Send(packet);
     if (packet.size <= 0 || IsOutsideEditList(packet)) return;
     if (IsNearOverflow(offset_)) return;
+    const bool has_changed = HasChanged(packet);
+    if (has_changed && !changed_) {
+      changed_ = Reference(packet);
+      return;
+    }
+    if (has_changed && EncodeFromNow()) return encoded_->Send(packet);
+    if (changed_) Copy(*std::exchange(changed_, nullptr));
+    Copy(packet);
+  }
+
+  void Finish() override {
+    if (encoded_) return encoded_->Finish();
+    if (changed_) Copy(*std::exchange(changed_, nullptr));
+    if (jumped_) Write(*std::exchange(jumped_, nullptr));
+  }
+
+ private:
+  /// Whether an AAC frame has another format than the first one.
+  bool HasChanged(const AVPacket& packet) {
+    if (!encodes_changes_ || parameters_->codec_id != AV_CODEC_ID_AAC || parameters_->extradata_size > 0) return false;
+    const std::optional<AacFormat> format = ReadAdtsFormat(packet);
+    if (!format_) format_ = format;
+    return format && format != format_;
+  }
+
+  /// Sends the first packet of another format to an encoder, and all later ones. False if the encoder does not know the first format.
+  bool EncodeFromNow() {
+    if (jumped_) WriteJumped(*changed_);
+    encoded_ = MakeContinuedAudio({index_, *format_, *parameters_, time_base_, end_, offset_}, muxer_);
+    encodes_changes_ = encoded_ != nullptr;
+    if (!encoded_) return false;
+    encoded_->set_origin(origin_);
+    encoded_->set_longest_silence(longest_silence_s_);
+    encoded_->Send(*std::exchange(changed_, nullptr));
+    return true;
+  }
+
+  void Copy(const AVPacket& packet) {
     if (jumped_) WriteJumped(packet);
-    UniquePacket copy = MakePacket();
-    CheckAv(av_packet_ref(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+    UniquePacket copy = Reference(packet);
     if (IsAway(packet, 0)) {
       jumped_ = std::move(copy);
     } else {
@@ -55,11 +108,6 @@ class CopiedAudio : public AudioTrack {
     }
   }
 
-  void Finish() override {
-    if (jumped_) Write(*std::exchange(jumped_, nullptr));
-  }
-
- private:
   /// Packets shortly before the first audible one prime the decoder and are kept; the muxer's edit list hides them again.
   /// Earlier ones were cut off by the source's edit list.
   bool IsOutsideEditList(const AVPacket& packet) {
@@ -114,7 +162,12 @@ class CopiedAudio : public AudioTrack {
 
   Muxer& muxer_;
   AVRational time_base_;
+  UniqueCodecParameters parameters_;
   int index_;
+  std::optional<AacFormat> format_;      ///< of the first frame; see Note [Changed format]
+  UniquePacket changed_;                 ///< a frame of another format, until the next one arrives
+  std::unique_ptr<AudioTrack> encoded_;  ///< since the format has changed
+  bool encodes_changes_ = true;          ///< as far as known, the encoder can go on in the first format
   UniquePacket jumped_;  ///< a packet whose time jumps, until the next one arrives
   std::int64_t offset_ = 0;
   std::int64_t last_ = AV_NOPTS_VALUE;
