@@ -97,6 +97,21 @@ TEST_F(CudaPipeline, MakesWhatTheCpuMakesWithOneUploadAndOneDownloadAFrame) {
   }
 }
 
+TEST_F(CudaPipeline, APixelAspectThatChangesGetsTheBarsOfTheCpu) {
+  const auto part = [&](const std::string& name, const std::string& shape, int start_s) {
+    const std::string file = folder_.File(name);
+    Ffmpeg(VideoInput("180x144", 2) + " -vf setdar=" + shape + " -c:v mpeg2video -output_ts_offset " + std::to_string(start_s) + " " + file);
+    return file;
+  };
+  const std::string in = folder_.File("joined.ts");
+  reelmend::testing::RunCommand("cat " + part("a.ts", "4/3", 0) + " " + part("b.ts", "16/9", 2) + " > " + in);
+  EnhanceOptions options = AllStages();
+  run::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>()), in, folder_.File("gpu.mp4"), options);
+  options.device = "cpu";
+  Enhance(in, folder_.File("cpu.mp4"), options);
+  EXPECT_GT(Psnr(DecodeLuma(folder_.File("gpu.mp4")), DecodeLuma(folder_.File("cpu.mp4"))), 50);
+}
+
 TEST_F(CudaPipeline, ASegmentIsThePartOfTheWhole) {
   const std::string in = Make(kSources[0], "176x100", 0.8);
   EnhanceOptions options = AllStages();

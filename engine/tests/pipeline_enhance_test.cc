@@ -353,5 +353,42 @@ TEST_F(EnhanceTest, SquaresPixels) {
   EXPECT_EQ(StreamFacts(output_, "v").at("sample_aspect_ratio"), "1:1");
 }
 
+/// Where the picture is not black, by ffmpeg's cropdetect: width, height, left, top.
+std::string PictureInBars(const std::string& file, double at_s) {
+  const std::string log = testing::RunCommand("(ffmpeg -hide_banner -ss " + std::to_string(at_s) + " -i '" + file +
+                                              "' -t 0.2 -vf cropdetect=round=2:skip=0 -f null - 2>&1)");
+  const std::size_t at = log.rfind("crop=");
+  return at == std::string::npos ? "" : log.substr(at + 5, log.find('\n', at) - at - 5);
+}
+
+TEST_F(EnhanceTest, KeepsTheShapeWhereThePixelAspectChanges) {
+  const char* const kEncodes[] = {"-c:v mpeg2video", "-c:v mpeg2video -flags +ildct+ilme -top 1", "-c:v libx264 -pix_fmt yuv420p", "-c:v libx264 -pix_fmt yuv422p10le"};
+  const auto part = [&](const std::string& name, const std::string& shape, const std::string& encode, int start_s) {
+    return Clip(name, "-f lavfi -i color=white:size=180x144:rate=25:duration=2 -vf setdar=" + shape + " " + encode + " -output_ts_offset " + std::to_string(start_s));
+  };
+  for (const std::string encode : kEncodes) {
+    SCOPED_TRACE(encode);
+    const std::string parts = part("a.ts", "4/3", encode, 0) + " " + part("b.ts", "16/9", encode, 2) + " " + part("c.ts", "4/3", encode, 4);
+    testing::RunCommand("cat " + parts + " > " + folder_.File("joined.ts"));
+    Enhance(folder_.File("joined.ts"), output_, PlainOptions());
+    EXPECT_EQ(PictureInBars(output_, 1), "192:144:0:0");
+    EXPECT_EQ(PictureInBars(output_, 3), "192:108:0:18");
+    EXPECT_EQ(PictureInBars(output_, 5), "192:144:0:0");
+    testing::RunCommand("cat " + folder_.File("b.ts") + " " + folder_.File("c.ts") + " > " + folder_.File("joined.ts"));
+    Enhance(folder_.File("joined.ts"), output_, PlainOptions());
+    EXPECT_EQ(PictureInBars(output_, 1), "256:144:0:0");
+    EXPECT_EQ(PictureInBars(output_, 3), "192:144:32:0");
+  }
+}
+
+TEST_F(EnhanceTest, TakesAnotherStoredSizeThatIsShownInTheSameShape) {
+  Clip("a.ts", VideoInput("192x144", 2) + " -vf setdar=16/9 -c:v libx264 -pix_fmt yuv420p");
+  Clip("b.ts", VideoInput("256x144", 2) + " -c:v libx264 -pix_fmt yuv420p -output_ts_offset 2");
+  testing::RunCommand("cat " + folder_.File("a.ts") + " " + folder_.File("b.ts") + " > " + folder_.File("joined.ts"));
+  const EnhanceResult result = Enhance(folder_.File("joined.ts"), output_, PlainOptions());
+  EXPECT_EQ(result.frames, 100);
+  EXPECT_EQ(result.width, 256);
+}
+
 }  // namespace
 }  // namespace reelmend

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "media/geometry.h"
 #include "plan/orient.h"
 #include "reelmend/error.h"
 
@@ -51,7 +52,7 @@ void PixelChain::Timed(device::Stage stage, const Work& work) {
 
 void PixelChain::Prepare(const AVFrame& frame) {
   if (CanSubmit(frame)) return;
-  const double aspect = static_cast<double>(frame.width) / frame.height;
+  const double aspect = media::DisplayedShape(frame, {frame.width, frame.height});
   if (aspect_ && std::abs(aspect / *aspect_ - 1) > 0.02) {
     throw Error(ErrorCode::kUnreadableVideo, "The picture changes its shape in the middle of the video.");
   }

@@ -94,7 +94,7 @@ class PixelChain : public device::StageChain {
   int threads_;
   std::function<bool()> is_stopped_;
   pixel::ThreadPool pool_;
-  std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
+  std::optional<double> aspect_;  ///< displayed width ÷ height of the last shape, before rotation
 
   std::unique_ptr<media::FrameImporter> importer_;
   std::unique_ptr<pixel::ToneMapper> tone_mapper_;  ///< only for HDR

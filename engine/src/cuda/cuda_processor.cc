@@ -14,6 +14,7 @@
 #include "cuda/uploader.h"
 #include "media/av_error.h"
 #include "media/frame_import.h"
+#include "media/geometry.h"
 #include "plan/network_choice.h"
 
 extern "C" {
@@ -189,7 +190,7 @@ class CudaChain : public device::StageChain {
 
   void Prepare(const AVFrame& frame) {
     size_ = SizeOf(frame);
-    const double aspect = static_cast<double>(size_.width) / size_.height;
+    const double aspect = media::DisplayedShape(frame, size_);
     if (aspect_ && std::abs(aspect / *aspect_ - 1) > 0.02) {
       throw Error(ErrorCode::kUnreadableVideo, "The picture changes its shape in the middle of the video.");
     }
@@ -322,7 +323,7 @@ class CudaChain : public device::StageChain {
   AVCodecID codec_;
   device::StageClocks& clocks_;
   std::function<bool()> is_stopped_;
-  std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
+  std::optional<double> aspect_;  ///< displayed width ÷ height of the last shape, before rotation
   Size size_;
   pixel::Subsampling subsampling_;
   media::SourceColor color_;

@@ -4,13 +4,24 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "media/av_error.h"
 #include "media/libav_versions.h"
 
 extern "C" {
+#include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
 #include <libavutil/rational.h>
 }
 
 namespace reelmend::media {
+namespace {
+
+/// Size of one of two bars that enlarge a side by a factor: a whole number of chroma samples.
+int Bar(int side, double factor, int log2_chroma) {
+  return static_cast<int>(std::lround(side * (factor - 1) / 2 / (1 << log2_chroma))) << log2_chroma;
+}
+
+}  // namespace
 
 int Orientation::clockwise_degrees() const {
   if (transpose) return flip_x ? 90 : 270;
@@ -52,6 +63,34 @@ AVRational FindSampleAspectRatio(AVFormatContext* context, AVStream* stream, AVF
   if (ratio.num <= 0 || ratio.den <= 0) return {1, 1};
   const double value = av_q2d(ratio);
   return value > kLargest || value < 1 / kLargest ? AVRational{1, 1} : ratio;
+}
+
+double DisplayedShape(const AVFrame& frame, Size size) {
+  const AVRational ratio = frame.sample_aspect_ratio;
+  return (ratio.num > 0 && ratio.den > 0 ? av_q2d(ratio) : 1) * size.width / size.height;
+}
+
+UniqueFrame AddBars(const AVFrame& frame, double shape) {
+  const auto format = static_cast<AVPixelFormat>(frame.format);
+  const AVPixFmtDescriptor& layout = *CheckAlloc(av_pix_fmt_desc_get(format));
+  const double own = DisplayedShape(frame, {frame.width, frame.height});
+  const int x = Bar(frame.width, std::max(1.0, shape / own), layout.log2_chroma_w);
+  const int y = Bar(frame.height, std::max(1.0, own / shape), layout.log2_chroma_h);
+  UniqueFrame out = MakeFrame();
+  out->format = format;
+  out->width = frame.width + 2 * x;
+  out->height = frame.height + 2 * y;
+  CheckAv(av_frame_copy_props(out.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
+  CheckAv(av_frame_get_buffer(out.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  const std::ptrdiff_t strides[4] = {out->linesize[0], out->linesize[1], out->linesize[2], out->linesize[3]};
+  if (av_image_fill_black(out->data, strides, format, frame.color_range, out->width, out->height) < 0) return nullptr;
+  for (int plane = 0; plane < av_pix_fmt_count_planes(format); ++plane) {
+    const int log2 = plane == 1 || plane == 2 ? layout.log2_chroma_h : 0;
+    std::uint8_t* inside = out->data[plane] + (y >> log2) * strides[plane] + av_image_get_linesize(format, x, plane);
+    av_image_copy_plane(inside, out->linesize[plane], frame.data[plane], frame.linesize[plane],
+                        av_image_get_linesize(format, frame.width, plane), AV_CEIL_RSHIFT(frame.height, log2));
+  }
+  return out;
 }
 
 }  // namespace reelmend::media

@@ -31,4 +31,11 @@ Size DisplayedSize(int width, int height, AVRational sample_aspect_ratio, const 
 /// The sample aspect ratio that players use for the frame; 1:1 when unknown or absurd.
 AVRational FindSampleAspectRatio(AVFormatContext* context, AVStream* stream, AVFrame* frame);
 
+/// Displayed width ÷ height of a picture of that size, before rotation, with the frame's own sample aspect ratio (unknown: 1:1).
+double DisplayedShape(const AVFrame& frame, Size size);
+
+/// A copy of the frame, which lies in host memory, between black bars at the sides or above and below, so that it is displayed in that
+/// shape without stretching. Null if its pixel format is too rare.
+UniqueFrame AddBars(const AVFrame& frame, double shape);
+
 }  // namespace reelmend::media

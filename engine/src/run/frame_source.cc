@@ -1,11 +1,13 @@
 #include "run/frame_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
 #include "media/av_error.h"
 #include "media/frame_count.h"
+#include "media/geometry.h"
 #include "media/libav_versions.h"
 
 extern "C" {
@@ -170,6 +172,7 @@ void FrameSource::OnTimed(media::UniqueFrame frame) {
     if (!has_origin_) origin_ = time;
     has_origin_ = true;
     frame->pts = time - origin_;
+    frame->sample_aspect_ratio = media::FindSampleAspectRatio(demuxer_->context(), demuxer_->video(), frame.get());
     media::SetFrameDuration(*frame, av_rescale_q(media::FrameDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
     CheckLength(Seconds(frame->pts));
     if (IsBeforeWarmUp(frame->pts)) return;
@@ -182,8 +185,27 @@ void FrameSource::OnTimed(media::UniqueFrame frame) {
   for (media::UniqueFrame& out : progressive) {
     const std::int64_t pts = out->pts;
     const std::int64_t own_duration = media::FrameDuration(*out);
-    if (!is_done_) Deliver(timer_.Next(std::move(out), pts, own_duration));
+    if (!is_done_) Deliver(timer_.Next(InFirstShape(std::move(out)), pts, own_duration));
   }
+}
+
+/// Note [Changed sample aspect ratio]
+/// A broadcast switches between 4:3 and 16:9 by the sample aspect ratio alone. The stages enlarge each stored picture to the whole output, so
+/// the picture would be stretched after the switch. It gets black bars instead, in stored samples, which costs no detail.
+media::UniqueFrame FrameSource::InFirstShape(media::UniqueFrame frame) const {
+  constexpr double kTolerance = 0.02;
+  constexpr double kWidestBars = 3;  // picture with bars ÷ picture
+  const ProbeResult& first = plan_.source;
+  Size displayed{first.width, first.height};
+  if (plan_.orientation.transpose) std::swap(displayed.width, displayed.height);
+  const double shape = static_cast<double>(displayed.width) / displayed.height;
+  const double change = std::abs(std::log(media::DisplayedShape(*frame, {frame->width, frame->height}) / shape));
+  // Another stored shape is another kind of change, which the stages check.
+  const double stored = static_cast<double>(frame->width) * first.coded_height / (static_cast<double>(frame->height) * first.coded_width);
+  if (change <= kTolerance || change > std::log(kWidestBars) || std::abs(stored - 1) > kTolerance) return frame;
+  if (frame->format == AV_PIX_FMT_CUDA) frame = media::ToHost(*frame);
+  media::UniqueFrame with_bars = media::AddBars(*frame, shape);
+  return with_bars ? std::move(with_bars) : std::move(frame);
 }
 
 bool FrameSource::IsBeforeWarmUp(std::int64_t pts) const {

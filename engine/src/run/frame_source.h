@@ -75,6 +75,7 @@ class FrameSource {
   void Decode(const AVPacket* packet);
   void OnDecoded(media::UniqueFrame frame);
   void OnTimed(media::UniqueFrame frame);
+  media::UniqueFrame InFirstShape(media::UniqueFrame frame) const;
   void Deliver(std::optional<TimedFrame> frame);
   void CheckLength(double time_s) const;
   void CheckDamage() const;
