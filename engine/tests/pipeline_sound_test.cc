@@ -107,22 +107,48 @@ TEST_F(SoundTest, KeepsUpWithAPictureThatJumpsTenMinutes) {
 }
 
 TEST_F(SoundTest, BeginsLongAfterThePicture) {
-  // libav finds streams in the first 5 MB and 7 s. The muxing rate of dense.ts fills 5 MB in 2 s.
+  // libav finds streams in packets of 5 MB or 7 s.
   const struct {
     const char* name;
     const char* codec;
-    int start_s;
-  } kFiles[] = {{"aac.ts", "aac", 12}, {"mp2.ts", "mp2", 12}, {"mp2.mpg", "mp2", 12}, {"ac3.vob", "ac3 -ac 6", 12}, {"dense.ts", "ac3 -muxrate 20M", 5}};
-  for (const auto& [name, codec, start_s] : kFiles) {
+    const char* channels;
+  } kFiles[] = {{"aac.ts", "aac", "1"}, {"latm.ts", "aac -mpegts_flags latm", "1"}, {"mp2.ts", "mp2", "1"}, {"mp2.mpg", "mp2", "1"}, {"ac3.vob", "ac3 -ac 6", "6"}};
+  for (const auto& [name, codec, channels] : kFiles) {
     SCOPED_TRACE(name);
-    const std::string file = Make(name, VideoInput("160x90", start_s + 4) + " -itsoffset " + std::to_string(start_s) + " " + ToneInput(4) +
-                                            " -c:v mpeg2video -c:a " + codec);
+    Enhance(Make(name, VideoInput("160x90", 16) + " -itsoffset 12 " + ToneInput(4) + " -c:v mpeg2video -c:a " + codec), output_, PlainOptions());
+    const auto heard = Heard();
+    EXPECT_LT(Loudness(heard, 0, 11.9), kSilence);
+    EXPECT_GT(Loudness(heard, 12.1, 15.9), 3 * kSilence);  // a third of kTone in one of six channels
+    EXPECT_EQ(StreamFacts(output_, "a")["channels"], channels);
+  }
+}
+
+TEST_F(SoundTest, BeginsBehindManyBytes) {
+  // Packets of 6 MB before the sound, or of more than the engine reads for its parameters.
+  const struct {
+    const char* size;
+    const char* rate;
+    const char* channels;
+  } kFiles[] = {{"320x180", "40", "6"}, {"1280x720", "16", "2"}};
+  for (const auto& [size, rate, channels] : kFiles) {
+    SCOPED_TRACE(size);
+    const std::string file = Make("dense.ts", VideoInput(size, 3, "25") + " -itsoffset 2 " + ToneInput(1) + " -vf fps=" + rate +
+                                                  ",noise=alls=100:allf=t -c:v mpeg2video -strict -1 -q:v 1 -c:a ac3 -ac 6");
     Enhance(file, output_, PlainOptions());
     const auto heard = Heard();
-    EXPECT_LT(Loudness(heard, 0, start_s - 0.1), kSilence);
-    EXPECT_GT(Loudness(heard, start_s + 0.1, start_s + 3.9), 3 * kSilence);  // a third of kTone in one of six channels
-    EXPECT_EQ(StreamFacts(output_, "a")["channels"], std::string(codec).find("-ac 6") == std::string::npos ? "1" : "6");
+    EXPECT_LT(Loudness(heard, 0, 1.9), kSilence);
+    EXPECT_GT(Loudness(heard, 2.1, 2.9), 3 * kSilence);
+    EXPECT_EQ(StreamFacts(output_, "a")["channels"], channels);
   }
+}
+
+TEST_F(SoundTest, ThatNeverBeginsIsNoTrack) {
+  const std::string file = Make("late.ts", VideoInput("160x90", 16) + " -itsoffset 12 " + ToneInput(4) + " -c:v libx264 -pix_fmt yuv420p -g 50 -sc_threshold 0 -c:a aac");
+  // Also begins between two key frames, so that the video starts after the first packet.
+  RunCommand("(size=$(stat -c %s '" + file + "'); tail -c +$((size / 1504 * 188 + 1)) '" + file + "' | head -c $((size / 3)) > '" + folder_.File("never.ts") + "')");
+  EXPECT_GT(Enhance(folder_.File("never.ts"), output_, PlainOptions()).frames, 50);
+  EXPECT_EQ(testing::FrameTimes(output_).front(), 0);
+  EXPECT_TRUE(StreamFacts(output_, "a").empty());
 }
 
 /// Reads an element size of Matroska (RFC 8794) and moves `at` behind it.

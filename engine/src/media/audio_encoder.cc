@@ -38,15 +38,31 @@ int AacSampleRate(int rate) {
   return found == kRates.end() ? 96'000 : *found;
 }
 
+/// Null if there is none or it cannot be opened.
 UniqueCodecContext OpenDecoder(const AVCodecParameters& parameters, AVRational time_base) {
   const AVCodec* codec = FindAllowedDecoder(parameters.codec_id);
   if (codec == nullptr) return nullptr;
   UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
   if (avcodec_parameters_to_context(context.get(), &parameters) < 0) return nullptr;
   context->pkt_timebase = time_base;
-  if (avcodec_open2(context.get(), codec, nullptr) < 0) return nullptr;
-  const int channels = context->ch_layout.nb_channels;
-  return IsSoundRate(context->sample_rate) && channels > 0 ? std::move(context) : nullptr;
+  return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
+}
+
+/// Whether each frame of the codec states its sample rate and channels.
+bool DescribesItself(AVCodecID codec) {
+  switch (codec) {
+    case AV_CODEC_ID_MP1:
+    case AV_CODEC_ID_MP2:
+    case AV_CODEC_ID_MP3:
+    case AV_CODEC_ID_AAC:
+    case AV_CODEC_ID_AAC_LATM:
+    case AV_CODEC_ID_AC3:
+    case AV_CODEC_ID_EAC3:
+    case AV_CODEC_ID_DTS:
+    case AV_CODEC_ID_PCM_BLURAY:
+    case AV_CODEC_ID_PCM_DVD: return true;
+    default: return false;
+  }
 }
 
 UniqueCodecContext OpenEncoder(int sample_rate, const AVChannelLayout& layout) {
@@ -69,12 +85,25 @@ UniqueCodecContext OpenEncoder(int sample_rate, const AVChannelLayout& layout) {
   return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
 }
 
+UniqueCodecContext OpenEncoder(int sample_rate, int channels) {
+  AVChannelLayout layout = {};
+  av_channel_layout_default(&layout, channels);
+  UniqueCodecContext encoder = OpenEncoder(sample_rate, layout);
+  av_channel_layout_uninit(&layout);
+  return encoder;
+}
+
+/// An encoder for what that decoder returns; null if there is none. If the first packet is still to come (Note [Late streams] in
+/// demuxer.cc), the encoder takes what is most common.
+UniqueCodecContext OpenEncoder(const AVCodecContext& decoder) {
+  const bool is_late = decoder.sample_rate == 0 || decoder.ch_layout.nb_channels == 0;
+  if (is_late) return DescribesItself(decoder.codec_id) ? OpenEncoder(48'000, 2) : nullptr;
+  return IsSoundRate(decoder.sample_rate) ? OpenEncoder(decoder.sample_rate, decoder.ch_layout) : nullptr;
+}
+
 /// An encoder whose frames have that format; null if there is none.
 UniqueCodecContext OpenEncoder(AacFormat format) {
-  AVChannelLayout layout = {};
-  av_channel_layout_default(&layout, format.channels());
-  UniqueCodecContext encoder = format.channels() > 0 ? OpenEncoder(format.sample_rate(), layout) : nullptr;
-  av_channel_layout_uninit(&layout);
+  UniqueCodecContext encoder = format.channels() > 0 ? OpenEncoder(format.sample_rate(), format.channels()) : nullptr;
   const bool fits = encoder && ReadConfigFormat(encoder->extradata, encoder->extradata_size) == format;
   return fits ? std::move(encoder) : nullptr;
 }
@@ -388,8 +417,7 @@ class EncodedAudio : public AudioTrack {
 
 std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer) {
   UniqueCodecContext decoder = OpenDecoder(*stream.codecpar, stream.time_base);
-  if (!decoder) return nullptr;
-  UniqueCodecContext encoder = OpenEncoder(decoder->sample_rate, decoder->ch_layout);
+  UniqueCodecContext encoder = decoder ? OpenEncoder(*decoder) : nullptr;
   if (!encoder) return nullptr;
   return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, ReadTags(stream));
 }

@@ -36,22 +36,25 @@ bool IsTrack(const AVStream* stream) {
 }
 
 /// Note [Late streams]
-/// Transport and program streams describe a stream only in its packets. libav reads 5 MB or 7 s to find them, and a stream that begins
-/// later stays without parameters, so it can be neither copied nor decoded. Then the file is opened again and libav reads up to
-/// kFarBytes. Other files are read as before.
+/// Transport and program streams describe a stream only in its packets. libav reads packets of 5 MB or 7 s to find them, and a stream that
+/// begins later stays without parameters, so it can be neither copied nor decoded. Then the file is opened again and libav reads packets of
+/// up to kFarBytes. Other files are read as before. Sound that begins later still is encoded in a common format, see MakeEncodedAudio.
 constexpr std::int64_t kFarBytes = 32 << 20;
 constexpr std::int64_t kFarMicroseconds = std::int64_t{3600} * AV_TIME_BASE;  // the bytes are the limit
 
-/// Whether a stream that could be decoded has not been found in what was read.
+/// Whether the stream could be decoded, but no packet of it has been read.
+bool IsLate(const AVStream* stream) {
+  constexpr unsigned kAacLatm = 0x11;  // stream type of ISO/IEC 13818-1; libav names its codec after the first packet
+  const AVCodecParameters& codec = *stream->codecpar;
+  if (codec.codec_type == AVMEDIA_TYPE_UNKNOWN) return codec.codec_tag == kAacLatm;
+  if (FindAllowedDecoder(codec.codec_id) == nullptr) return false;
+  if (codec.codec_type == AVMEDIA_TYPE_AUDIO) return codec.sample_rate <= 0 || codec.ch_layout.nb_channels <= 0;
+  return codec.codec_type == AVMEDIA_TYPE_VIDEO && codec.width <= 0;
+}
+
 bool HasLateStream(const AVFormatContext& context) {
   const std::string_view format = context.iformat->name;
-  if (format != "mpegts" && format != "mpeg") return false;
-  return std::any_of(context.streams, context.streams + context.nb_streams, [](const AVStream* stream) {
-    const AVCodecParameters& codec = *stream->codecpar;
-    const bool is_late = codec.codec_type == AVMEDIA_TYPE_AUDIO ? codec.sample_rate <= 0 || codec.ch_layout.nb_channels <= 0
-                                                                : codec.codec_type == AVMEDIA_TYPE_VIDEO && codec.width <= 0;
-    return is_late && FindAllowedDecoder(codec.codec_id) != nullptr;
-  });
+  return (format == "mpegts" || format == "mpeg") && std::any_of(context.streams, context.streams + context.nb_streams, IsLate);
 }
 
 /// Samples of the chosen streams that lie beyond the end of the file, by the container's index.

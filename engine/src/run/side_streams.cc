@@ -48,6 +48,7 @@ void SideStreams::ChooseOrigin(const media::Demuxer& source, std::int64_t video_
   video_start_ = origin_ = {video_start, video_base};
   for (const AVStream* stream : source.audio()) {
     if (!audio_[stream->index] || stream->start_time == AV_NOPTS_VALUE) continue;
+    if (stream->codecpar->sample_rate <= 0) continue;  // no packet has been read: libav gives it the container's start
     if (av_compare_ts(stream->start_time, stream->time_base, origin_.time, origin_.time_base) >= 0) continue;
     const std::int64_t start = video_start >= 0 ? std::max<std::int64_t>(0, stream->start_time) : stream->start_time;
     const double lead_s = static_cast<double>(video_start) * av_q2d(video_base) -
