@@ -113,6 +113,7 @@ double NoiseLeftOfAPan(plan::TemporalDenoising temporal) {
   plan::Plan plan;
   plan.output = {kWidth, kHeight};
   plan.temporal = temporal;
+  plan.traits.noise_sigma = temporal.noise_sigma;
   device::StageClocks clocks;
   cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
   const media::UniqueFrame out = NewFrame(kWidth, kHeight);

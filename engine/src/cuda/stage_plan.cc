@@ -236,9 +236,9 @@ Picture StagePlan::DenoiseTemporally(const Picture& picture, StreamHandle stream
   temporal.out = OtherThan(picture);
   std::copy(std::begin(history_), std::end(history_), std::begin(temporal.history));
   temporal.field = field_;
-  const auto limits = pixel::MakeStepLimits(options_.temporal_sigma);
+  const auto limits = pixel::MakeStepLimits(options_.temporal_sigma, options_.noise_sigma);
   for (int i = 0; i < pixel::kTemporalSteps; ++i) {
-    temporal.steps[i] = {pixel::kTemporalLags[i], limits[i].falloff, limits[i].mean_difference};
+    temporal.steps[i] = {pixel::kTemporalLags[i], limits[i].falloff, limits[i].mean_difference, limits[i].grain_difference};
   }
   temporal.strength = std::min(options_.temporal_strength, 1.0F);
   Put(MakeCall(temporal, {Blocks(picture.width(), TemporalKernel::kTileWidth),

@@ -234,6 +234,7 @@ struct TemporalKernel {
     int lag;  ///< pictures
     float falloff;
     double mean_difference;
+    double grain_difference;
   };
   struct Shared {
     std::uint16_t now[3][kThreads];    ///< of luma and, where it is as large, of both chroma planes
@@ -241,6 +242,8 @@ struct TemporalKernel {
     std::uint16_t older[3][kThreads];  ///< … and along the motion
     unsigned still_sums[kBlocks];
     unsigned sums[kBlocks];
+    unsigned across[kBlocks];  ///< differences of neighbours
+    unsigned down[kBlocks];
     float weights[kBlocks];
   };
 
@@ -251,6 +254,26 @@ struct TemporalKernel {
   MotionField field;
   Step steps[pixel::kTemporalSteps];
   float strength = 0;
+
+  /// pixel's Note [Texture limit].
+  template <typename Block>
+  REELMEND_HD void MeasureTexture(Block& block, Shared& s, int x0, int y0) const {
+    const Plane& luma = in.planes[0];
+    block.Each([&](int thread) {
+      if (thread < kBlocks) s.across[thread] = s.down[thread] = 0;
+    });
+    block.Each([&](int thread) {
+      const int column = thread % kTileWidth;
+      const int row = thread / kTileWidth;
+      const int index = column / pixel::kTemporalBlock;
+      if (x0 + column >= luma.width || y0 + row >= luma.height) return;
+      const std::uint16_t* now = &s.now[0][thread];
+      const bool has_right = (column + 1) % pixel::kTemporalBlock != 0 && x0 + column + 1 < luma.width;
+      const bool has_lower = row + 1 < pixel::kTemporalBlock && y0 + row + 1 < luma.height;
+      if (has_right) block.Add(s.across[index], AbsoluteDifference(now[0], now[1]));
+      if (has_lower) block.Add(s.down[index], AbsoluteDifference(now[0], now[kTileWidth]));
+    });
+  }
 
   template <typename Block>
   REELMEND_HD void Weigh(Block& block, Shared& s, int step, bool is_usable, int x0, int y0) const {
@@ -272,9 +295,10 @@ struct TemporalKernel {
       const int columns = Min(pixel::kTemporalBlock, luma.width - (x0 + thread * pixel::kTemporalBlock));
       const int rows = Min(pixel::kTemporalBlock, luma.height - y0);
       if (columns <= 0) return;
-      const double times = static_cast<double>(Min(s.sums[thread], s.still_sums[thread])) / (columns * rows) / steps[step].mean_difference;
-      const double still = Clamp((pixel::kMoving - times) / (pixel::kMoving - pixel::kQuiet), 0.0, 1.0);
-      s.weights[thread] = static_cast<float>(0.5 * usable * still);
+      const double difference = static_cast<double>(Min(s.sums[thread], s.still_sums[thread])) / (columns * rows);
+      const double texture = pixel::TextureOf(s.across[thread], s.down[thread], columns, rows);
+      const double share = pixel::BlockShare(difference, texture, steps[step].mean_difference, steps[step].grain_difference);
+      s.weights[thread] = static_cast<float>(0.5 * usable * share);
     });
   }
 
@@ -307,6 +331,7 @@ struct TemporalKernel {
         if (SampleOf(p, thread, tile_x, tile_y, x, y)) s.now[p][thread] = in.planes[p].At(x, y);
       }
     });
+    MeasureTexture(block, s, tile_x * kTileWidth, tile_y * pixel::kTemporalBlock);
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
       const bool is_usable = pictures >= steps[step].lag;
       block.Each([&](int thread) {

@@ -112,14 +112,14 @@ constexpr double kMeanOfNormal = 0.7978845608;  // mean |d| of a normal variable
 
 }  // namespace
 
-std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma) {
+std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma, double grain_sigma) {
   std::array<StepLimits, kSteps> limits;
-  double sigma = noise_sigma * kUnitsPer8BitLevel;
+  double of_difference = noise_sigma * kUnitsPer8BitLevel * std::sqrt(2.0);
   for (StepLimits& step : limits) {
-    const double of_difference = sigma * std::sqrt(2.0);
     const double threshold = kThresholdSigmas * of_difference;
-    step = {kMeanOfNormal * of_difference, static_cast<float>(1 / (threshold * threshold))};
-    sigma /= std::sqrt(2.0);
+    const double mean_difference = kMeanOfNormal * of_difference;
+    step = {mean_difference, std::max(1.0, mean_difference * grain_sigma / noise_sigma), static_cast<float>(1 / (threshold * threshold))};
+    of_difference /= std::sqrt(2.0);
   }
   return limits;
 }
@@ -141,6 +141,9 @@ struct TemporalScratch {
         compensated(width + kMotionBlock, std::min(height, kBand), subsampling, {}),
         sums(static_cast<std::size_t>(width + kBlock - 1) / kBlock),
         still_sums(sums.size()),
+        across(sums.size()),
+        down(sums.size()),
+        textures{std::vector<double>(sums.size()), std::vector<double>(sums.size())},
         column_sums(RowSize(width)),
         luma_weights(RowSize(width)),
         chroma_weights(RowSize(width)) {}
@@ -149,6 +152,9 @@ struct TemporalScratch {
   Image compensated;
   std::vector<std::uint32_t> sums;  ///< of the blocks of a row
   std::vector<std::uint32_t> still_sums;
+  std::vector<std::uint32_t> across;  ///< differences of neighbours
+  std::vector<std::uint32_t> down;
+  std::vector<double> textures[kBand / kBlock];  ///< of the blocks of each row of the band
   AlignedArray<std::uint32_t> column_sums;
   AlignedArray<float> luma_weights;
   AlignedArray<float> chroma_weights;
@@ -262,12 +268,22 @@ struct TemporalDenoiser::Impl {
     }
   }
 
-  /// Σ |now − older| of each block of a block row.
-  void SumBlocks(ConstPlane now, ConstPlane older, std::vector<std::uint32_t>& blocks, TemporalScratch& s) const {
+  /// Σ |now − older| of each block of a block row, without the last `left_out` columns of each block.
+  void SumBlocks(ConstPlane now, ConstPlane older, std::vector<std::uint32_t>& blocks, TemporalScratch& s, int left_out = 0) const {
     std::uint32_t* columns = s.column_sums.get();
-    HWY_DYNAMIC_DISPATCH(SumDifferences)({now.data, older.data, now.stride, older.stride, now.height, width, columns});
+    HWY_DYNAMIC_DISPATCH(SumDifferences)({now.data, older.data, now.stride, older.stride, now.height, width - left_out, columns});
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      blocks[i] = std::accumulate(columns + i * kBlock, columns + std::min(width, static_cast<int>(i + 1) * kBlock), 0U);
+      blocks[i] = std::accumulate(columns + i * kBlock, columns + std::min(width, static_cast<int>(i + 1) * kBlock) - left_out, 0U);
+    }
+  }
+
+  /// Note [Texture limit]. The last vector of a row reads one sample beyond it, which is that of the next row or plane.
+  void MeasureTexture(ConstPlane luma, std::vector<double>& textures, TemporalScratch& s) const {
+    const ConstPlane right{luma.data + 1, luma.stride, luma.width, luma.height};
+    SumBlocks(luma, right, s.across, s, 1);
+    SumBlocks(Slice(luma, 0, luma.height - 1), Slice(luma, 1, luma.height - 1), s.down, s);
+    for (std::size_t i = 0; i < textures.size(); ++i) {
+      textures[i] = TextureOf(s.across[i], s.down[i], std::min(kBlock, width - static_cast<int>(i) * kBlock), luma.height);
     }
   }
 
@@ -291,11 +307,12 @@ struct TemporalDenoiser::Impl {
   }
 
   /// ½ × strength × block for every sample of a block row.
-  void Weigh(int rows, float strength, double quiet, TemporalScratch& s) const {
+  void Weigh(int rows, float strength, const StepLimits& limits, const std::vector<double>& textures, TemporalScratch& s) const {
     for (std::size_t i = 0; i < s.sums.size(); ++i) {
       const int x = static_cast<int>(i) * kBlock;
-      const double times = s.sums[i] / (std::min(kBlock, width - x) * rows * quiet);
-      const auto weight = static_cast<float>(0.5 * strength * std::clamp((kMoving - times) / (kMoving - kQuiet), 0.0, 1.0));
+      const double difference = static_cast<double>(s.sums[i]) / (std::min(kBlock, width - x) * rows);
+      const double share = BlockShare(difference, textures[i], limits.mean_difference, limits.grain_difference);
+      const auto weight = static_cast<float>(0.5 * strength * share);
       // The arrays have space for a whole block at the row's end.
       std::fill_n(s.luma_weights.get() + x, kBlock, weight);
       std::fill_n(s.chroma_weights.get() + (x >> subsampling.log2_x), kBlock >> subsampling.log2_x, weight);
@@ -307,7 +324,7 @@ struct TemporalDenoiser::Impl {
       const ConstPlane now = Slice(step.now[0], first, kBlock);
       SumBlocks(now, Slice(step.older[0], first, kBlock), s.sums, s);
       if (step.has_motion) KeepStillBlocks(step, first, s);
-      Weigh(now.height, strength, limits.mean_difference, s);
+      Weigh(now.height, strength, limits, s.textures[first / kBlock], s);
       for (int p = 0; p < 3; ++p) {
         const int shift = p == 0 ? 0 : subsampling.log2_y;
         const int last = std::min((first + kBlock) >> shift, step.now[p].height);
@@ -322,6 +339,9 @@ struct TemporalDenoiser::Impl {
 
   void RunBand(const Image& in, Image& out, int band, float strength, const std::array<StepLimits, kSteps>& limits, TemporalScratch& s) {
     const Rows rows(band * kBand, kBand, height, subsampling);
+    for (int first = 0; first < rows.count[0]; first += kBlock) {
+      MeasureTexture(Slice(in.plane(0), rows.first[0] + first, std::min(kBlock, rows.count[0] - first)), s.textures[first / kBlock], s);
+    }
     for (int i = 0; i < kSteps; ++i) {
       const bool is_usable = i < UsableSteps();
       const Image& older = is_usable ? Ring(i, pictures - kTemporalLags[i]) : in;
@@ -376,7 +396,7 @@ void TemporalDenoiser::Run(const Image& in, Image& out, const TemporalOptions& o
     pool.ParallelRows(means.height, 8, std::ref(shrink));
   }
   impl.FindMotion(in, options.grain_sigma, pool);
-  const auto limits = MakeStepLimits(options.noise_sigma);
+  const auto limits = MakeStepLimits(options.noise_sigma, options.grain_sigma);
   const auto bands = [&](int first, int last) {
     const auto scratch = impl.scratch.Borrow();
     for (int band = first; band < last; ++band) impl.RunBand(in, out, band, std::min(options.strength, 1.0F), limits, *scratch);

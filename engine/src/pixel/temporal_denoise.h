@@ -26,8 +26,9 @@ struct TemporalOptions {
 ///
 /// mix(x, y) = x + ½ × strength × block × sample × (y − x), which never leaves the range between x and y.
 /// - block: 1 while the mean |y − x| of an 8 × 8 block of luma is at most 1.4 times that of the noise alone, falling
-///   to 0 at 2 times. What was not found in the older picture is left to the spatial filter. Chroma uses the value of its
-///   luma.
+///   to 0 at 2 times; the error of an encode counts as noise only as far as the block's texture proves that the motion is right
+///   (Note [Texture limit] in temporal_limits.h). What was not found in the older picture is left to the spatial filter. Chroma uses
+///   the value of its luma.
 /// - sample: Tukey's biweight (1 − (d/T)²)², 0 from T on, with T = 5 standard deviations of the difference's noise. A
 ///   thin object that moves in a quiet block leaves at most 0.14 T behind per step.
 /// Each step halves the noise's variance, and the limits follow. After Reset (a scene cut) a step starts again when
