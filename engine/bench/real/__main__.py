@@ -11,7 +11,7 @@ import av
 import torch
 from ground.photos import GroundError
 
-from . import clips, goals, methods, sheets
+from . import clips, footage, goals, methods, sheets
 from .pictures import luma, to_rgb
 
 # Files of the media folder beside the checkout: old cameras and phones, the web of 2005, videos compressed twice.
@@ -32,6 +32,7 @@ def parser():
     p.add_argument('--clips', action='append', metavar='PATH', help='a real clip, or a folder of real clips (default: some of shared/media beside the repository)')
     p.add_argument('--limit', type=int, default=12, help='real clips per folder (12)')
     p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs per chain (2); 0: real clips only')
+    p.add_argument('--footage', nargs='*', metavar='FILE', help='also real videos of good quality, reduced and encoded: these files (default: five of shared/media beside the repository)')
     p.add_argument('--frames', type=int, help='frames of each clip (6)')
     p.add_argument('--chains', nargs='+', choices=clips.CHAINS, help='only these chains')
     p.add_argument('--methods', nargs='+', help='only these methods')
@@ -68,7 +69,7 @@ class Run:
         self.methods = [m for m in methods.chosen(self.product.networks(), installed, args.x4plus)
                         if wanted is None or m.name in wanted]
         self.peers = {m.name: methods.Peer(args.peers, m.peer, args.threads) for m in self.methods if m.peer}
-        self.scorer, self.clips, self.real = None, [], []
+        self.scorer, self.clips, self.real, self.footage = None, [], [], []
         self.rows, self.pairs = {}, []
 
     def made(self, clip, span=None):
@@ -84,6 +85,12 @@ class Run:
             shape = next(iter(found.values())).luma[0].shape
             found[method.name] = methods.made_by_peer(self.peers[method.name], method, sources, shape)
         return found
+
+    def measure_footage(self, clip):
+        """Scores a clip of a real video."""
+        rows = {name: self.scorer.scores(made, clip, clips.RATE, False) for name, made in self.made(clip).items()}
+        self.footage.append({'name': clip.name, 'chain': clip.chain, 'methods': rows})
+        say(f'{clip.name}: done')
 
     def measure(self, clip):
         """Scores a clip with a known original."""
@@ -127,7 +134,7 @@ class Run:
     def result(self):
         order = [m.name for m in self.methods]
         return {'seed': clips.SEED, 'candidate': self.args.candidate, 'methods': order, 'output': 'H.264, CRF 1',
-                'means': goals.damaged_means(self.clips), 'chains': goals.table(self.clips), 'clips': self.clips, 'real': self.real,
+                'means': goals.damaged_means(self.clips), 'chains': goals.table(self.clips), 'clips': self.clips, 'real': self.real, 'footage': self.footage,
                 'goals': goals.goals(self.clips, self.args.candidate) if self.clips else []}
 
 
@@ -165,6 +172,17 @@ def clips_at(path, limit):
     return sorted(f for f in path.iterdir() if f.suffix.lower() in VIDEOS)[:limit]
 
 
+def footage_files(args):
+    """The videos of --footage; none without it."""
+    if args.footage is None:
+        return []
+    found = [Path(file) for file in args.footage] or [Path(args.media) / name for name in footage.FOOTAGE]
+    for file in found:
+        if not file.is_file():
+            raise GroundError(f'no_footage: {file} does not exist.')
+    return found
+
+
 def write_pictures(run):
     args = run.args
     if args.sheets:
@@ -179,10 +197,11 @@ def write_pictures(run):
 
 def tables(run):
     """The tables of scores and goals; empty without clips that have a known original."""
+    order = [m.name for m in run.methods]
+    moving = f'\n{goals.footage_as_markdown(run.footage, order)}' if run.footage else ''
     if not run.clips:
-        return ''
-    found = goals.goals(run.clips, run.args.candidate)
-    return f'{goals.as_markdown(run.clips, [m.name for m in run.methods])}\n{goals.goals_as_markdown(found)}'
+        return moving
+    return f'{goals.as_markdown(run.clips, order)}\n{goals.goals_as_markdown(goals.goals(run.clips, run.args.candidate))}{moving}'
 
 
 def write_documents(run, folder):
@@ -206,12 +225,14 @@ def measured(args, work):
     say(f'methods: {", ".join(m.name for m in run.methods)}')
     pictures, frames = (1, 3) if args.quick else (2, 6)
     pictures, frames = pictures if args.pictures is None else args.pictures, args.frames or frames
-    run.scorer = Scorer(not args.no_jod) if pictures else None
-    files = real_files(args)  # before the measurements, so that a wrong path fails at once
+    files, moving = real_files(args), footage_files(args)  # before the measurements, so that a wrong path fails at once
+    run.scorer = Scorer(not args.no_jod) if pictures or moving else None
     signal.signal(signal.SIGTERM, stopped)
     try:
         for clip in clips.clips_of(pictures, frames, work, args.chains or (QUICK_CHAINS if args.quick else None)):
             run.measure(clip)
+        for clip in footage.footage_clips(moving, work, args.frames or footage.FRAMES):
+            run.measure_footage(clip)
         for file in files:
             run.watch(file)
     except KeyboardInterrupt:

@@ -138,6 +138,16 @@ def as_markdown(clips, order):
     return '\n'.join(lines) + '\n'
 
 
+def footage_as_markdown(clips, order):
+    """VMAF, VMAF-NEG, PSNR-Y and the change of the error of real videos, by chain and method; their means first."""
+    columns = ('vmaf', 'neg', 'psnr_y', 'flicker')
+    tables = {'all': damaged_means(clips), **table(clips)}
+    lines = ['| real motion | method | VMAF | VMAF-NEG | PSNR-Y | change of error |', '| --- | --- | --- | --- | --- | --- |']
+    lines += [_line(chain, [name, *(_cell(rows[name].get(metric)) for metric in columns)])
+              for chain, rows in tables.items() for name in order if name in rows]
+    return '\n'.join(lines) + '\n'
+
+
 def goals_as_markdown(found):
     """A table of goals: the wanted and the measured value."""
     labels = {True: 'yes', False: 'no', None: 'not measured'}

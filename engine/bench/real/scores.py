@@ -32,6 +32,12 @@ def square(shape, side=JOD_SIDE):
     return tuple(slice(first, first + min(n, side)) for first, n in zip(firsts, shape))
 
 
+def change_of_error(pictures, truths):
+    """Root mean square change of the error from picture to picture, in 8-bit levels. The original has 0."""
+    errors = [a.astype(np.float32) - b for a, b in zip(pictures, truths)]
+    return float(np.sqrt(np.mean([np.mean((b - a)**2) for a, b in zip(errors, errors[1:])])))
+
+
 def _detail(picture):
     picture = np.asarray(picture, np.float32)
     return picture - gaussian(picture.shape[0], DETAIL) @ picture @ gaussian(picture.shape[1], DETAIL).T
@@ -87,7 +93,7 @@ class Scorer:
                'invented': invented(pictures[count // 2], truths[count // 2]),
                'frames': count}
         if count > 1:
-            row['flicker'] = unsteadiness(pictures, clip.motion)
+            row['flicker'] = change_of_error(pictures, truths) if clip.motion is None else unsteadiness(pictures, clip.motion)
         if self.vdp is not None and has_jod:
             part = square(made.luma[0].shape)
             row['jod'] = self.jod(np.stack([made.rgb(n, part) for n in range(count)]), clip.truth[:count][(slice(None), *part)], rate)

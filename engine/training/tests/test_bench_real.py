@@ -3,6 +3,7 @@ import json
 import sys
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -17,7 +18,7 @@ from ground.recipes import NETWORKS  # noqa: E402
 from ground.resize import resize, to_bytes  # noqa: E402
 from ground.trainer import build  # noqa: E402
 from real import __main__ as command  # noqa: E402
-from real import clips, goals, methods, scores, sheets  # noqa: E402
+from real import clips, footage, goals, methods, scores, sheets  # noqa: E402
 from real.pictures import cut, decode, luma, to_rgb  # noqa: E402
 
 
@@ -287,3 +288,53 @@ def test_a_part_of_a_frame_has_its_own_colours():
     part = scores.square((96, 128), 60)
     whole, small = to_rgb(planes)[part].astype(int), to_rgb(cut(planes, part)).astype(int)
     assert small.shape == (60, 60, 3) and np.abs(whole - small)[4:-4, 4:-4].max() <= 1
+
+
+def write_video(path, frames, height=60, width=100):
+    """A square that moves over noise, as a lossless video."""
+    noise = np.random.default_rng(5).integers(60, 190, (height, width, 3), dtype=np.uint8)
+    with av.open(str(path), 'w') as out:
+        stream = out.add_stream('ffv1', 25)
+        stream.width, stream.height, stream.pix_fmt = width, height, 'yuv444p'
+        for n in range(frames):
+            picture = noise.copy()
+            picture[20:40, 10 + 4 * n:30 + 4 * n] = 230
+            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format='rgb24')):
+                out.mux(packet)
+        for packet in stream.encode():
+            out.mux(packet)
+
+
+def test_footage_is_its_own_truth_in_the_size_of_the_products_output(tmp_path, monkeypatch):
+    assert footage.truth_shape(480, 854) == (1080, 1920) and footage.truth_shape(1840, 1376) == (1440, 1080)
+    monkeypatch.setattr(footage, 'SHORT_SIDE', 108)
+    write_video(tmp_path / 'walk.mkv', 5)
+    found = []
+    for clip in footage.footage_clips([tmp_path / 'walk.mkv'], tmp_path, frames=4):
+        source = decode(clip.file)
+        assert clip.truth.shape == (4, 108, 180, 3) and clip.motion is None
+        assert [planes[0].shape for planes in source] == [(36, 60)] * 4
+        found.append(clip.chain)
+    assert found == list(footage.CHAINS)
+    write_video(tmp_path / 'still.mkv', 1)
+    with pytest.raises(GroundError, match='short_footage'):
+        footage.truth_of(tmp_path / 'still.mkv')
+
+
+def test_only_the_change_of_an_error_counts_where_the_scene_moves():
+    rng = np.random.default_rng(6)
+    truths = [rng.integers(20, 200, (64, 64), dtype=np.uint8) for _ in range(3)]
+    assert scores.change_of_error([t + 5 for t in truths], truths) == 0
+    assert scores.change_of_error([truths[0], truths[1] + 5, truths[2]], truths) == pytest.approx(5)
+
+
+def test_footage_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(GroundError, match='no_footage: .*absent'):
+        command.footage_files(command.parser().parse_args(['--footage', str(tmp_path / 'absent.mp4')]))
+    assert command.footage_files(command.parser().parse_args([])) == []
+
+
+def test_footage_has_a_table_of_its_own():
+    rows = [{'chain': chain, 'methods': measured()} for chain in footage.CHAINS]
+    text = goals.footage_as_markdown(rows, ['lanczos', 'auto'])
+    assert '| all | auto | 50.00 | 41.00 | 28.60 | 4.00 |' in text and '| mjpeg | lanczos |' in text
