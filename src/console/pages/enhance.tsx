@@ -12,12 +12,13 @@ import { ErrorNotice } from '../ui/feedback.tsx';
 import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { CreatedJobs } from './created-jobs.tsx';
 import { FilePicker, type UploadedFile } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
 import { PreviewPart } from './preview.tsx';
 import type { Previewed } from './preview-result.tsx';
 import { QuotePanel, type QuoteState, useQuote, type Video } from './quote.tsx';
-import { useSubmitJob } from './submit-job.ts';
+import { useSubmitAll } from './submit-job.ts';
 
 type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
@@ -52,14 +53,13 @@ export function EnhancePage() {
   const approved = session.account.approval_status === 'approved';
   const [draft, setDraft] = useState<Draft>(() => firstDraft(approved, session.capabilities.sample_url.live !== null));
   const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
-  const videos = videosOf(draft, session.capabilities.sample_url);
+  const { submission, submitted, submitAll, submitJob } = useSubmitAll();
+  const videos = videosOf(draft, session.capabilities.sample_url).filter(({ body: { request } }) => !submitted.has(request.upload_id ?? ''));
   const quote = useQuote(videos);
   const priced = quote.data?.priced ?? [];
-  const submitJob = useSubmitJob();
   const [, navigate] = useLocation();
   const { run, busy, error } = useAction(async () => {
-    const ids: string[] = [];
-    for (const { body, credits } of priced) ids.push(await submitJob(body, credits));
+    const ids = await submitAll(priced);
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
   const submit = () => {
@@ -71,12 +71,13 @@ export function EnhancePage() {
       <ApprovalNotice />
       <Form className="split" onSubmit={submit}>
         <div className="stack-l">
-          <SourcePanel draft={draft} patch={patch} approved={approved} problem={problem('video_url')} />
+          <SourcePanel {...{ draft, patch, approved, submitted }} problem={problem('video_url')} />
           <TargetPanel draft={draft} patch={patch} />
           <Extras draft={draft} patch={patch} problem={problem} />
         </div>
         <div className="quote stack">
           <QuotePanel quote={quote} mode={draft.mode} ready={videos.length > 0} />
+          <CreatedJobs submission={submission} />
           {error !== null && <ErrorNotice error={error} />}
           <Button type="submit" tone="primary" wide busy={busy} disabled={quote.data === undefined || quote.isStale}>
             <Sparkles size={15} aria-hidden="true" />
@@ -163,7 +164,14 @@ interface PartProps {
   patch: (part: Partial<Draft>) => void;
 }
 
-function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved: boolean; problem: string | undefined }) {
+interface SourceProps extends PartProps {
+  approved: boolean;
+  /** uploads that have become jobs */
+  submitted: ReadonlySet<string>;
+  problem: string | undefined;
+}
+
+function SourcePanel({ draft, patch, approved, submitted, problem }: SourceProps) {
   const { capabilities, limits } = useSession();
   const { mode, kind } = draft;
   const most = `Up to ${formatDuration(limits.max_duration_seconds)} and ${formatBytes(limits.max_file_size_bytes)}.`;
@@ -201,7 +209,7 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           />
         )}
         {/* An upload belongs to its mode. */}
-        {kind === 'file' && <FilePicker key={mode} mode={mode} onUploads={(uploads) => patch({ uploads })} />}
+        {kind === 'file' && <FilePicker key={mode} mode={mode} submitted={submitted} onUploads={(uploads) => patch({ uploads })} />}
       </div>
     </Panel>
   );

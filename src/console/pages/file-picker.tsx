@@ -35,11 +35,13 @@ const isSending = ({ isReady, error }: Sent) => !isReady && error === null;
 
 interface FilePickerProps {
   mode: Mode;
+  /** uploads that are no longer shown, because they have become jobs */
+  submitted: ReadonlySet<string>;
   /** called with the uploads that are ready; null while a file is being sent */
   onUploads: (uploads: readonly UploadedFile[] | null) => void;
 }
 
-export function FilePicker({ mode, onUploads }: FilePickerProps) {
+export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
   const [files, setFiles] = useState<readonly Sent[]>([]);
   const [skipped, setSkipped] = useState<number | null>(null);
   const nextKey = useRef(0);
@@ -85,12 +87,13 @@ export function FilePicker({ mode, onUploads }: FilePickerProps) {
     if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
   };
 
+  const shown = files.filter(({ uploadId }) => uploadId === null || !submitted.has(uploadId));
   return (
     <div className="stack-s">
-      {files.map((each) => (
+      {shown.map((each) => (
         <FileRow key={each.key} sent={each} onRemove={() => remove(each)} onRetry={() => sendAgain(each)} />
       ))}
-      <DropArea isFirst={files.length === 0} onChosen={(chosen) => void add(chosen)} />
+      <DropArea isFirst={shown.length === 0} onChosen={(chosen) => void add(chosen)} />
       <span className="small muted" role="status">
         {skipped !== null && (skipped === 0 ? 'There was no file.' : `${plural(skipped, 'file')} of the folder left out: no video.`)}
       </span>

@@ -18,6 +18,10 @@ export interface Video {
   body: Body;
 }
 
+export interface PricedVideo extends Video {
+  credits: number;
+}
+
 const pauseMs = 450;
 /** quotes that are asked for at a time: as many as the service measures at a time for one account */
 const parallelQuotes = 3;
@@ -32,7 +36,7 @@ interface RefusedVideo {
 /** The quote of all videos together. */
 interface TotalQuote extends Quote {
   /** the videos that have a price, in their order, each with its credits */
-  priced: { body: Body; credits: number }[];
+  priced: PricedVideo[];
   refused: RefusedVideo[];
 }
 
@@ -54,7 +58,7 @@ async function askQuotes(videos: Video[], signal: AbortSignal): Promise<TotalQuo
   const sum = (field: 'credits' | 'duration_seconds' | 'estimated_seconds') => quotes.reduce((total, each) => total + each[field], 0);
   return {
     ...quotes[0]!,
-    priced: accepted.map(({ video: { body }, quote: { credits } }) => ({ body, credits })),
+    priced: accepted.map(({ video, quote: { credits } }) => ({ ...video, credits })),
     refused: refused.map(reasonOf),
     credits: sum('credits'),
     duration_seconds: sum('duration_seconds'),
