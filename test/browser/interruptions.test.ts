@@ -112,3 +112,87 @@ describe('a job whose creation got no answer', () => {
     expect((await jobNames()).filter((name) => name === 'unsent.mp4')).toHaveLength(1);
   });
 });
+
+describe('a file that is being sent', () => {
+
+  /** Chooses a file whose parts never arrive; returns the id of its upload. */
+  async function stalledUpload(name: string): Promise<string> {
+    await page.route('**/v1/upload-parts/**', () => undefined);
+    const answer = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/uploads'));
+    await chooseFiles([await clip(name)]);
+    const { id } = (await (await answer).json()) as { id: string };
+    await page.getByRole('progressbar', { name: `Upload of ${name}` }).waitFor();
+    return id;
+  }
+
+  const statusOf = (id: string) => page.evaluate(async (upload) => (await fetch(`/console/api/uploads/${upload}`)).status, id);
+  const leave = () => page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
+
+  afterAll(() => page.unroute('**/v1/upload-parts/**'));
+
+  it('is not lost without a question when the page is closed', async () => {
+    const id = await stalledUpload('asked.mp4');
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    const dialog = await asked;
+    expect(dialog.type()).toBe('beforeunload');
+    await dialog.dismiss();
+    expect(await statusOf(id)).toBe(200);
+    await page.getByRole('button', { name: 'Cancel asked.mp4' }).click();
+    await expect.poll(() => statusOf(id)).toBe(404);
+    // Nothing is being sent any more, so nobody is asked.
+    await page.goto(`${world.url}/jobs`);
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+  });
+
+  it('is deleted at the service when another page of the console is opened', async () => {
+    const id = await stalledUpload('left.mp4');
+    await leave();
+    await expect.poll(() => statusOf(id)).toBe(404);
+  });
+
+  it('is deleted at the service when the page is closed nevertheless', async () => {
+    const id = await stalledUpload('closed.mp4');
+    page.once('dialog', (dialog) => void dialog.accept());
+    await page.goto(`${world.url}/jobs`);
+    await expect.poll(() => statusOf(id)).toBe(404);
+  });
+
+  it('is deleted at the service when it is left before the service has answered', async () => {
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    const created = new Promise<string>((resolve) => {
+      void page.route('**/console/api/uploads', async (route) => {
+        const response = await route.fetch();
+        resolve(((await response.json()) as { id: string }).id);
+        await held;
+        await route.fulfill({ response }).catch(() => undefined);
+      });
+    });
+    await chooseFiles([await clip('early.mp4')]);
+    const id = await created;
+    await leave();
+    answer();
+    await expect.poll(() => statusOf(id)).toBe(404);
+    await page.unroute('**/console/api/uploads');
+  });
+});
+
+describe('jobs that are being created', () => {
+  it('are not left without a question', async () => {
+    await chooseFiles([await clip('slow.mp4')]);
+    let go = () => {};
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const allow = await onCreation(async () => {
+      await held;
+      return false;
+    });
+    await page.getByRole('button', { name: 'Run in test mode', exact: true }).click();
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    await (await asked).dismiss();
+    go();
+    await page.waitForURL(/\/jobs\/job_/);
+    await allow();
+  });
+});

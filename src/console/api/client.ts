@@ -55,6 +55,8 @@ interface Extra {
   signal?: AbortSignal;
   /** makes retries of the call safe */
   idempotencyKey?: string;
+  /** the call goes on when the page is closed */
+  keepalive?: boolean;
   /** a 401 is a normal response here, for example to a wrong password */
   ownRefusals?: boolean;
 }
@@ -64,7 +66,7 @@ export async function call<O extends Operation, R>(
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   url: O['url'],
   inputs: Inputs<O>,
-  { signal, idempotencyKey, ownRefusals = false }: Extra = {},
+  { signal, idempotencyKey, keepalive = false, ownRefusals = false }: Extra = {},
 ): Promise<R> {
   const { path, query, body } = inputs as { path?: object; query?: object; body?: unknown };
   const headers: Record<string, string> = { Accept: 'application/json' };
@@ -76,6 +78,7 @@ export async function call<O extends Operation, R>(
     headers,
     credentials: 'same-origin',
     cache: 'no-store',
+    keepalive,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((cause: unknown) => {

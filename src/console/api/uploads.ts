@@ -69,11 +69,17 @@ async function unfinished(id: string): Promise<Upload | null> {
   }
 }
 
+/** Not aborted halfway: only the answer names the upload, which has to be deleted then. */
 async function begin({ file, mode, signal }: Pick<FileToSend, 'file' | 'mode' | 'signal'>): Promise<Upload> {
+  signal.throwIfAborted();
   const body = { mode, request: { file_name: file.name, size_bytes: file.size } };
-  return onThisHost(await call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }, { signal }));
+  const upload = onThisHost(await call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }));
+  if (signal.aborted) await deleteUpload(upload.id).catch(() => undefined);
+  signal.throwIfAborted();
+  return upload;
 }
 
+/** Also while the page is being closed. */
 export function deleteUpload(id: string): Promise<ConsoleDeleteUploadResponse> {
-  return call<ConsoleDeleteUploadData, ConsoleDeleteUploadResponse>('DELETE', '/console/api/uploads/{id}', { path: { id } });
+  return call<ConsoleDeleteUploadData, ConsoleDeleteUploadResponse>('DELETE', '/console/api/uploads/{id}', { path: { id } }, { keepalive: true });
 }

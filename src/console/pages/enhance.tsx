@@ -6,6 +6,7 @@ import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { formatBytes, formatDuration, plural } from '../app/format.ts';
+import { useLeaveGuard } from '../app/leave-guard.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
@@ -62,6 +63,7 @@ export function EnhancePage() {
     const ids = await submitAll(priced);
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
+  useLeaveGuard(busy || draft.uploads === null);
   const submit = () => {
     if (quote.data !== undefined) run();
   };

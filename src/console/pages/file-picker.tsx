@@ -1,6 +1,6 @@
 /** Sends files from this computer, one or several, or those of a folder, by choosing or dropping them. */
 import { FileVideo, FolderOpen } from 'lucide-react';
-import { type DragEvent, useEffect, useRef, useState } from 'react';
+import { type DragEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
@@ -33,6 +33,29 @@ interface Sent {
 
 const isSending = ({ isReady, error }: Sent) => !isReady && error === null;
 
+/** Ends an upload, which counts towards the quota of the account until then. */
+function discard({ uploadId, abort }: Sent): void {
+  abort.abort();
+  // It expires by itself if this fails.
+  if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
+}
+
+/** Discards what is not complete: nobody can continue it once its list is gone. Complete files may be those of a job or preview. */
+function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
+  useEffect(() => {
+    const leave = () => files.current.filter(({ isReady }) => !isReady).forEach(discard);
+    const close = ({ persisted }: PageTransitionEvent) => {
+      // The browser may show a page again that it keeps.
+      if (!persisted) leave();
+    };
+    window.addEventListener('pagehide', close);
+    return () => {
+      window.removeEventListener('pagehide', close);
+      leave();
+    };
+  }, [files]);
+}
+
 interface FilePickerProps {
   mode: Mode;
   /** uploads that are no longer shown, because they have become jobs */
@@ -47,7 +70,7 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
   const nextKey = useRef(0);
   const current = useRef(files);
   current.current = files;
-  useEffect(() => () => current.current.forEach(({ abort }) => abort.abort()), []);
+  useDiscardOnLeave(current);
 
   const set = (change: (old: readonly Sent[]) => readonly Sent[]) => {
     const next = change(current.current);
@@ -59,7 +82,8 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
   const patch = (key: number, part: Partial<Sent>) => set((old) => old.map((each) => (each.key === key ? { ...each, ...part } : each)));
   const send = async ({ key, file, uploadId, abort }: Sent) => {
     try {
-      const onProgress = (part: number, id: string) => patch(key, { part, uploadId: id });
+      // The page no longer waits for a file that was removed, nor for those of a list that is gone.
+      const onProgress = (part: number, id: string) => !abort.signal.aborted && patch(key, { part, uploadId: id });
       await sendFile({ file, mode, uploadId, onProgress, signal: abort.signal });
       patch(key, { isReady: true, part: 1 });
     } catch (error) {
@@ -80,11 +104,9 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
     for (const each of added) if (!each.abort.signal.aborted) await send(each);
   };
   const newlyChosen = (file: File): Sent => ({ key: nextKey.current++, file, part: 0, uploadId: null, isReady: false, error: null, abort: new AbortController() });
-  const remove = ({ key, uploadId, abort }: Sent) => {
-    abort.abort();
-    set((old) => old.filter((each) => each.key !== key));
-    // It expires by itself if this fails.
-    if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
+  const remove = (sent: Sent) => {
+    set((old) => old.filter((each) => each.key !== sent.key));
+    discard(sent);
   };
 
   const shown = files.filter(({ uploadId }) => uploadId === null || !submitted.has(uploadId));
