@@ -1,9 +1,10 @@
 /** What the console does when something comes in between: a refusal, a lost answer, a closed page, an ended link, another window. */
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
+import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeClip } from '../helpers/ffmpeg.ts';
-import { openTab, openWorld, signUp, type World } from './world.ts';
+import { createTestJob, deleteJob, openTab, openWorld, signUp, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -194,5 +195,66 @@ describe('jobs that are being created', () => {
     go();
     await page.waitForURL(/\/jobs\/job_/);
     await allow();
+  });
+});
+
+describe('an event stream that was lost for a while', () => {
+  /** From now on the stream opens and ends at once. Returns the function that lets the browser reconnect. */
+  async function loseStream(): Promise<() => void> {
+    let reconnect = () => {};
+    const gap = new Promise<void>((resolve) => (reconnect = resolve));
+    let count = 0;
+    await page.route('**/console/api/job-events', async (route) => {
+      if (++count === 1) return route.fulfill({ contentType: 'text/event-stream', body: 'retry: 100\n\n' });
+      await gap;
+      await route.fallback();
+    });
+    return reconnect;
+  }
+
+  /** Loads the page anew, and does `change` while it has no stream. */
+  async function inGap(path: string, ready: () => Promise<void>, change: () => Promise<unknown>): Promise<void> {
+    const reconnect = await loseStream();
+    await page.goto(`${world.url}${path}`);
+    await ready();
+    await change();
+    reconnect();
+  }
+
+  /** Copies of a job, older than it; returns the oldest. */
+  async function addCopies(like: string, count: number): Promise<string> {
+    const sql = postgres(world.site.databaseUrl, { max: 1 });
+    const ids = Array.from({ length: count }, (_, index) => `job_${String(index).padStart(26, '0')}`);
+    for (const id of ids) await sql`INSERT INTO jobs SELECT (jsonb_populate_record(j, ${sql.json({ id, output_key: null, pictures: null })})).* FROM jobs j WHERE id = ${like}`;
+    await sql.end();
+    return ids[0]!;
+  }
+
+  it('leaves no job in the list that was deleted meanwhile, on whatever page', async () => {
+    const newest = await createTestJob(page, world, 'newest.mp4');
+    await page.goto(`${world.url}/jobs/${newest}`);
+    await page.locator('.badge', { hasText: 'Done' }).waitFor();
+    const oldest = await addCopies(newest, 150);
+    let before = 0;
+    const allLoaded = async () => {
+      await page.getByText('100 loaded').waitFor();
+      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+      const count = page.locator('.toolbar-count');
+      await expect.poll(() => count.textContent()).toMatch(/jobs$/);
+      before = parseInt((await count.textContent())!, 10);
+    };
+    await inGap('/jobs', allLoaded, async () => {
+      for (const id of [newest, oldest]) await deleteJob(page, world, id);
+    });
+    await page.getByText(`${before - 2} jobs`).waitFor();
+  });
+
+  it('shows on the page of a job that it was deleted meanwhile', async () => {
+    const id = await createTestJob(page, world, 'seen.mp4');
+    await page.goto(`${world.url}/jobs/${id}`);
+    const player = page.getByRole('region', { name: 'Player' });
+    await player.waitFor();
+    await inGap(`/jobs/${id}`, () => player.waitFor(), () => deleteJob(page, world, id));
+    await player.waitFor({ state: 'detached' });
   });
 });

@@ -22,10 +22,13 @@ export function useJobStream(): boolean {
     let close: () => void;
     let lost = 0;
     let reopening = 0;
+    let wasOpen = false;
     const onOpen = () => {
       clearTimeout(lost);
       lost = 0;
       setReachable(true);
+      if (wasOpen) refreshAfterGap(client);
+      wasOpen = true;
       void client.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
     };
     const onGap = () => {
@@ -70,9 +73,11 @@ interface StreamListeners {
 function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamListeners): () => void {
   const source = new EventSource('/console/api/job-events');
   const pending = new Map<string, ConsoleJob | null>();
+  let reload = new Reload();
   let timer = 0;
   const note = (id: string, job: ConsoleJob | null) => {
     pending.set(id, job);
+    reload.changes.set(id, job);
     timer ||= window.setTimeout(() => {
       timer = 0;
       const changes = new Map(pending);
@@ -91,7 +96,9 @@ function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamLis
   source.onopen = () => {
     onOpen();
     void client.invalidateQueries({ queryKey: ['latest-jobs'] });
-    void refreshLists(client).catch(() => {});
+    reload.abort();
+    reload = new Reload();
+    void reload.run(client).catch(() => {});
   };
   source.onerror = () => {
     onGap();
@@ -99,25 +106,52 @@ function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamLis
   };
   return () => {
     source.close();
+    reload.abort();
     clearTimeout(timer);
   };
 }
 
-/** Reloads the first page of every list and merges it. A list without overlap starts from that page. */
-async function refreshLists(client: QueryClient): Promise<void> {
-  for (const [queryKey, pages] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
-    const newest = pages?.pages[0]?.data[0]?.id;
-    if (pages === undefined) continue;
-    const filters = queryKey[1] as JobFilters;
-    const first = await listJobs({ ...filters, limit: pageSize });
-    const reaches = newest === undefined ? first.data.length === 0 : first.data.some((job) => job.id === newest);
-    if (!reaches) {
-      await client.resetQueries({ queryKey, exact: true });
-      continue;
-    }
-    const changes = new Map(first.data.map((job) => [job.id, job]));
-    client.setQueryData<Pages>(queryKey, (old) => (old === undefined ? old : mergeIntoPages(old, changes, filters)));
+/** Loads the lists again, with all their pages: what was missed may be on any of them. */
+class Reload {
+  /** what the stream reports meanwhile: a page may have been loaded before its change */
+  readonly changes = new Map<string, ConsoleJob | null>();
+  readonly #aborting = new AbortController();
+
+  abort(): void {
+    this.#aborting.abort();
   }
+
+  async run(client: QueryClient): Promise<void> {
+    for (const [queryKey] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
+      this.changes.clear();
+      const filters = queryKey[1] as JobFilters;
+      const fresh = await this.#load(filters, () => client.getQueryData<Pages>(queryKey)?.pages.length ?? 0);
+      if (fresh.pages.length > 0) client.setQueryData<Pages>(queryKey, mergeIntoPages(fresh, this.changes, filters));
+    }
+  }
+
+  /** `count`: pages that the list has by now; the user may load more meanwhile */
+  async #load(filters: JobFilters, count: () => number): Promise<Pages> {
+    const fresh: Pages = { pages: [], pageParams: [] };
+    let cursor: string | undefined;
+    while (fresh.pages.length < count()) {
+      const after = cursor === undefined ? {} : { starting_after: cursor };
+      const page = await listJobs({ ...filters, limit: pageSize, ...after }, this.#aborting.signal);
+      fresh.pages.push(page);
+      fresh.pageParams.push(cursor);
+      if (!page.has_more || page.next_cursor === null) break;
+      cursor = page.next_cursor;
+    }
+    return fresh;
+  }
+}
+
+/** What belongs to a job that ends: the balance and the logs. */
+const queriesOfEnds: readonly (readonly string[])[] = [sessionKey, ['ledger'], ['usage'], ['deliveries'], ['audit']];
+
+/** Jobs may have changed, ended or been deleted unnoticed. */
+function refreshAfterGap(client: QueryClient): void {
+  for (const queryKey of [['job'], ...queriesOfEnds]) void client.invalidateQueries({ queryKey });
 }
 
 function applyChanges(client: QueryClient, changes: Changes): void {
@@ -137,8 +171,7 @@ function applyChanges(client: QueryClient, changes: Changes): void {
     if (job === null || job.status !== detail.job.status) void client.invalidateQueries({ queryKey: jobKey(id) });
   }
   if (settled) {
-    for (const queryKey of [sessionKey, ['ledger'], ['usage'], ['deliveries'], ['audit']])
-      void client.invalidateQueries({ queryKey });
+    for (const queryKey of queriesOfEnds) void client.invalidateQueries({ queryKey });
   }
 }
 
