@@ -4,7 +4,7 @@ import type { Page, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeClip } from '../helpers/ffmpeg.ts';
-import { createTestJob, deleteJob, openTab, openWorld, signUp, type World } from './world.ts';
+import { axeViolations, createTestJob, deleteJob, openTab, openWorld, signUp, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -256,5 +256,67 @@ describe('an event stream that was lost for a while', () => {
     await player.waitFor();
     await inGap(`/jobs/${id}`, () => player.waitFor(), () => deleteJob(page, world, id));
     await player.waitFor({ state: 'detached' });
+  });
+});
+
+describe('a link to a video that has ended', () => {
+  const video = () =>
+    page
+      .locator('video')
+      .first()
+      .evaluate(({ src, readyState, seeking, currentTime }: HTMLVideoElement) => ({ url: new URL(src), hasPicture: readyState >= 2 && !seeking, currentTime }))
+      .then(({ url, ...rest }) => ({ link: links.indexOf(`${url.pathname}${url.search}`), ...rest }));
+  const expired = { status: 403, json: { error: { code: 'link_expired', message: 'The URL has expired.', type: 'permission_error', request_id: 'req_x' } } };
+  const getNewLink = () => page.getByRole('button', { name: 'Get a new link' });
+  const links: string[] = [];
+  let end = () => {};
+
+  /** The first link gives the first half of the file, and ends when `end` is called. The page believes that it lasts a second. */
+  beforeAll(async () => {
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    await page.route('**/links', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as { result: { url: string; expires_in: number } };
+      json.result.expires_in = links.push(json.result.url) === 1 ? 6 : 3600;
+      await route.fulfill({ response, json });
+    });
+    await page.route('**/v1/downloads/**', async (route) => {
+      if (!route.request().url().endsWith(links[0]!)) return route.fallback();
+      const from = Number(/bytes=(\d+)-/.exec(route.request().headers()['range'] ?? 'bytes=0-')![1]);
+      const response = await route.fetch({ headers: {} });
+      const whole = await response.body();
+      const half = Math.round(whole.length / 2);
+      if (from >= half) {
+        await ended;
+        return route.fulfill(expired);
+      }
+      const headers = { 'content-type': 'video/mp4', 'accept-ranges': 'bytes', 'content-range': `bytes ${from}-${half - 1}/${whole.length}` };
+      await route.fulfill({ status: 206, headers, body: whole.subarray(from, half) });
+    });
+  });
+  afterAll(async () => {
+    await page.unroute('**/links');
+    await page.unroute('**/v1/downloads/**');
+  });
+
+  it('is asked for again, and the video goes on at its place', async () => {
+    const id = await createTestJob(page, world, 'ended.mp4');
+    await page.goto(`${world.url}/jobs/${id}`);
+    await expect.poll(video).toMatchObject({ hasPicture: true });
+    await page.getByRole('slider', { name: 'Position' }).fill('0.4');
+    await expect.poll(video).toMatchObject({ hasPicture: true });
+    const { currentTime } = await video();
+    await page.waitForTimeout(1000);
+    // The service cannot be asked at first.
+    const away = (route: Route) => route.abort();
+    await page.route('**/links', away);
+    end();
+    await page.getByText('The video can no longer be loaded.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.unroute('**/links', away);
+    await getNewLink().click();
+    await expect.poll(video).toEqual({ link: 1, hasPicture: true, currentTime });
+    expect(currentTime).toBeGreaterThan(0.3);
+    expect([await getNewLink().count(), await page.getByText('cannot play').count()]).toEqual([0, 0]);
   });
 });

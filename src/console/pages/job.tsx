@@ -146,6 +146,9 @@ function JobFailure({ detail: { job, error_help: help } }: { detail: ConsoleJobD
   );
 }
 
+/** The service may have made a link that much earlier than it arrived here. */
+const linkMarginMs = 5000;
+
 function Viewer({ detail }: { detail: ConsoleJobDetail }) {
   const { job } = detail;
   const links = useLinks(job.id, true);
@@ -163,6 +166,10 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
         height={size.height}
         beforeLabel={job.source === null ? 'source' : `${job.source.width} × ${job.source.height}`}
         afterLabel={`${size.width} × ${size.height}`}
+        links={{
+          hasEnded: () => Date.now() > links.dataUpdatedAt + result.expires_in * 1000 - linkMarginMs,
+          renew: () => links.refetch({ throwOnError: true }),
+        }}
       />
       {links.data?.source === null && (
         <p className="viewer-note">

@@ -5,6 +5,7 @@ import { formatPosition } from '../app/format.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Notice } from '../ui/feedback.tsx';
 import { Segmented } from '../ui/segmented.tsx';
+import { LostVideo, mayRenew, type TimeLimitedLinks } from './lost-video.tsx';
 import { type Lens, maxZoom, pan, wholePicture, zoomAt } from './lens.ts';
 import { type Gain, gains, type Mode, Stage } from './stage.tsx';
 import { type Controls, type Playback, useSyncedVideos } from './sync.ts';
@@ -21,14 +22,18 @@ export interface BeforeAfterProps {
   /** such as `480 × 270` */
   beforeLabel: string;
   afterLabel: string;
+  /** if the links end after some time */
+  links?: TimeLimitedLinks;
 }
 
 export function BeforeAfter(props: BeforeAfterProps) {
-  const { before, after, frameRate } = props;
+  const { before, after, frameRate, links } = props;
   const section = useRef<HTMLElement>(null);
   const leader = useRef<HTMLVideoElement>(null);
   const follower = useRef<HTMLVideoElement>(null);
-  const [playback, controls] = useSyncedVideos({ leader, follower, frameRate });
+  const renewedAt = useRef(0);
+  const sources = `${after} ${before}`;
+  const [playback, controls] = useSyncedVideos({ leader, follower, frameRate, sources, mayRenew: (video) => mayRenew(links, video) });
   const [lens, setLens] = useState<Lens>(wholePicture);
   const [split, setSplit] = useState(50);
   const [mode, setMode] = useState<Mode>('slider');
@@ -60,6 +65,7 @@ export function BeforeAfter(props: BeforeAfterProps) {
         labels={{ before: props.beforeLabel, after: props.afterLabel }}
         ready={playback.ready}
       />
+      {playback.isLost && links !== undefined && <LostVideo {...{ links, renewedAt }} />}
       <Transport {...{ playback, controls, frameRate, muted }} onMute={() => setMuted(!muted)} />
       <div className="viewer-tools">
         {compare && <ModeChoice mode={mode} onChange={setMode} />}

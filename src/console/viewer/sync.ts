@@ -12,6 +12,8 @@ export interface Playback {
   /** this browser cannot play the follower */
   followerBroken: boolean;
   leaderBroken: boolean;
+  /** a video can no longer be loaded; it goes on at the same place once `sources` has new links */
+  isLost: boolean;
 }
 
 export interface Controls {
@@ -28,13 +30,17 @@ interface Videos {
   follower: RefObject<HTMLVideoElement | null>;
   /** frames per second; 0 = unknown */
   frameRate: number;
+  /** of the videos, as one text */
+  sources: string;
+  /** whether a new link may help a video that has failed */
+  mayRenew: (video: HTMLVideoElement) => boolean;
 }
 
 const assumedRate = 30;
 /** Above this difference in seconds the follower seeks; below it, its playback rate is adjusted. */
 const jumpAt = 0.2;
 
-export function useSyncedVideos({ leader, follower, frameRate }: Videos): [Playback, Controls] {
+export function useSyncedVideos({ leader, follower, frameRate, sources, mayRenew }: Videos): [Playback, Controls] {
   const frame = 1 / (frameRate > 0 ? frameRate : assumedRate);
   const [state, setState] = useState<Playback>(initial);
   const wanted = useRef(false);
@@ -74,9 +80,41 @@ export function useSyncedVideos({ leader, follower, frameRate }: Videos): [Playb
     return { toggle: () => (wanted.current ? pause() : play()), pause, seek, step };
   }, [leader, follower, frame, patch]);
 
-  useLeader({ leader, controls, patch, wanted });
-  useFollower({ leader, follower, frame, patch, wanted });
+  const { place, fail } = usePlace({ leader, sources, time: state.time, patch, mayRenew });
+  useLeader({ leader, controls, patch, wanted, place, fail });
+  useFollower({ leader, follower, frame, patch, wanted, place, fail });
   return [state, controls];
+}
+
+interface PlaceInputs extends Pick<Videos, 'leader' | 'sources' | 'mayRenew'> {
+  /** seconds */
+  time: number;
+  patch: (part: Partial<Playback>) => void;
+}
+
+/** Tells videos that are lost from those that this browser cannot play, and keeps the place while links are replaced. */
+function usePlace({ leader, sources, time, patch, mayRenew }: PlaceInputs) {
+  /** seconds; null unless the videos are to go on there once they are loaded */
+  const place = useRef<number | null>(null);
+  const renewable = useRef(mayRenew);
+  renewable.current = mayRenew;
+  const fail = useCallback(
+    (video: HTMLVideoElement, broken: Partial<Playback>) => {
+      const isLost = renewable.current(video);
+      if (isLost) place.current ??= leader.current?.currentTime ?? 0;
+      patch(isLost ? { isLost } : broken);
+      return isLost;
+    },
+    [leader, patch],
+  );
+  const loaded = useRef(sources);
+  useEffect(() => {
+    if (loaded.current === sources) return;
+    loaded.current = sources;
+    place.current ??= time;
+    patch({ isLost: false, ready: false, followerBroken: false });
+  }, [sources, time, patch]);
+  return { place, fail };
 }
 
 const initial: Playback = {
@@ -86,6 +124,7 @@ const initial: Playback = {
   ready: false,
   followerBroken: false,
   leaderBroken: false,
+  isLost: false,
 };
 
 export function setTime(video: HTMLVideoElement, time: number): void {
@@ -98,23 +137,36 @@ interface LeaderWiring {
   controls: Controls;
   patch: (part: Partial<Playback>) => void;
   wanted: RefObject<boolean>;
+  place: RefObject<number | null>;
+  /** Returns whether the video is lost, not broken. */
+  fail: (video: HTMLVideoElement, broken: Partial<Playback>) => boolean;
 }
 
 /** Mirrors the state of the leading video, and loops it. */
-function useLeader({ leader, controls, patch, wanted }: LeaderWiring): void {
+function useLeader({ leader, controls, patch, wanted, place, fail }: LeaderWiring): void {
   useEffect(() => {
     const video = leader.current;
     if (video === null) return;
+    const goOn = () => {
+      if (place.current === null) return;
+      const at = place.current;
+      place.current = null;
+      controls.seek(at);
+      if (!wanted.current) return;
+      wanted.current = false;
+      controls.toggle();
+    };
     const known = () => {
       if (Number.isFinite(video.duration)) patch({ duration: video.duration });
       if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) patch({ ready: true });
     };
-    const listeners: [string, () => void][] = [
+    const listeners: [string, () => unknown][] = [
       ['loadedmetadata', known],
+      ['loadedmetadata', goOn],
       ['loadeddata', known],
       ['durationchange', known],
-      ['timeupdate', () => patch({ time: video.currentTime })],
-      ['error', () => patch({ leaderBroken: true, playing: false })],
+      ['timeupdate', () => place.current === null && patch({ time: video.currentTime })],
+      ['error', () => fail(video, { leaderBroken: true, playing: false })],
       [
         'ended',
         () => {
@@ -130,7 +182,7 @@ function useLeader({ leader, controls, patch, wanted }: LeaderWiring): void {
     return () => {
       for (const [name, listener] of listeners) video.removeEventListener(name, listener);
     };
-  }, [leader, controls, patch, wanted]);
+  }, [leader, controls, patch, wanted, place, fail]);
 }
 
 interface FollowerWiring extends Omit<LeaderWiring, 'controls'> {
@@ -139,7 +191,7 @@ interface FollowerWiring extends Omit<LeaderWiring, 'controls'> {
 }
 
 /** Corrects the follower at every displayed frame, and pauses the leader while the follower loads. */
-function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring): void {
+function useFollower({ leader, follower, frame, patch, wanted, place, fail }: FollowerWiring): void {
   useEffect(() => {
     const [main, other] = [leader.current, follower.current];
     if (main === null || other === null) return;
@@ -150,7 +202,7 @@ function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring)
       if (!wanted.current) return;
       if (!main.paused && other.error === null) correct(main, other, frame);
       // Five updates per second are enough for the clock and the seek bar.
-      if (now - shown > 100) {
+      if (now - shown > 100 && place.current === null) {
         shown = now;
         patch({ time: main.currentTime });
       }
@@ -159,8 +211,7 @@ function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring)
     const hold = () => wanted.current && !main.seeking && main.pause();
     const resume = () => wanted.current && main.paused && void main.play().catch(() => {});
     const broken = () => {
-      patch({ followerBroken: true });
-      resume();
+      if (!fail(other, { followerBroken: true })) resume();
     };
     const listeners: [string, () => void][] = [['waiting', hold], ['playing', resume], ['canplay', resume], ['error', broken]];
     for (const [name, listener] of listeners) other.addEventListener(name, listener);
@@ -169,7 +220,7 @@ function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring)
       cancelAnimationFrame(handle);
       for (const [name, listener] of listeners) other.removeEventListener(name, listener);
     };
-  }, [leader, follower, frame, patch, wanted]);
+  }, [leader, follower, frame, patch, wanted, place, fail]);
 }
 
 export function correct(main: HTMLVideoElement, other: HTMLVideoElement, frame: number): void {
