@@ -3,8 +3,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
-import { ApiError, setCsrfToken, whenSignedOut } from './api/client.ts';
-import { sessionKey } from './api/session.ts';
+import { ApiError } from './api/client.ts';
+import { followSession } from './api/session.ts';
 import { App } from './app/app.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -25,10 +25,7 @@ const client = new QueryClient({
   },
 });
 
-whenSignedOut(() => {
-  setCsrfToken(null);
-  client.setQueryData(sessionKey, null);
-});
+followSession(client);
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page lacks its root element');

@@ -4,7 +4,7 @@ import type { Page, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeClip } from '../helpers/ffmpeg.ts';
-import { axeViolations, createTestJob, deleteJob, openTab, openWorld, signUp, type World } from './world.ts';
+import { axeViolations, createTestJob, deleteJob, openTab, openWorld, password, signUp, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -318,5 +318,86 @@ describe('a link to a video that has ended', () => {
     await expect.poll(video).toEqual({ link: 1, hasPicture: true, currentTime });
     expect(currentTime).toBeGreaterThan(0.3);
     expect([await getNewLink().count(), await page.getByText('cannot play').count()]).toEqual([0, 0]);
+  });
+});
+
+describe('two windows of one browser', () => {
+  let other: Page;
+
+  beforeAll(async () => {
+    await signUp(await openTab(world), world, 'grace@example.com', 'Operations');
+    const { page: first } = await openTab(world);
+    page = first;
+    other = await first.context().newPage();
+  });
+
+  async function signInAt(window: Page, email: string): Promise<void> {
+    await window.getByLabel('Email').fill(email);
+    await window.getByLabel('Password').fill(password);
+    await window.getByRole('button', { name: 'Sign in' }).click();
+    await window.getByRole('heading', { name: 'Home' }).waitFor();
+  }
+
+  /** As a window that says nothing to the others. */
+  async function signInUnnoticed(email: string): Promise<void> {
+    const headers = { Origin: new URL(world.url).origin };
+    const response = await page.request.post(`${world.url}/api/sign-in`, { data: { email, password }, headers });
+    expect(response.status()).toBe(200);
+  }
+
+  async function openKeysOfAda(): Promise<void> {
+    await signInUnnoticed('ada@example.com');
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).first().waitFor();
+  }
+
+  const createKey = async (name: string) => {
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    await page.getByRole('dialog').getByLabel('Name').fill(name);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+  };
+
+  it('are both signed in where one of them signs in, and both signed out', async () => {
+    for (const window of [page, other]) await window.goto(`${world.url}/`);
+    for (const window of [page, other]) await window.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await signInAt(page, 'ada@example.com');
+    await other.getByRole('heading', { name: 'Home' }).waitFor();
+    await other.getByRole('button', { name: 'Analytical Engines' }).click();
+    await other.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await signInAt(page, 'ada@example.com');
+  });
+
+  it('go on after the same person has signed in anew', async () => {
+    await openKeysOfAda();
+    await signInUnnoticed('ada@example.com');
+    await createKey('of the new session');
+    await page.locator('dialog [data-secret]').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('of the new session').waitFor();
+  });
+
+  it('change nothing for somebody else who has signed in, and show whose data it is', async () => {
+    await openKeysOfAda();
+    await signInUnnoticed('grace@example.com');
+    await createKey('by mistake');
+    await page.getByRole('button', { name: 'Operations' }).waitFor();
+    await page.getByText('Nothing was changed.').waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Create a key' }).first().waitFor();
+    expect(await page.getByText('by mistake').count()).toBe(0);
+  });
+
+  it('stay signed in when a call of the former session is answered late', async () => {
+    await openKeysOfAda();
+    const late = { status: 401, json: { error: { code: 'invalid_session', message: 'The session has ended. Sign in again.', type: 'authentication_error', request_id: 'req_x' } } };
+    const answered = page.waitForResponse((response) => response.status() === 401);
+    await page.route('**/console/api/webhook*', (route) => route.fulfill(late));
+    await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click();
+    await answered;
+    await page.waitForTimeout(500);
+    await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Sign in' }).count()).toBe(0);
+    await page.unroute('**/console/api/webhook*');
   });
 });

@@ -41,14 +41,20 @@ export function problemOf(error: unknown, field: string): string | undefined {
 
 let csrfToken: string | null = null;
 let onSignedOut: () => void = () => {};
+let renewSession: () => Promise<boolean> = async () => false;
 
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
-/** Called when a response says that the session has ended. */
+/** Called when a response says that there is no session. It may be late: another window may have signed in since. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
+}
+
+/** Called when the CSRF token belongs to another session, since another window signed in. Resolves with whether its user is the same. */
+export function whenSessionReplaced(renew: () => Promise<boolean>): void {
+  renewSession = renew;
 }
 
 interface Extra {
@@ -62,11 +68,26 @@ interface Extra {
 }
 
 /** `call<GetThingData, GetThingResponse>('GET', '/console/api/things/{id}', { path: { id } })`. Throws ApiError. */
-export async function call<O extends Operation, R>(
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+export async function call<O extends Operation, R>(method: Method, url: O['url'], inputs: Inputs<O>, extra: Extra = {}): Promise<R> {
+  try {
+    return await attempt<O, R>(method, url, inputs, extra);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401 && extra.ownRefusals !== true) onSignedOut();
+    if (error.code !== 'csrf_token_invalid') throw error;
+    // Nothing was done.
+    if (await renewSession()) return attempt<O, R>(method, url, inputs, extra);
+    throw new ApiError({ status: 403, code: error.code, message: 'Another window has signed in as somebody else, or signed out. Nothing was changed.' });
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+async function attempt<O extends Operation, R>(
+  method: Method,
   url: O['url'],
   inputs: Inputs<O>,
-  { signal, idempotencyKey, keepalive = false, ownRefusals = false }: Extra = {},
+  { signal, idempotencyKey, keepalive = false }: Extra,
 ): Promise<R> {
   const { path, query, body } = inputs as { path?: object; query?: object; body?: unknown };
   const headers: Record<string, string> = { Accept: 'application/json' };
@@ -88,9 +109,7 @@ export async function call<O extends Operation, R>(
   if (response.status === 204) return undefined as R;
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as R;
-  const error = errorOf(response.status, answer);
-  if (error.status === 401 && !ownRefusals) onSignedOut();
-  throw error;
+  throw errorOf(response.status, answer);
 }
 
 function unreachable(): ApiError {

@@ -1,5 +1,5 @@
 /** The session of the signed-in user: one query that all other parts read. */
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, type QueryFunctionContext, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type {
   ConsoleChangePasswordData,
@@ -16,31 +16,51 @@ import type {
   ConsoleUsePasswordLinkData,
   ConsoleUsePasswordLinkResponse,
 } from '../../contract/types.gen.ts';
-import { ApiError, call, setCsrfToken } from './client.ts';
+import { ApiError, call, setCsrfToken, whenSessionReplaced, whenSignedOut } from './client.ts';
 
 export const sessionKey = ['session'] as const;
 
 /** null: no user is signed in */
+const sessionQuery = {
+  queryKey: sessionKey,
+  queryFn: async ({ client, signal }: QueryFunctionContext): Promise<ConsoleSession | null> => {
+    const before = client.getQueryData<ConsoleSession | null>(sessionKey);
+    const session = await getSession(signal);
+    setCsrfToken(session?.csrf_token ?? null);
+    // Another window may have signed in as somebody else.
+    if (before !== undefined && session !== null && before?.user.id !== session.user.id) void client.resetQueries({ predicate: isOfUser });
+    return session;
+  },
+};
+
+async function getSession(signal: AbortSignal): Promise<ConsoleSession | null> {
+  const extra = { signal, ownRefusals: true };
+  try {
+    return await call<ConsoleGetSessionData, ConsoleGetSessionResponse>('GET', '/console/api/session', {}, extra);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
+}
+
 export function useSessionQuery() {
-  return useQuery({
-    queryKey: sessionKey,
-    queryFn: async ({ signal }): Promise<ConsoleSession | null> => {
-      try {
-        const session = await call<ConsoleGetSessionData, ConsoleGetSessionResponse>(
-          'GET',
-          '/console/api/session',
-          {},
-          { signal, ownRefusals: true },
-        );
-        setCsrfToken(session.csrf_token);
-        return session;
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 401) return null;
-        throw error;
-      }
-    },
-    staleTime: 30_000,
+  return useQuery({ ...sessionQuery, staleTime: 30_000 });
+}
+
+const channelName = 'reelmend-session';
+let otherWindows: BroadcastChannel | null = null;
+
+/** Keeps the session of this window that of the browser: windows share the cookie, and any of them may sign in or out. */
+export function followSession(client: QueryClient): void {
+  const refetch = () => client.refetchQueries({ queryKey: sessionKey }, { cancelRefetch: false });
+  whenSignedOut(() => void refetch());
+  whenSessionReplaced(async () => {
+    const before = client.getQueryData<ConsoleSession | null>(sessionKey);
+    const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    return session !== null && session.user.id === before?.user.id;
   });
+  otherWindows = new BroadcastChannel(channelName);
+  otherWindows.onmessage = () => void refetch();
 }
 
 export const SessionContext = createContext<ConsoleSession | null>(null);
@@ -55,9 +75,12 @@ export function useSession(): ConsoleSession {
 /** Whether the user may change more than jobs. The service decides; pages only hide what it would refuse. */
 export const useIsAdmin = (): boolean => useSession().user.role === 'admin';
 
-/** Removes the data of the previous user. The session query is observed, so it is replaced and not removed. */
+/** The session query is observed, so it is replaced and not removed. */
+const isOfUser = ({ queryKey }: { queryKey: readonly unknown[] }): boolean => queryKey[0] !== sessionKey[0];
+
+/** Removes the data of the previous user. */
 function forgetOthers(client: QueryClient): void {
-  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+  client.removeQueries({ predicate: isOfUser });
 }
 
 export function useSignIn() {
@@ -72,6 +95,7 @@ export function useSignIn() {
     forgetOthers(client);
     setCsrfToken(session.csrf_token);
     client.setQueryData(sessionKey, session);
+    otherWindows?.postMessage('signed in');
   };
 }
 
@@ -86,6 +110,7 @@ export function useSignOut() {
     setCsrfToken(null);
     client.setQueryData(sessionKey, null);
     forgetOthers(client);
+    otherWindows?.postMessage('signed out');
   };
 }
 
