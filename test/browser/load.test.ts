@@ -261,4 +261,38 @@ describe('the list of 10,000 jobs', () => {
     await page.getByText('10,001 jobs').waitFor();
     expect(tab.complaints).toEqual([]);
   }, 240_000);
+
+  it('is where it was after Back, though it has to be loaded anew', async () => {
+    const { page } = tab;
+    const scrolled = () => page.evaluate(() => window.scrollY);
+    const leave = {
+      'a job that was reloaded': async () => {
+        await page.getByRole('link', { name: 'clip-9960.mp4' }).click();
+        await page.getByRole('heading', { name: 'clip-9960.mp4' }).waitFor();
+        expect(await scrolled()).toBe(0);
+        await page.reload();
+        await page.getByRole('heading', { name: 'clip-9960.mp4' }).waitFor();
+      },
+      'the documents': async () => {
+        await page.getByRole('navigation').getByRole('link', { name: 'Documentation' }).click();
+        await page.waitForURL(/\/docs/);
+      },
+    };
+    for (const [name, go] of Object.entries(leave)) {
+      await page.goto(`${world.url}/jobs`);
+      await page.getByText('clip-9999.mp4').waitFor();
+      await page.evaluate(() => window.scrollTo(0, 2000));
+      await page.getByText('clip-9960.mp4').waitFor();
+      await go();
+      await page.goBack();
+      await page.getByText('clip-9960.mp4').waitFor();
+      await expect.poll(scrolled, { message: name }).toBe(2000);
+    }
+    // A link to the list begins at its top.
+    await page.getByRole('navigation').getByRole('link', { name: 'Home' }).click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
+    await page.getByText('clip-9999.mp4').waitFor();
+    expect(await scrolled()).toBe(0);
+  });
 });

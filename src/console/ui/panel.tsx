@@ -2,6 +2,7 @@
 import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { Link } from 'wouter';
+import { arrive } from '../app/scroll-place.ts';
 
 interface PageProps {
   title: string;
@@ -22,7 +23,7 @@ export function Page({ title, intro, actions, back, narrow = false, children }: 
     // Not at the first load, when the browser's own focus order is right.
     if (navigated) heading.current?.focus({ preventScroll: true });
     navigated = true;
-    window.scrollTo(0, 0);
+    arrive();
   }, []);
   return (
     <div className={narrow ? 'page narrow' : 'page'}>
