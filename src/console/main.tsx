@@ -15,12 +15,14 @@ import './styles/components.css';
 import './styles/pages.css';
 import './styles/viewer.css';
 
+/** A retry does not change a 4xx response, and `call` has waited as long as the service asked, unless that is too long. */
+const isFinal = ({ status, retryAfterS }: ApiError) => (status >= 400 && status < 500) || retryAfterS !== undefined;
+
 const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // A retry does not change a 4xx response.
-      retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      retry: (failures, error) => failures < 2 && !(error instanceof ApiError && isFinal(error)),
       retryDelay: (attempt) => 400 * 2 ** attempt,
     },
   },

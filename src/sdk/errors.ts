@@ -93,10 +93,13 @@ export class ReelmendConnectionError extends ReelmendError {
   override name = 'ReelmendConnectionError';
   /** Attempts of the call. One of them may have taken effect although its response was lost. */
   readonly attempts: number;
+  /** Seconds to wait before another attempt, if a server in between asked for them. */
+  readonly retryAfterS: number | undefined;
 
-  constructor(message: string, { attempts = 1, cause }: { attempts?: number; cause?: unknown } = {}) {
+  constructor(message: string, { attempts = 1, cause, retryAfterS }: { attempts?: number; cause?: unknown; retryAfterS?: number | undefined } = {}) {
     super(message, { cause });
     this.attempts = attempts;
+    this.retryAfterS = retryAfterS;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Short outages of the service, in the middle of longer work. */
 import { isTransient } from './call.ts';
-import { ReelmendApiError } from './errors.ts';
+import { ReelmendApiError, ReelmendConnectionError } from './errors.ts';
 import { pause } from './pause.ts';
 
 const outageMs = 60_000;
@@ -19,7 +19,8 @@ export async function throughOutage<T>(call: () => Promise<T>, signal: AbortSign
       signal?.throwIfAborted();
       failedAt ??= Date.now();
       if (!isTransient(failure) || Date.now() - failedAt > outageMs) throw failure;
-      const retryAfterS = failure instanceof ReelmendApiError ? (failure.retryAfterS ?? 0) : 0;
+      const asks = failure instanceof ReelmendApiError || failure instanceof ReelmendConnectionError;
+      const retryAfterS = asks ? (failure.retryAfterS ?? 0) : 0;
       await pause(Math.min(outageMs, Math.max(pauseMs, retryAfterS * 1000)), signal);
     }
   }

@@ -36,7 +36,7 @@ export interface SendDefaults {
   maxRetries: number;
 }
 
-/** For `get` and `complete` of a web page: the sending goes on after this error, for up to a minute. */
+/** For `get` and `complete` of a web page: the sending goes on after this error, for up to a minute. It waits `retryAfterS`, if given. */
 export { ReelmendConnectionError };
 
 /** ms for one part; a slower line sends it again */

@@ -6,6 +6,8 @@ import { json, refusal, runUntilSettled, useFakeClock } from '../sdk/fake.ts';
 const origin = 'https://reelmend.example.com';
 const part = { number: 1, url: `${origin}/v1/upload-parts/1?signature=x`, offset: 0, size_bytes: 3 };
 
+const waiting = { id: 'upl_x', status: 'waiting', size_bytes: 3, part_size_bytes: 3 };
+
 beforeEach(() => {
   useFakeClock();
   vi.stubGlobal('location', new URL(origin));
@@ -54,4 +56,37 @@ it('end after more than a minute, in the words of the console', async () => {
 
 it('end at once with a refusal', async () => {
   expect(await sendThrough(() => refusal(404, 'upload_not_found'), 600_000)).toMatchObject({ outcome: { status: 404 }, ms: 0 });
+});
+
+it('are not asked for earlier than the service says', async () => {
+  const asked: number[] = [];
+  const busy = () => {
+    asked.push(Date.now());
+    return refusal(503, 'service_unavailable', { 'Retry-After': '30' });
+  };
+  const { outcome, ms } = await sendThrough(busy, 20_000);
+  expect([outcome, asked.length]).toEqual(['ready', 1]);
+  expect(ms).toBeGreaterThanOrEqual(30_000);
+});
+
+it.each([['GET', 'get'], ['POST', 'complete']])('end at once when they are aborted during %s (%s)', async (method) => {
+  const abort = new AbortController();
+  const heldSignals: (AbortSignal | null | undefined)[] = [];
+  let isSent = false;
+  let giveUp = (_reason: string) => {};
+  const late = new Promise<string>((resolve) => (giveUp = resolve));
+  vi.stubGlobal('fetch', (target: string | Request, init: RequestInit = {}) => {
+    const url = typeof target === 'string' ? target : target.url;
+    if (url === part.url) isSent = true;
+    const isHeld = isSent && url !== part.url && init.method === method;
+    if (!isHeld) return Promise.resolve(url === part.url ? new Response() : json({ ...waiting, received_bytes: isSent ? 3 : 0, parts: isSent ? [] : [part] }));
+    heldSignals.push(init.signal);
+    setTimeout(() => abort.abort(), 100);
+    setTimeout(() => giveUp('still sending'), 5000);
+    return new Promise<Response>((_resolve, reject) => init.signal?.addEventListener('abort', () => reject(init.signal!.reason as Error)));
+  });
+  const sending = sendFile({ file: new File(['abc'], 'a.mov'), mode: 'test', uploadId: null, onProgress: () => {}, signal: abort.signal });
+  const outcome = await runUntilSettled(Promise.race([sending.catch((error: unknown) => error), late]));
+  expect(heldSignals).toHaveLength(1);
+  expect(outcome).toMatchObject({ name: 'AbortError' });
 });

@@ -18,13 +18,16 @@ export class ApiError extends Error {
   readonly code: string;
   readonly param: string | undefined;
   readonly requestId: string | undefined;
+  /** seconds to wait before another attempt, if the service asked for them */
+  readonly retryAfterS: number | undefined;
 
-  constructor(facts: { status: number; code: string; message: string; param?: string; requestId?: string }) {
+  constructor(facts: { status: number; code: string; message: string; param?: string; requestId?: string; retryAfterS?: number }) {
     super(facts.message);
     this.status = facts.status;
     this.code = facts.code;
     this.param = facts.param;
     this.requestId = facts.requestId;
+    this.retryAfterS = facts.retryAfterS;
   }
 }
 
@@ -69,16 +72,49 @@ interface Extra {
 
 /** `call<GetThingData, GetThingResponse>('GET', '/console/api/things/{id}', { path: { id } })`. Throws ApiError. */
 export async function call<O extends Operation, R>(method: Method, url: O['url'], inputs: Inputs<O>, extra: Extra = {}): Promise<R> {
+  const send = () => repeated(() => attempt<O, R>(method, url, inputs, extra), extra);
   try {
-    return await attempt<O, R>(method, url, inputs, extra);
+    return await send();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 401 && extra.ownRefusals !== true) onSignedOut();
     if (error.code !== 'csrf_token_invalid') throw error;
     // Nothing was done.
-    if (await renewSession()) return attempt<O, R>(method, url, inputs, extra);
+    if (await renewSession()) return send();
     throw new ApiError({ status: 403, code: error.code, message: 'Another window has signed in as somebody else, or signed out. Nothing was changed.' });
   }
+}
+
+const mostRepeats = 2;
+/** seconds; a user would rather hear of a longer wait */
+const longestWaitS = 15;
+
+/** Waits as long as the service asks, if that is short, and tries again. After 429 and 503, nothing was done. */
+async function repeated<R>(send: () => Promise<R>, { signal, ownRefusals = false }: Extra): Promise<R> {
+  for (let repeats = 0; ; repeats++) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ApiError) || ownRefusals || repeats === mostRepeats || ![429, 503].includes(error.status)) throw error;
+      const { retryAfterS } = error;
+      if (retryAfterS === undefined || retryAfterS > longestWaitS) throw error;
+      await pause(retryAfterS * 1000, signal);
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -109,7 +145,7 @@ async function attempt<O extends Operation, R>(
   if (response.status === 204) return undefined as R;
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as R;
-  throw errorOf(response.status, answer);
+  throw errorOf(response, answer);
 }
 
 function unreachable(): ApiError {
@@ -127,7 +163,8 @@ function urlFor(url: string, path: object = {}, query: object = {}): string {
   return text === '' ? filled : `${filled}?${text}`;
 }
 
-function errorOf(status: number, answer: unknown): ApiError {
+function errorOf({ status, headers }: Response, answer: unknown): ApiError {
+  const retryAfterS = Number.parseInt(headers.get('Retry-After') ?? '', 10);
   const detail = (answer as { error?: Record<string, string> } | null)?.error;
   return new ApiError({
     status,
@@ -135,5 +172,6 @@ function errorOf(status: number, answer: unknown): ApiError {
     message: detail?.['message'] ?? `The service returned the status ${status}.`,
     ...(detail?.['param'] === undefined ? {} : { param: detail['param'] }),
     ...(detail?.['request_id'] === undefined ? {} : { requestId: detail['request_id'] }),
+    ...(Number.isNaN(retryAfterS) ? {} : { retryAfterS }),
   });
 }

@@ -23,11 +23,17 @@ function onThisHost(upload: Upload): Upload {
   return { ...upload, parts };
 }
 
-const get = async (id: string): Promise<Upload> =>
-  onThisHost(await call<ConsoleGetUploadData, ConsoleGetUploadResponse>('GET', '/console/api/uploads/{id}', { path: { id } }));
+interface Abortable {
+  signal?: AbortSignal | undefined;
+}
 
-const complete = (id: string, body: ConsoleCompleteUploadData['body']): Promise<Upload> =>
-  call<ConsoleCompleteUploadData, ConsoleCompleteUploadResponse>('POST', '/console/api/uploads/{id}/complete', { path: { id }, body });
+const extraOf = ({ signal }: Abortable) => (signal === undefined ? {} : { signal });
+
+const get = async (id: string, options: Abortable = {}): Promise<Upload> =>
+  onThisHost(await call<ConsoleGetUploadData, ConsoleGetUploadResponse>('GET', '/console/api/uploads/{id}', { path: { id } }, extraOf(options)));
+
+const complete = (id: string, body: ConsoleCompleteUploadData['body'], options: Abortable = {}): Promise<Upload> =>
+  call<ConsoleCompleteUploadData, ConsoleCompleteUploadResponse>('POST', '/console/api/uploads/{id}/complete', { path: { id }, body }, extraOf(options));
 
 const transientStatuses = [0, 429, 502, 503, 504];
 
@@ -36,7 +42,7 @@ function withSdkErrors<A extends unknown[], T>(send: (...inputs: A) => Promise<T
   return (...inputs) =>
     send(...inputs).catch((error: unknown) => {
       const isTransient = error instanceof ApiError && transientStatuses.includes(error.status);
-      throw isTransient ? new ReelmendConnectionError(error.message, { cause: error }) : error;
+      throw isTransient ? new ReelmendConnectionError(error.message, { cause: error, retryAfterS: error.retryAfterS }) : error;
     });
 }
 
@@ -53,15 +59,15 @@ export interface FileToSend {
 /** Sends a file, or what is missing of it, and resolves when its upload is ready for jobs. */
 export async function sendFile({ file, mode, uploadId, onProgress, signal }: FileToSend): Promise<void> {
   assertChecksums();
-  const upload = (uploadId === null ? null : await unfinished(uploadId)) ?? (await begin({ file, mode, signal }));
+  const upload = (uploadId === null ? null : await unfinished(uploadId, signal)) ?? (await begin({ file, mode, signal }));
   const progress = ({ uploadId: id, sentBytes, totalBytes }: UploadProgress) => onProgress(sentBytes / totalBytes, id);
   await sendUpload({ upload, file, get: withSdkErrors(get), complete: withSdkErrors(complete), onProgress: progress, signal });
 }
 
 /** The upload to go on with; null where it has failed or is gone, so that the file is sent anew. */
-async function unfinished(id: string): Promise<Upload | null> {
+async function unfinished(id: string, signal: AbortSignal): Promise<Upload | null> {
   try {
-    const upload = await get(id);
+    const upload = await get(id, { signal });
     return upload.status === 'failed' ? null : upload;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
