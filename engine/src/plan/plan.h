@@ -132,14 +132,14 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 /// Note [Temporal denoising of compressed sources]
 /// An encode changes each picture differently, so its error flickers like noise, and the mean along the motion lowers it
 /// (pixel/temporal_denoise.h). A network behind it then finds less to invent, and its result is steadier. 0.7 times the compression
-/// error, by the stream or by the pictures, counts as noise.
+/// error, by the stream or by the pictures, counts as noise, as far as a block's texture proves the motion (pixel's Note [Texture limit]).
 /// Strength: 0 below a noise of 1.5 levels and a compression error of 1.4, 1 from 4 levels or an error of 5. A fixed `denoise` gives
 /// twice its strength.
 ///
 /// Measured with `npm run bench:real` on eleven chains of damage, eight pictures of each clip, `auto` without → with it: VMAF-NEG +0.7,
 /// PSNR-Y +0.1 dB, flicker 1.62 → 1.46 times that of Lanczos-3 (1.64 with the six pictures of the published tables: the mean along the
 /// motion takes some pictures to build up). On one core of a Xeon with AVX-512: 12 ms for a picture of 960×540 that moves, 1 ms for one that
-/// stands still. Both without the global motion, whose figures are in engine/training/README.md.
+/// stands still. Both without the global motion and the texture limit, whose figures are in engine/training/README.md.
 TemporalDenoising ChooseTemporalDenoising(const EnhanceOptions& options, const SourceTraits& traits);
 
 /// The reason why faces cannot be restored here; empty if they can.
