@@ -114,8 +114,32 @@ describe('a job whose creation got no answer', () => {
   });
 });
 
-describe('a file that is being sent', () => {
+describe('a job that is created while its page is left', () => {
+  it('does not call the person away from the page where they are', async () => {
+    await chooseFiles([await clip('slow.mp4')]);
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const allow = await onCreation(async (route) => {
+      const response = await route.fetch();
+      await held;
+      await route.fulfill({ response });
+      return true;
+    });
+    await page.getByRole('button', { name: 'Run in test mode', exact: true }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Credits' }).click();
+    await page.waitForURL(`${world.url}/credits`);
+    const created = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/jobs'));
+    answer();
+    await created;
+    await expect(page.waitForURL(/\/jobs\//, { timeout: 500 })).rejects.toThrow('Timeout');
+    await allow();
+    expect(await jobNames()).toContain('slow.mp4');
+  });
+});
 
+describe('a file that is being sent', () => {
   /** Chooses a file whose parts never arrive; returns the id of its upload. */
   async function stalledUpload(name: string): Promise<string> {
     await page.route('**/v1/upload-parts/**', () => undefined);

@@ -1,12 +1,12 @@
 /** The form for a new job. It can be submitted once its price is known. */
 import { Sparkles } from 'lucide-react';
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { formatBytes, formatDuration, plural } from '../app/format.ts';
 import { useLeaveGuard } from '../app/leave-guard.ts';
+import { useNavigateWhileShown } from '../app/navigation.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
@@ -58,7 +58,7 @@ export function EnhancePage() {
   const videos = videosOf(draft, session.capabilities.sample_url).filter(({ body: { request } }) => !submitted.has(request.upload_id ?? ''));
   const quote = useQuote(videos);
   const priced = quote.data?.priced ?? [];
-  const [, navigate] = useLocation();
+  const navigate = useNavigateWhileShown();
   const { run, busy, error } = useAction(async () => {
     const ids = await submitAll(priced);
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');

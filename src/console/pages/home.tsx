@@ -1,13 +1,14 @@
 /** The first page: first steps for new accounts, balances and the latest jobs. */
 import { CircleCheck, CircleDashed, Film, Play } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import type { ConsoleJob } from '../../contract/types.gen.ts';
 import { useKeys } from '../api/account.ts';
 import { useCreateJob, useLatestJobs } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
 import { useIdempotencyKeys } from '../app/idempotency-keys.ts';
+import { useNavigateWhileShown } from '../app/navigation.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { useAction } from '../ui/dialog.tsx';
@@ -107,7 +108,7 @@ function Step({ done, title, children }: { done: boolean; title: string; childre
 function SampleButton() {
   const session = useSession();
   const createJob = useCreateJob();
-  const [, navigate] = useLocation();
+  const navigate = useNavigateWhileShown();
   const offer = sampleOffer(session);
   const keyOf = useIdempotencyKeys();
   const { run, busy, error } = useAction(async () => {

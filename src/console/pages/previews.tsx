@@ -1,10 +1,11 @@
 /** The list of previews, and the page of one. */
 import { Columns2, FileX } from 'lucide-react';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import type { ConsolePreview, JobInput } from '../../contract/types.gen.ts';
 import { ApiError } from '../api/client.ts';
 import { usePreview, usePreviews } from '../api/previews.ts';
 import { formatCount } from '../app/format.ts';
+import { useNavigateWhileShown } from '../app/navigation.ts';
 import { CopyButton, LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, Load, Skeleton } from '../ui/feedback.tsx';
 import { JobState, ModeBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
@@ -77,7 +78,7 @@ const back = { href: '/previews', label: 'Previews' };
 export function PreviewPage({ id }: { id: string }) {
   const query = usePreview(id);
   const submitJob = useSubmitJob();
-  const [, navigate] = useLocation();
+  const navigate = useNavigateWhileShown();
   const { data } = query;
   if (query.error instanceof ApiError && query.error.status === 404) {
     return (
