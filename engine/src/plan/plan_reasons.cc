@@ -68,6 +68,7 @@ std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enla
     return (enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits)) + ReducedTo(plan) + Pace(plan.speed);
   }
   if (options.models.empty()) return "no network is installed, or none runs on this device";
+  if (enlargement > 1) return "no installed network can run here";
   return "nothing to enlarge, and little to restore";
 }
 
