@@ -219,10 +219,12 @@ async function completeMultipart(
 ): Promise<{ version: null }> {
   await folders.make();
   const { key } = upload;
-  const isComplete = async () => (await stat(folders, checkKey(key)))?.size === size;
-  if ((await listParts(folders.parts, upload)) === null) {
-    if (await isComplete()) return { version: null };
-    throw new Error(`The parts of ${key} are gone`);
+  const left = (await listParts(folders.parts, upload)) ?? [];
+  if (left.filter(({ number }) => number <= count).length < count) {
+    if ((await stat(folders, checkKey(key)))?.size !== size) throw new Error(`The parts of ${key} are gone`);
+    // A process that was killed after the object had its name may have removed only some of the parts.
+    await removeParts(folders.parts, upload);
+    return { version: null };
   }
   const whole = join(folders.incoming, folders.uploadPrefix(key) + randomUUID());
   const paths = Array.from({ length: count }, (_, index) => partPath(folders.parts, upload, index + 1));

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -92,6 +93,21 @@ describe('filesystem storage', () => {
     await utimes(join(root, 'incoming', 'old'), dayAgo, dayAgo);
     await put('any', 'x');
     expect(await readdir(join(root, 'incoming'))).toEqual(['young']);
+  });
+
+  it('completes a transfer whose process was killed while it removed the parts', async () => {
+    const upload = await storage.createMultipart('killed');
+    const send = (number: number) => storage.writePart(upload, { number, size: 1 }, Readable.from([Buffer.from(String(number))]));
+    for (const number of [1, 2, 3]) await send(number);
+    const [folder = ''] = await readdir(join(root, 'parts'));
+    const third = await readFile(join(root, 'parts', folder, '3'));
+    const whole = { count: 3, size: 3 };
+    await storage.completeMultipart(upload, whole);
+    await mkdir(join(root, 'parts', folder));
+    await writeFile(join(root, 'parts', folder, '3'), third);
+    expect(await storage.completeMultipart(upload, whole)).toEqual({ version: null });
+    expect(await text((await storage.open('killed'))!)).toBe('123');
+    expect(await readdir(join(root, 'parts'))).toEqual([]);
   });
 
   it('does not follow a symbolic link out of its folder', async () => {
