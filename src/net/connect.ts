@@ -30,6 +30,8 @@ export interface ConnectorOptions {
   /** tests only: makes the TCP connection */
   tcp?: ((options: TcpNetConnectOpts) => Socket) | undefined;
   logger?: NetLogger | undefined;
+  /** ends what is being connected; aborted when the session is closed */
+  closing?: AbortSignal | undefined;
 }
 
 const customersResolver = createResolver();
@@ -89,9 +91,16 @@ function containExceptions(socket: Socket, logger: NetLogger | undefined): Socke
   return socket;
 }
 
+const notAcceptedInTime = () => new NetFailure('timeout', 'the server did not accept the connection in time', { retryable: true });
+
+function checkPeer(policy: UrlPolicy, { remoteAddress }: Socket, hostname: string, port: number): void {
+  if (remoteAddress === undefined) throw notAllowed('private', 'the socket has no address');
+  policy.checkIp(remoteAddress, hostname, port);
+}
+
 /** A connector for undici's Agent. Its errors are ReelmendError `url_not_allowed`, NetFailure, or the socket's own. */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
-  const { policy, tcp = tcpConnect } = options;
+  const { policy, tcp = tcpConnect, closing } = options;
   return ({ hostname: name, protocol, port: portText }, callback) => {
     // Certificates name the host without the root's dot.
     const hostname = withoutRootDot(name);
@@ -100,22 +109,22 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
     const ended = new AbortController();
     const finish = (error: Error | null) => {
       clearTimeout(timer);
+      closing?.removeEventListener('abort', close);
       ended.abort();
       socket?.off('error', finish);
       if (error === null && socket !== undefined) return callback(null, containExceptions(socket, options.logger));
       socket?.on('error', () => undefined).destroy();
       callback(error ?? new Error('no socket'), null);
     };
-    const timer = setTimeout(() => {
-      finish(new NetFailure('timeout', 'the server did not accept the connection in time', { retryable: true }));
-    }, options.connectMs);
+    const timer = setTimeout(() => finish(notAcceptedInTime()), options.connectMs);
+    const close = () => finish(closing?.reason as Error);
+    closing?.addEventListener('abort', close, { once: true });
     try {
       if (isIP(hostname) !== 0) policy.checkIp(hostname, hostname, port);
       const plain = tcp({ host: hostname, port, lookup: guardedLookup(options, port, ended.signal), noDelay: true });
       socket = plain.once('error', finish).once('connect', () => {
         try {
-          if (plain.remoteAddress === undefined) throw notAllowed('private', 'the socket has no address');
-          policy.checkIp(plain.remoteAddress, hostname, port);
+          checkPeer(policy, plain, hostname, port);
           if (protocol !== 'https:') return finish(null);
           plain.off('error', finish).on('error', () => undefined); // from here on the TLS socket reports
           socket = startTls(plain, hostname, options.ca)

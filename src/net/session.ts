@@ -16,7 +16,7 @@ import type { UrlPolicy } from './policy.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 
-export interface SessionOptions extends Omit<ConnectorOptions, 'connectMs' | 'policy'> {
+export interface SessionOptions extends Omit<ConnectorOptions, 'connectMs' | 'policy' | 'closing'> {
   policy: UrlPolicy;
   timeouts: Timeouts;
 }
@@ -55,7 +55,7 @@ export class Session {
     this.#options = options;
     const { timeouts } = options;
     this.#agent = new Agent({
-      connect: guardedConnector({ ...options, connectMs: timeouts.connectMs }),
+      connect: guardedConnector({ ...options, connectMs: timeouts.connectMs, closing: this.#closing.signal }),
       headersTimeout: timeouts.headersMs,
       bodyTimeout: timeouts.idleMs,
       maxHeaderSize: maxHeaderBytes,
@@ -75,13 +75,14 @@ export class Session {
     const deadline = startDeadline(options.signal, timeouts.connectMs + timeouts.headersMs, timedOut);
     try {
       deadline.signal.throwIfAborted();
-      const response = await request(url, {
+      const sent = request(url, {
         dispatcher: this.#agent,
         method: options.method ?? 'GET',
         headers: { 'user-agent': 'Reelmend', accept: '*/*', ...options.headers, 'accept-encoding': 'identity' },
         body: options.body ?? null,
         signal: deadline.signal,
       });
+      const response = await orAborted(sent, deadline.signal);
       deadline.stop();
       return toResponse(url, response, { deadline, timeouts, abortSignals: [options.signal, this.#closing.signal] });
     } catch (error) {
@@ -129,6 +130,15 @@ export class Session {
     this.#closing.abort(new Error('the connection to the server was closed'));
     await this.#agent.destroy();
   }
+}
+
+/** undici notices an abort only when it has a connection, which a silent server or name server delays. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 interface BodyLimits {

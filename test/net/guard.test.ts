@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LookupAddress } from 'node:dns';
 import { createNetClient } from '../../src/net/index.ts';
 import type { GuardedClient, NetClientOptions } from '../../src/net/index.ts';
+import type { Resolver } from '../../src/net/resolver.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import type { FileServer } from '../helpers/fileserver.ts';
 import { makeCertificate, startRawServer } from '../helpers/rawserver.ts';
@@ -111,6 +112,23 @@ describe('names', () => {
       code: 'video_unreachable',
       message: 'The video cannot be read: the server did not accept the connection in time.',
     });
+  });
+
+  it('that never resolve keep nobody waiting who has given up', async () => {
+    let ended: AbortSignal | undefined;
+    const resolver: Resolver = (_name, signal) => {
+      ended = signal;
+      return new Promise(() => undefined);
+    };
+    use({ resolver, timeouts: { ...timeouts, connectMs: 20_000, attempts: 1 } });
+    const reason = new Error('the client has disconnected');
+    const gone = new AbortController();
+    const began = performance.now();
+    const opened = client.openVideo('http://public.example/a.mp4', { maxBytes: 1e9, signal: gone.signal });
+    setTimeout(() => gone.abort(reason), 50);
+    await expect(opened).rejects.toBe(reason);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(ended?.aborted).toBe(true);
   });
 
   it('that are exempt reach the private address, and only on their port', async () => {
