@@ -1,7 +1,8 @@
 /** TCP servers that do not speak valid HTTP, and certificates for TLS servers. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +43,32 @@ export async function startRawServer(onSocket: (socket: Socket) => void): Promis
         server.close(() => done());
         for (const socket of sockets) socket.destroy();
       }),
+  };
+}
+
+/** Its queue of connections is full for so many ms, so that the kernel drops what asks for another, as a distant network delays it. */
+const busyProgram = `
+  const { createServer } = require('node:net');
+  const head = 'HTTP/1.1 206 Partial Content\\r\\nContent-Range: bytes 0-3/4\\r\\nContent-Length: 4\\r\\n\\r\\nabcd';
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(head)));
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    require('node:fs').writeSync(1, String(server.address().port));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(process.argv[1]));
+  });`;
+
+export async function startBusyServer(busyMs: number): Promise<{ port: number; close(): Promise<void> }> {
+  const child = spawn(process.execPath, ['-e', busyProgram, String(busyMs)], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const [text] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(text);
+  const waiting = Array.from({ length: 4 }, () => connect({ port, host: '127.0.0.1' }).on('error', () => undefined));
+  await once(waiting[1]!, 'connect');
+  return {
+    port,
+    async close() {
+      for (const socket of waiting) socket.destroy();
+      child.kill();
+      await once(child, 'exit');
+    },
   };
 }
 

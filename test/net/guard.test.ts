@@ -8,7 +8,7 @@ import type { GuardedClient, NetClientOptions } from '../../src/net/index.ts';
 import type { Resolver } from '../../src/net/resolver.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import type { FileServer } from '../helpers/fileserver.ts';
-import { makeCertificate, startRawServer } from '../helpers/rawserver.ts';
+import { makeCertificate, startBusyServer, startRawServer } from '../helpers/rawserver.ts';
 import { hangMs } from '../helpers/wait.ts';
 
 const notAllowed = { code: 'url_not_allowed', message: expect.stringMatching(/^This URL is not allowed: it must be/) };
@@ -129,6 +129,14 @@ describe('names', () => {
     await expect(opened).rejects.toBe(reason);
     expect(performance.now() - began).toBeLessThan(10_000);
     expect(ended?.aborted).toBe(true);
+  });
+
+  it('with a distant server are reached, also beside an address that this machine cannot reach', async () => {
+    const busy = await startBusyServer(700);
+    use({ allowHosts: [`far.example:${busy.port}`], resolver: async () => [v4('127.0.0.1'), v6('::1')], timeouts: { ...timeouts, attempts: 1 } });
+    const opened = await open(`http://far.example:${busy.port}/a.mp4`).catch((error: unknown) => error);
+    await busy.close();
+    expect(opened).toMatchObject({ size: 4 });
   });
 
   it('that are exempt reach the private address, and only on their port', async () => {
