@@ -16,7 +16,8 @@ export async function namelessFile(): Promise<FileHandle> {
   const folder = join(tmpdir(), name);
   if (sweeping === undefined) {
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-    sweeping = removeLeftOver(tmpdir());
+    // A failure, such as too many open files, must not fail this video and all later ones.
+    sweeping = removeLeftOver(tmpdir()).catch(() => undefined);
   }
   await sweeping;
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { namelessFile } from '../../src/net/temporary.ts';
 
 let temporary: string;
@@ -43,4 +43,13 @@ it('17: has a folder of its own, and sweeps the old ones of processes that were 
   } finally {
     await file.close();
   }
+});
+
+it('is made although the old ones cannot be swept', async () => {
+  vi.resetModules();
+  const fresh = await import('../../src/net/temporary.ts');
+  process.env['TMPDIR'] = join(temporary, 'not there yet');
+  await fresh.namelessFile().then((file) => file.close(), () => undefined);
+  process.env['TMPDIR'] = temporary;
+  await (await fresh.namelessFile()).close();
 });
