@@ -1,6 +1,8 @@
 /** Verifies a complete upload: makes its file of the parts, reads the file back and compares its checksum. */
 import { createHash, type Hash } from 'node:crypto';
+import type { Task } from 'graphile-worker';
 import { partsOf } from '../domain/uploads.ts';
+import { PartsGoneError } from '../storage/parts-gone.ts';
 import type { UnverifiedUpload } from '../store/index.ts';
 import { withDiskReservation } from './disk-reservation.ts';
 import { uploadIdOf } from './payload.ts';
@@ -8,17 +10,24 @@ import type { WorkerContext } from './worker-context.ts';
 
 /**
  * Fails, and is retried, while the storage does not answer. May run twice: the file is made once, and the first result
- * counts.
+ * counts. An upload whose parts are lost fails: it would be verified for ever.
  */
 export const verifyUploadTask =
-  (worker: WorkerContext) =>
-  async (payload: unknown): Promise<void> => {
+  (worker: WorkerContext): Task =>
+  async (payload, { job }) => {
     const upload = await worker.store.uploads.unverified(uploadIdOf(payload));
     if (upload === null) return;
     // The file and its parts are there at the same time for a while.
     const needs = [{ folder: 'storage', bytes: upload.sizeBytes }] as const;
-    await withDiskReservation(worker, { jobId: null, needs }, () => verify(worker, upload));
+    await withDiskReservation(worker, { jobId: null, needs }, () => verify(worker, upload)).catch((error: unknown) => {
+      if (!(error instanceof PartsGoneError) || job.attempts < attemptsWithoutParts) throw error;
+      worker.logger.warn({ err: error, upload: upload.id }, 'the parts of an upload are lost');
+      return worker.store.uploads.failed(upload.id, 'checksum_mismatch');
+    });
   };
+
+/** A bucket may still be joining the parts for a worker that was killed. After these attempts, more than a minute later, it is not. */
+const attemptsWithoutParts = 5;
 
 async function verify({ storage, store, stopping, logger }: WorkerContext, upload: UnverifiedUpload): Promise<void> {
   const { id, key, multipartId, sizeBytes } = upload;

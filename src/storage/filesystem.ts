@@ -14,6 +14,7 @@ import { checkKey, checkPrefix } from './object-keys.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
 import type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
 import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart } from './multipart-files.ts';
+import { PartsGoneError } from './parts-gone.ts';
 import type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
 export interface FilesystemStorageOptions {
@@ -221,7 +222,7 @@ async function completeMultipart(
   const { key } = upload;
   const left = (await listParts(folders.parts, upload)) ?? [];
   if (left.filter(({ number }) => number <= count).length < count) {
-    if ((await stat(folders, checkKey(key)))?.size !== size) throw new Error(`The parts of ${key} are gone`);
+    if ((await stat(folders, checkKey(key)))?.size !== size) throw new PartsGoneError(key);
     // A process that was killed after the object had its name may have removed only some of the parts.
     await removeParts(folders.parts, upload);
     return { version: null };

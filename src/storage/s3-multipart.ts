@@ -8,6 +8,7 @@ import {
   type ListPartsCommandOutput,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { PartsGoneError } from './parts-gone.ts';
 import { type Bucket, isKeyMissing, isStatus, versionOf } from './s3-queries.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
@@ -57,7 +58,7 @@ export async function completeMultipart(
   const parts = await taggedParts(bucket, upload);
   if (parts === null) return completedBefore(bucket, upload, size);
   const Parts = parts.filter(({ number }) => number <= count).map(({ number, etag }): CompletedPart => ({ PartNumber: number, ETag: etag }));
-  if (Parts.length !== count) throw new Error(`The storage has ${Parts.length} of ${count} parts of ${upload.key}`);
+  if (Parts.length !== count) throw new PartsGoneError(upload.key);
   const whole = { Bucket: bucket.name, Key: upload.key, UploadId: upload.id, MultipartUpload: { Parts } };
   return { version: versionOf(await bucket.client.send(new CompleteMultipartUploadCommand(whole))) };
 }
@@ -68,6 +69,6 @@ async function completedBefore({ client, name }: Bucket, { key }: MultipartUploa
     if (isKeyMissing(error)) return null;
     throw error;
   });
-  if (head?.ContentLength !== size) throw new Error(`The parts of ${key} are gone`);
+  if (head?.ContentLength !== size) throw new PartsGoneError(key);
   return { version: versionOf(head) };
 }

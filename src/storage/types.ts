@@ -56,8 +56,8 @@ export interface Storage {
   /** The received parts, by number; none if the transfer is completed or was removed. */
   listParts(upload: MultipartUpload): Promise<StoredPart[]>;
   /**
-   * Joins the parts 1…`count` into the object, `size` bytes together. All parts must have arrived. May be called again
-   * after a success. Parts that arrive later change nothing.
+   * Joins the parts 1…`count` into the object, `size` bytes together. May be called again after a success. Parts that arrive
+   * later change nothing. Throws PartsGoneError if parts are missing.
    */
   completeMultipart(upload: MultipartUpload, whole: { count: number; size: number }): Promise<{ version: string | null }>;
   /** Removes all versions of the object and unfinished uploads of the key. Succeeds if there are none. */

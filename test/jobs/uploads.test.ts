@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobRecord, Mode } from '../../src/domain/job.ts';
 import { partSizeBytes, partsOf, type UploadRecord } from '../../src/domain/uploads.ts';
 import { createEvidence, verifyCertificate } from '../../src/evidence/index.ts';
+import { PartsGoneError } from '../../src/storage/parts-gone.ts';
 import type { Account, CreateJob, UploadChecksum } from '../../src/store/types.ts';
 import { pause, type Workshop } from '../helpers/worker-fakes.ts';
 import { setUpWorkers } from '../helpers/worker-suite.ts';
@@ -99,6 +100,24 @@ describe('a complete upload', () => {
     expect(await status(upload)).toBe('verifying');
     shop.storage.fault = undefined;
     await verified(upload);
+  });
+
+  it('fails when its parts are lost, but not at the first attempts', async () => {
+    const [lost, late] = [await complete(film, { sha256: hash(film) }), await complete(film, { sha256: hash(film) })];
+    const completeMultipart = shop.storage.completeMultipart.bind(shop.storage);
+    let isJoining = true;
+    shop.storage.completeMultipart = (transfer, whole) => {
+      if (transfer.key === lost.key || isJoining) return Promise.reject(new PartsGoneError(transfer.key));
+      return completeMultipart(transfer, whole);
+    };
+    await world.sql`UPDATE graphile_worker._private_jobs SET attempts = 4 WHERE key = ${`verify:${lost.id}`}`;
+    await start();
+    await verified(lost, 'failed');
+    expect(await world.store.uploads.get(account.id, 'live', lost.id)).toMatchObject({ error: 'checksum_mismatch' });
+    await eventually(() => isDestroyed(lost));
+    expect(await status(late)).toBe('verifying');
+    isJoining = false;
+    await verified(late);
   });
 
   it('is verified although its row of the queue is lost', async () => {

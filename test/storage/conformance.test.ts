@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
+import { PartsGoneError } from '../../src/storage/parts-gone.ts';
 import { rangesOf } from '../../src/storage/ranges.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
 import type { FilesystemStorage, MultipartUpload, Storage } from '../../src/storage/index.ts';
@@ -190,7 +191,7 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
       expect(await storage.listParts(upload)).toEqual([]);
       for (const part of [parts[2]!, parts[0]!]) expect(await send(upload, part)).toBe(true);
       expect(await storage.listParts(upload)).toEqual([{ number: 1, size }, { number: 3, size: 7 }]);
-      await expect(storage.completeMultipart(upload, whole)).rejects.toThrow();
+      await expect(storage.completeMultipart(upload, whole)).rejects.toBeInstanceOf(PartsGoneError);
       expect(await storage.stat('parts/one')).toBeNull();
       await send(upload, { number: 2, bytes: randomBytes(size) });
       await send(upload, parts[1]!);
@@ -227,7 +228,7 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
       for (const upload of uploads) {
         expect(await send(upload, parts[2]!)).toBe(false);
         expect(await storage.listParts(upload)).toEqual([]);
-        await expect(storage.completeMultipart(upload, { count: 1, size: 7 })).rejects.toThrow();
+        await expect(storage.completeMultipart(upload, { count: 1, size: 7 })).rejects.toBeInstanceOf(PartsGoneError);
       }
       expect(await storage.isAbsent('parts/gone')).toBe(true);
       expect(await storage.listParts(neighbour)).toEqual([{ number: 3, size: 7 }]);
