@@ -28,17 +28,19 @@ export const removeWorkerScratch = (dataDir: string, workerId: string): Promise<
 
 /**
  * Removes the folders of workers that are no longer alive, with the media children that they left, and returns the workers' names.
- * The database says who is alive: process ids mean nothing for workers in other containers on the same volume.
+ * Folders that cannot be removed, such as those of a service that ran as root, are left; it rejects in the end. The database says who is alive: process ids mean nothing for workers in other containers on the same volume.
  */
 export async function reapScratch(dataDir: string, ownId: string, workers: Store['workers']): Promise<string[]> {
   const names = await readdir(scratchRoot(dataDir)).catch(() => []);
   const others = names.filter((name) => name !== ownId);
   const alive = await workers.alive(others);
   const dead = others.filter((name) => !alive.has(name));
+  const failures: string[] = [];
   for (const name of dead) {
     const folder = join(scratchRoot(dataDir), name);
     await killOrphans(resolve(folder));
-    await removeTree(folder);
+    await removeTree(folder).catch((error: unknown) => failures.push(`${folder}: ${String(error)}`));
   }
+  if (failures.length > 0) throw new Error(`Scratch folders of dead workers cannot be removed: ${failures.join('; ')}`);
   return dead;
 }
