@@ -9,12 +9,12 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { PartsGoneError } from './parts-gone.ts';
-import { type Bucket, isKeyMissing, isStatus, versionOf } from './s3-queries.ts';
+import { answered, type Bucket, isKeyMissing, isStatus, versionOf } from './s3-queries.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
-export async function createMultipart({ client, name }: Bucket, key: string): Promise<MultipartUpload> {
-  const command = new CreateMultipartUploadCommand({ Bucket: name, Key: key, ContentType: 'application/octet-stream' });
-  const { UploadId } = await client.send(command);
+export async function createMultipart(bucket: Bucket, key: string): Promise<MultipartUpload> {
+  const command = new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: key, ContentType: 'application/octet-stream' });
+  const { UploadId } = await answered(bucket, (options) => bucket.client.send(command, options));
   if (UploadId === undefined) throw new Error('the storage began no upload');
   return { key, id: UploadId };
 }
@@ -26,14 +26,14 @@ export const partCommand = ({ name }: Bucket, { key, id }: MultipartUpload, { nu
 type TaggedPart = StoredPart & { etag: string };
 
 /** null if the server does not know the upload: it was completed or removed. */
-async function taggedParts({ client, name }: Bucket, { key, id }: MultipartUpload): Promise<TaggedPart[] | null> {
+async function taggedParts(bucket: Bucket, { key, id }: MultipartUpload): Promise<TaggedPart[] | null> {
   const parts: TaggedPart[] = [];
   let marker: string | undefined;
   do {
-    const command = new ListPartsCommand({ Bucket: name, Key: key, UploadId: id, PartNumberMarker: marker });
+    const command = new ListPartsCommand({ Bucket: bucket.name, Key: key, UploadId: id, PartNumberMarker: marker });
     let page: ListPartsCommandOutput;
     try {
-      page = await client.send(command);
+      page = await answered(bucket, (options) => bucket.client.send(command, options));
     } catch (error) {
       if (isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket') return null;
       throw error;

@@ -10,6 +10,7 @@ import { ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createS3Storage } from '../../src/storage/s3.ts';
 import type { S3Storage } from '../../src/storage/index.ts';
+import { startRawServer } from '../helpers/rawserver.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
 import type { S3Server } from '../helpers/s3.ts';
 
@@ -219,4 +220,20 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     await expect(storage.getFile('key', join(dir, 'got'))).rejects.toThrow();
     expect(await readdir(dir)).not.toContain('got');
   });
+});
+
+/** What requests of customers wait for. The limits of the SDK come to minutes. */
+it.each<[string, (storage: S3Storage) => Promise<unknown>]>([
+  ['begins an upload', (storage) => storage.createMultipart('key')],
+  ['lists the parts of one', (storage) => storage.listParts({ key: 'key', id: 'upload' })],
+  ['reads the size of an object', (storage) => storage.stat('key')],
+  ['opens one', (storage) => storage.open('key')],
+])('does not wait long for a silent server when it %s', async (_, ask) => {
+  const silent = await startRawServer(() => undefined);
+  const client = { credentials: { accessKeyId: 'key', secretAccessKey: 'secret' }, maxAttempts: 1, requestHandler: { socketTimeout: 3000 } };
+  const storage = createS3Storage({ bucket: 'b', region: 'us-east-1', endpoint: `http://${silent.hostPort}`, answerTimeoutMs: 300, client });
+  const answer = await ask(storage).catch((error: unknown) => error);
+  storage.close();
+  await silent.close();
+  expect(answer).toMatchObject({ name: 'TimeoutError', message: 'The storage did not answer within 300 ms' });
 });
