@@ -1,5 +1,6 @@
 /** File helpers of both storages. */
 import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 
@@ -47,6 +48,16 @@ export async function copyHashed(
     signal?.removeEventListener('abort', abort);
   }
   return { size, sha256: hash.digest('hex') };
+}
+
+/** Writes the names in a folder to the disk: a new or renamed file may otherwise be lost in a power failure. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 /** Whether a filesystem call failed because a name does not exist (or a parent of it is a file). */

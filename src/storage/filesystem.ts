@@ -9,7 +9,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { safeFileName } from './disposition.ts';
-import { copyHashed, isMissing } from './files.ts';
+import { copyHashed, isMissing, syncFolder } from './files.ts';
 import { checkKey, checkPrefix } from './object-keys.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
 import type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
@@ -117,15 +117,6 @@ class Folders {
       const info = await lstat(path).catch(() => null);
       if (info !== null && info.mtimeMs < old) await rm(path, { force: true });
     }
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 

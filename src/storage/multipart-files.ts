@@ -6,7 +6,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from './files.ts';
+import { isMissing, syncFolder } from './files.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
 /** The beginning of the names of a key's folders. */
@@ -32,13 +32,13 @@ export async function createParts(root: string, key: string): Promise<MultipartU
   const upload = { key, id: randomBytes(16).toString('hex') };
   await mkdir(root, { recursive: true, mode: 0o700 });
   await mkdir(folderOf(root, upload), { mode: 0o700 });
+  await syncFolder(root);
   return upload;
 }
 
 /**
  * Stores one part completely and on disk, or not at all. Returns false if the transfer has ended. Throws PartSizeError, or
  * the error of reading the body.
- * reading the body throws.
  */
 export async function writePart(
   root: string,
@@ -58,6 +58,7 @@ export async function writePart(
   try {
     await receive(file, size, body);
     await rename(draft, join(folder, String(number)));
+    await syncFolder(folder);
     return true;
   } catch (error) {
     await rm(draft, { force: true });

@@ -1,13 +1,13 @@
 /** What only the filesystem storage has: links that the API verifies, and a folder that others may touch. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFilesystemStorage, createStorage } from '../../src/storage/index.ts';
 import type { FilesystemStorage } from '../../src/storage/index.ts';
 
@@ -93,6 +93,21 @@ describe('filesystem storage', () => {
     await utimes(join(root, 'incoming', 'old'), dayAgo, dayAgo);
     await put('any', 'x');
     expect(await readdir(join(root, 'incoming'))).toEqual(['young']);
+  });
+
+  it('answers for a part when its name is on the disk as well', async () => {
+    const upload = await storage.createMultipart('durable');
+    const [folder = ''] = await readdir(join(root, 'parts'));
+    const file = await open(join(root, 'parts', folder), 'r');
+    const sync = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, 'sync');
+    const synced: string[] = [];
+    sync.mockImplementation(async function (this: FileHandle) {
+      if ((await this.stat()).ino === (await file.stat()).ino) synced.push(...(await readdir(join(root, 'parts', folder))));
+    });
+    await storage.writePart(upload, { number: 1, size: 1 }, Readable.from([Buffer.from('x')]));
+    sync.mockRestore();
+    await file.close();
+    expect(synced).toEqual(['1']);
   });
 
   it('completes a transfer whose process was killed while it removed the parts', async () => {
