@@ -21,6 +21,7 @@ import type { HttpResponse, Session } from './session.ts';
 import { minSpeedOf, enforceMinSpeed } from './min-speed.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
+import { writeAll } from './write-all.ts';
 
 export interface DownloadOptions {
   maxBytes: number;
@@ -136,12 +137,5 @@ async function receive(response: HttpResponse, transfer: Transfer, options: Down
   if (transfer.total !== null && transfer.bytes !== transfer.total) {
     const message = `the server sent ${transfer.bytes < transfer.total ? 'fewer' : 'more'} bytes than it declared`;
     throw new NetFailure('length', message, { retryable: transfer.bytes < transfer.total });
-  }
-}
-
-/** A nearly full disk may take only part of a write. The next write then fails with the true reason. */
-async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < chunk.length;) {
-    done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
   }
 }

@@ -10,6 +10,7 @@ import { declaredLength, strongTag, validatorsOf } from './responses.ts';
 import { tooLarge } from './retry.ts';
 import type { HttpResponse } from './session.ts';
 import { namelessFile } from './temporary.ts';
+import { writeAll } from './write-all.ts';
 
 export interface ForwardOptions {
   /** a 200 whose body has not been read yet */
@@ -33,7 +34,11 @@ export class ForwardVideo implements RemoteVideo {
   readonly #options: ForwardOptions;
   readonly #file: FileHandle;
   readonly #chunks: AsyncGenerator<Buffer>;
-  #stored = 0;
+  /** bytes of the budget; more than are stored if writing fails */
+  #taken: number;
+  #stored: number;
+  /** of writing: the bytes are lost, so nothing behind them can be stored */
+  #failure: { error: unknown } | undefined;
   #closed: Promise<void> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -51,7 +56,7 @@ export class ForwardVideo implements RemoteVideo {
         if (stored + chunk.length > options.maxForwardBytes) throw beyondBound(options.maxForwardBytes);
         options.budget.take(chunk.length);
         stored += chunk.length;
-        await file.write(chunk, 0, chunk.length, stored - chunk.length);
+        await writeAll(file, chunk, stored - chunk.length);
       }
       return new ForwardVideo(options, file, chunks, stored, stored);
     } catch (error) {
@@ -71,7 +76,7 @@ export class ForwardVideo implements RemoteVideo {
     this.#options = options;
     this.#file = file;
     this.#chunks = chunks;
-    this.#stored = stored;
+    this.#taken = this.#stored = stored;
     this.size = size;
     this.etag = strongTag(validatorsOf(options.response));
   }
@@ -88,7 +93,7 @@ export class ForwardVideo implements RemoteVideo {
       await this.#options.close();
       await this.#queue;
       await this.#file.close();
-      this.#options.budget.give(this.#stored);
+      this.#options.budget.give(this.#taken);
     })();
     return this.#closed;
   }
@@ -116,11 +121,16 @@ export class ForwardVideo implements RemoteVideo {
 
   async #storeUpTo(end: number): Promise<void> {
     while (this.#stored < end) {
+      if (this.#failure !== undefined) throw this.#failure.error;
       const { value, done } = await this.#chunks.next();
       if (done === true) throw new NetFailure('length', 'the server sent fewer bytes than it declared');
       this.#options.budget.take(value.length);
+      this.#taken += value.length;
+      await writeAll(this.#file, value, this.#stored).catch((error: unknown) => {
+        this.#failure = { error };
+        throw error;
+      });
       this.#stored += value.length;
-      await this.#file.write(value, 0, value.length, this.#stored - value.length);
     }
   }
 }

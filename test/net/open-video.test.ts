@@ -1,11 +1,11 @@
 /** Reading a remote video without downloading it. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BlockReader } from '../../src/media/blocks.ts';
 import { createNetClient } from '../../src/net/index.ts';
 import type { GuardedClient, NetClientOptions, RemoteVideo, Timeouts } from '../../src/net/index.ts';
@@ -368,6 +368,30 @@ describe('reading forward', () => {
       expect(await readAll(fourth)).toHaveLength(data.length);
       await videos[1]!.close();
       await fourth.close();
+    }
+  });
+
+  it.each([true, false])('never returns other bytes on a disk that fills up, chunked: %s', async (chunked) => {
+    const handle = await openFile(join(temporary, 'any'), 'w');
+    const prototype = Object.getPrototypeOf(handle) as { write: (...call: unknown[]) => Promise<unknown> };
+    await handle.close();
+    const { write } = prototype;
+    let freeBytes = 2_000_000;
+    const spy = vi.spyOn(prototype, 'write').mockImplementation(function (this: FileHandle, buffer, offset, length, position) {
+      const taken = Math.min(length as number, freeBytes, 10_000);
+      if (taken === 0) return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
+      freeBytes -= taken;
+      return write.call(this, buffer, offset, taken, position);
+    });
+    try {
+      if (chunked) return await expect(open({ ranges: false, chunked })).rejects.toMatchObject({ code: 'ENOSPC' });
+      const video = await open({ ranges: false });
+      expect(Buffer.from(await readAll(video, 0, 400_000)).equals(data.subarray(0, 400_000))).toBe(true);
+      for (const end of [3_000_000, 4_000_000]) await expect(readAll(video, 0, end)).rejects.toMatchObject({ code: 'ENOSPC' });
+      freeBytes = 1e9;
+      await expect(readAll(video, 0, 4_000_000)).rejects.toMatchObject({ code: 'ENOSPC' });
+    } finally {
+      spy.mockRestore();
     }
   });
 
