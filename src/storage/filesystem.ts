@@ -64,7 +64,10 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
       return { url: makeLink(options.publicUrl(), options.linkSecret, claims), expiresInS };
     },
     verifyLink: (query) => verifyLink(options.linkSecret, query, clock()),
-    createMultipart: (key) => createParts(folders.parts, checkKey(key)),
+    createMultipart: async (key) => {
+      await folders.make();
+      return createParts(folders.parts, checkKey(key));
+    },
     linkPart: async ({ key, id }, { number, size, expiresInS }) => {
       const expires = Math.ceil(clock() / 1000) + expiresInS;
       const claims = { key: checkKey(key), upload: id, number, size, expires };
@@ -270,7 +273,16 @@ async function uploadsOf(folders: Folders, key: string): Promise<string[]> {
 
 async function isAbsent(folders: Folders, key: string): Promise<boolean> {
   if ((await stat(folders, key)) !== null) return false;
-  return (await uploadsOf(folders, key)).length === 0 && (await partFoldersOf(folders.parts, key)).length === 0;
+  if ((await uploadsOf(folders, key)).length > 0 || (await partFoldersOf(folders.parts, key)).length > 0) return false;
+  await assertThere(folders);
+  return true;
+}
+
+/** Where the disk is not mounted, the files are not gone: a certificate must not say so. */
+async function assertThere({ objects }: Folders): Promise<void> {
+  await lstat(objects).catch((cause: unknown) => {
+    throw Object.assign(new Error(`The folder ${objects} is missing: is its disk mounted?`, { cause }), { code: 'ENODEV' });
+  });
 }
 
 async function* list(folders: Folders, prefix: string): AsyncIterable<string> {

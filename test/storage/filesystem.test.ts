@@ -1,7 +1,7 @@
 /** What only the filesystem storage has: links that the API verifies, and a folder that others may touch. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, mkdtemp, open, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readFile, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -84,6 +84,27 @@ describe('filesystem storage', () => {
     expect(await storage.isAbsent('crashed')).toBe(false);
     await storage.destroy('crashed');
     expect(await storage.isAbsent('crashed')).toBe(true);
+  });
+
+  it('calls nothing absent while its folder is missing, as on a disk that is not mounted', async () => {
+    const root = join(await mkdtemp(join(tmpdir(), 'reelmend-fs-')), 'storage');
+    const mounted = createFilesystemStorage({ root, publicUrl: () => '', linkSecret });
+    await writeFile(join(root, '..', 'film'), 'x');
+    await mounted.putFile('jobs/a', join(root, '..', 'film'), { contentType });
+    await rename(root, `${root}-away`);
+    await mounted.destroy('jobs/a');
+    await expect(mounted.isAbsent('jobs/a')).rejects.toThrow(`The folder ${join(root, 'objects')} is missing: is its disk mounted?`);
+    await rename(`${root}-away`, root);
+    expect(await mounted.isAbsent('jobs/a')).toBe(false);
+    await mounted.destroy('jobs/a');
+    expect(await mounted.isAbsent('jobs/a')).toBe(true);
+    await rm(join(root, '..'), { recursive: true });
+  });
+
+  it('answers for an upload that was destroyed before anything was stored', async () => {
+    await storage.createMultipart('uploads/first');
+    await storage.destroy('uploads/first');
+    expect(await storage.isAbsent('uploads/first')).toBe(true);
   });
 
   it('sweeps uploads that crashed a day ago at the first write', async () => {
