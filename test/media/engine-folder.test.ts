@@ -1,5 +1,5 @@
 /** The folder that a child which is nobody builds engines into; the child itself is stood in for. */
-import { chownSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, readdirSync, renameSync, rmdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { withEngineFolder } from '../../src/media/engine-folder.ts';
@@ -56,6 +56,15 @@ describe('engines that a child of nobody builds', () => {
     await expect(failing).rejects.toThrow('no memory');
     expect(textOf('first.engine')).toBe('first');
     expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('leave no folder of a compilation that was killed a day ago', async () => {
+    for (const name of ['.compile-killed', '.compile-running']) mkdirSync(join(folder, name));
+    put(join(folder, '.compile-killed'), 'half', 'half.engine');
+    utimesSync(join(folder, '.compile-killed'), 0, Date.now() / 1000 - 25 * 3600);
+    await withEngineFolder(folder, () => Promise.resolve());
+    expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual(['.compile-running']);
+    rmdirSync(join(folder, '.compile-running'));
   });
 
   it.runIf(canMapNobody())('lie in a folder of nobody while the child runs', async () => {
