@@ -28,7 +28,8 @@ export const removeWorkerScratch = (dataDir: string, workerId: string): Promise<
 
 /**
  * Removes the folders of workers that are no longer alive, with the media children that they left, and returns the workers' names.
- * Folders that cannot be removed, such as those of a service that ran as root, are left; it rejects in the end. The database says who is alive: process ids mean nothing for workers in other containers on the same volume.
+ * Folders that cannot be removed, such as those of a service that ran as root, are left; it rejects in the end.
+ * The database says who is alive: process ids mean nothing for workers in other containers on the same volume.
  */
 export async function reapScratch(dataDir: string, ownId: string, workers: Store['workers']): Promise<string[]> {
   const names = await readdir(scratchRoot(dataDir)).catch(() => []);
