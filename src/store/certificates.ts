@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
-import { certificates, type DeletedBy, jobs, type ObjectRole, objects, uploads } from './schema.ts';
+import { certificates, type DeletedBy, jobs, type ObjectRole, objects, segments, uploads } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
 /** The facts of a certificate before it is signed. */
@@ -88,6 +88,10 @@ const isDue = and(
   sql`(SELECT true FROM ${certificates} WHERE ${isOfJob} LIMIT 1) IS NULL`,
 );
 
+/** No worker has a lease on the job or on one of its segments: with a lease, it may still have the video. */
+const hasNoWorker = sql`coalesce(${jobs.leaseExpiresAt} < clock_timestamp(), true)
+  AND NOT EXISTS (SELECT FROM ${segments} s WHERE s.job_id = ${jobs.id} AND s.lease_expires_at >= clock_timestamp())`;
+
 /**
  * Issues the certificate in one transaction with its audit entry. Returns false and writes nothing if it is not due, if a
  * worker may still write for the job, or if an object may still exist. `sign` gets facts that are locked until the commit,
@@ -97,7 +101,7 @@ async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise
   const [job] = await tx
     .select()
     .from(jobs)
-    .where(and(eq(jobs.id, jobId), isDue, sql`coalesce(${jobs.leaseExpiresAt} < clock_timestamp(), true)`))
+    .where(and(eq(jobs.id, jobId), isDue, hasNoWorker))
     .for('no key update');
   // A second issuer waited for the lock with an old snapshot.
   const [issued] = await tx.select({ id: certificates.id }).from(certificates).where(eq(certificates.jobId, jobId));

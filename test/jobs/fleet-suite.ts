@@ -49,7 +49,8 @@ export function fleetJobs(fleet: () => Fleet) {
     rich: () => fundedAccount(fleet().world.store, 10_000),
     create,
     /** a job with a long video */
-    long: (account: Account, seconds = 80) => create(account, { durationSeconds: seconds, source: { ...sampleSource, duration: seconds } }),
+    long: (account: Account, seconds = 80, change: Partial<CreateJob> = {}) =>
+      create(account, { durationSeconds: seconds, source: { ...sampleSource, duration: seconds }, ...change }),
     now,
     ended: (job: JobRecord, status: 'done' | 'error' = 'done') => eventually(async () => (await now(job))?.status === status),
     /** Takes the job to the state with its segments queued. */

@@ -1,4 +1,5 @@
 /** Leases on segments: who may write, and what an expired or refused one leaves. Media is stood in for. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
@@ -109,6 +110,21 @@ describe('a segment that fails', () => {
     await world.store.segments.release(fence);
     await eventually(async () => (await world.sql`SELECT FROM segments WHERE job_id = ${job.id}`).length === 0);
     expect(await queued(job)).toEqual([]);
+  });
+
+  it('after its job was deleted holds back the certificate until its worker has let go', async () => {
+    const account = await rich();
+    const job = await long(account, 80, { tier: 'secure' });
+    await planned(job);
+    const { fence } = await acquire(job.id, 0);
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await shop.worker({ config: segmented }).start();
+    await eventually(async () => shop.storage.objects.size === 0);
+    const state = async () => (await world.store.certificates.get(account.id, 'live', job.id))?.state;
+    await sleep(1500);
+    expect(await state()).toBe('pending');
+    await world.store.segments.release(fence);
+    await eventually(async () => (await state()) === 'issued');
   });
 
   it.each(['processing_timeout', 'processing_failed'] as const)('with %s is made once more, by any worker', async (code) => {
