@@ -271,9 +271,11 @@ async function uploadsOf(folders: Folders, key: string): Promise<string[]> {
   }
 }
 
+/** In the order in which parts become an object: a file that moves on meanwhile is found at its next place. */
 async function isAbsent(folders: Folders, key: string): Promise<boolean> {
+  if ((await partFoldersOf(folders.parts, key)).length > 0) return false;
+  if ((await uploadsOf(folders, key)).length > 0) return false;
   if ((await stat(folders, key)) !== null) return false;
-  if ((await uploadsOf(folders, key)).length > 0 || (await partFoldersOf(folders.parts, key)).length > 0) return false;
   await assertThere(folders);
   return true;
 }

@@ -248,11 +248,12 @@ async function destroy(bucket: Bucket, key: string): Promise<void> {
   for (const VersionId of versions) await bucket.client.send(new DeleteObjectCommand({ ...target, VersionId }));
 }
 
+/** Unfinished uploads first: one that completes meanwhile is found as the object. */
 async function isAbsent(bucket: Bucket, key: string): Promise<boolean> {
-  if ((await stat(bucket, key)) !== null) return false;
+  if ((await uploadsOfKey(bucket, key)).length > 0) return false;
   const versions = await versionsOfKey(bucket, key);
   if (versions !== 'unversioned' && versions.length > 0) return false;
-  return (await uploadsOfKey(bucket, key)).length === 0;
+  return (await stat(bucket, key)) === null;
 }
 
 async function* list(bucket: Bucket, prefix: string): AsyncIterable<string> {

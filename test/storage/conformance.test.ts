@@ -209,6 +209,24 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
       await storage.destroy('parts/size');
     });
 
+    it('is never called absent while it becomes an object', async () => {
+      for (let round = 0; round < 30; round++) {
+        const key = `parts/becoming-${round}`;
+        const upload = await storage.createMultipart(key);
+        expect(await send(upload, { number: 1, bytes: data.subarray(0, 10) })).toBe(true);
+        let isComplete = false;
+        const wasAbsent = async () => {
+          let absent = false;
+          while (!isComplete && !absent) absent = await storage.isAbsent(key);
+          return absent;
+        };
+        const polls = [wasAbsent(), wasAbsent(), wasAbsent()];
+        await storage.completeMultipart(upload, { count: 1, size: 10 });
+        isComplete = true;
+        expect(await Promise.all(polls)).toEqual([false, false, false]);
+      }
+    });
+
     it('takes no part after the end, and the object stays as it is', async () => {
       const upload = await storage.createMultipart('parts/late');
       await send(upload, { number: 1, bytes: new Uint8Array([1]) });

@@ -69,6 +69,23 @@ describe('filesystem storage', () => {
     expect(await readdir(join(root, 'incoming'))).toEqual([]);
   });
 
+  it('never calls a file absent that moves to its place meanwhile', async () => {
+    await writeFile(join(root, 'in'), 'x');
+    for (let round = 0; round < 60; round++) {
+      const key = `moving/${round}`;
+      let isStored = false;
+      const polling = async () => {
+        while ((await readdir(join(root, 'incoming')).catch(() => [])).length === 0 && !isStored);
+        while (!isStored) if (await storage.isAbsent(key)) return 'absent';
+        return 'there';
+      };
+      const polls = [polling(), polling(), polling(), polling()];
+      await storage.putFile(key, join(root, 'in'), { contentType });
+      isStored = true;
+      expect(await Promise.all(polls)).toEqual(['there', 'there', 'there', 'there']);
+    }
+  });
+
   it('removes emptied folders, so that nothing of a job stays', async () => {
     await put('jobs/a/out.mp4', 'x');
     await put('jobs/b/out.mp4', 'x');
