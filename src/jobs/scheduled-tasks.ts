@@ -72,14 +72,15 @@ async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, li
 async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
   const { leases, segments, jobs, uploads } = worker.store;
   const bounds = { limit: 200, maxMs: 14_000 };
-  await runEach(worker, [
+  const batches: Batches[] = [
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
     { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
     { ...bounds, done: 'jobs planned again, because no worker has their device class', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
     { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
-  ]);
+  ];
+  await runEach(batches.map((each) => () => runBatches(worker, each)));
 }
 
 async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, limit: number): Promise<string[]> {
@@ -88,10 +89,10 @@ async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, 
   return ids;
 }
 
-/** Runs all of them, even if one fails: a row that one of them cannot handle must not stop the deletion of files. */
-async function runEach(worker: ScheduledTaskContext, batches: Batches[]): Promise<void> {
+/** Runs all parts in order, even if one fails: a row that one of them cannot handle must not stop the deletion of files. */
+async function runEach(parts: (() => Promise<unknown>)[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const each of batches) await runBatches(worker, each).catch((error: unknown) => failures.push(error));
+  for (const part of parts) await part().catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} parts of a scheduled task failed: ${failures.map(String).join('; ')}`);
 }
 
@@ -99,8 +100,6 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
   const { store, tuning } = worker;
   const { destroyOverdueS, webhooks } = tuning;
   const bounds = { limit: 200, maxMs: 50_000 };
-  await store.workers.dropExpiredKeys();
-  await store.workers.dropFinishedRows();
   const batches: Pick<Batches, 'done' | 'next'>[] = [
     { done: 'overdue destructions queued again', next: (limit) => store.objects.requeuePendingDeletions(destroyOverdueS, limit) },
     { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
@@ -110,17 +109,18 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
     { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];
-  try {
-    await runEach(worker, batches.map((each) => ({ ...bounds, ...each })));
-  } finally {
-    await pruneRequestLog(worker);
-    await store.rateLimits.prune();
-    await store.machineTime.forget(idleAccountS);
-    await store.users.dropEndedSessions();
-    await store.passwordLinks.prune();
-    await store.people.prune();
-    await checkLedger(worker);
-  }
+  await runEach([
+    () => store.workers.dropExpiredKeys(),
+    () => store.workers.dropFinishedRows(),
+    ...batches.map((each) => () => runBatches(worker, { ...bounds, ...each })),
+    () => pruneRequestLog(worker),
+    () => store.rateLimits.prune(),
+    () => store.machineTime.forget(idleAccountS),
+    () => store.users.dropEndedSessions(),
+    () => store.passwordLinks.prune(),
+    () => store.people.prune(),
+    () => checkLedger(worker),
+  ]);
 }
 
 const prunedAtOnce = 5000;
@@ -142,11 +142,18 @@ export async function checkLedger({ store, logger }: Pick<WorkerContext, 'store'
 }
 
 async function hourly(worker: ScheduledTaskContext): Promise<void> {
-  const pruneBatch = 1000;
-  while ((await worker.store.deliveries.prune(keptDeliveryDays, pruneBatch)) === pruneBatch);
-  while ((await worker.store.uploads.prune(keptUploadDays, pruneBatch)) === pruneBatch);
-  await destroyReturned(worker, 'jobs/', (keys) => worker.store.objects.destroyReturned(keys));
-  await destroyReturned(worker, 'uploads/', (keys) => worker.store.uploads.destroyReturned(keys));
+  const { deliveries, uploads, objects } = worker.store;
+  await runEach([
+    () => pruneAll((limit) => deliveries.prune(keptDeliveryDays, limit)),
+    () => pruneAll((limit) => uploads.prune(keptUploadDays, limit)),
+    () => destroyReturned(worker, 'jobs/', (keys) => objects.destroyReturned(keys)),
+    () => destroyReturned(worker, 'uploads/', (keys) => uploads.destroyReturned(keys)),
+  ]);
+}
+
+async function pruneAll(prune: (limit: number) => Promise<number>): Promise<void> {
+  const limit = 1000;
+  while ((await prune(limit)) === limit);
 }
 
 const listingBatch = 500;

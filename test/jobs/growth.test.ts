@@ -144,6 +144,31 @@ describe('scheduled tasks', () => {
     expect(await open()).toBe(0);
   });
 
+  it('do the rest of their work although one part of it fails', async () => {
+    const { store } = world;
+    const down = () => Promise.reject(new Error('not this part'));
+    const done: string[] = [];
+    const note = (name: string) => async () => (done.push(name), []);
+    const parts = {
+      store: {
+        ...store,
+        workers: { ...store.workers, dropExpiredKeys: down },
+        objects: { ...store.objects, requeuePendingDeletions: note('pending deletions'), destroyReturned: down },
+        uploads: { ...store.uploads, destroyReturned: note('returned uploads') },
+        requestLog: { ...store.requestLog, prune: down },
+        deliveries: { ...store.deliveries, prune: down },
+        ledgerChecks: { ...store.ledgerChecks, runDue: async () => (done.push('ledger'), null) },
+      },
+      ...{ storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {} },
+      stopping: new AbortController().signal,
+    };
+    const { tasks } = scheduledTasks(parts);
+    await expect(tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers)).rejects.toThrow('2 parts of a scheduled task failed: Error: not this part');
+    expect(done).toEqual(['pending deletions', 'ledger']);
+    await expect(tasks['scheduled_hourly']!({}, {} as JobHelpers)).rejects.toThrow('2 parts of a scheduled task failed');
+    expect(done.at(-1)).toBe('returned uploads');
+  });
+
   it('are run by one of the workers at each of their times', async () => {
     const shop = await createWorkshop(world, { scheduled: false });
     const turns: string[] = [];
