@@ -31,11 +31,12 @@ interface PartialOutputQuery {
   segment: SegmentRecord;
 }
 
-/** Clients poll, so only the first link to a piece is an entry of the audit log. It is recorded before the response. */
+/** Recorded before the response. Clients poll: further links of the same key to the same piece are no entries for an hour. */
 async function linkPartialOutput(deps: HttpDeps, { job, principal, segment }: PartialOutputQuery): Promise<PartialOutput> {
   const { store, storage } = deps;
   const { number, key, startSeconds, endSeconds } = segment;
-  await store.jobs.recordPartialOutput({ accountId: job.accountId, jobId: job.id, number, data: { ...actorOf(principal) } });
+  const data = { segment: number, ...actorOf(principal) };
+  await store.audit.record({ accountId: job.accountId, kind: 'result.accessed', jobId: job.id, data });
   const expiresInS = linkValidityS(limitsOf(deps));
   const { url, expiresInS: validS } = await storage.link(key!, { fileName: segmentFileName(job), contentType: 'video/mp4', expiresInS });
   return { url, expires_in: validS, start_seconds: rounded(startSeconds), end_seconds: rounded(endSeconds) };

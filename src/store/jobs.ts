@@ -18,7 +18,7 @@ import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep,
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
-import { recordPartialOutput, segmentsOf } from './segments.ts';
+import { segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -49,7 +49,6 @@ export function jobQueries(
       return key === null ? null : { outputKey: key, pictures: pictures ?? [] };
     },
     segments: (jobId) => segmentsOf(db, jobId),
-    recordPartialOutput: (access) => recordPartialOutput(db, access),
     delete: (accountId, mode, jobId, actor?: Actor) =>
       inTurn(accountId, () =>
         transact(db, (tx) => deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor)),

@@ -195,7 +195,7 @@ export const segments = pgTable(
     startedAt: timestamptz('started_at'),
     /** read and written by workers of the version before alone */
     moved: boolean('moved').notNull().default(false),
-    /** a link to its piece was handed out */
+    /** a link to its piece was handed out; read and written by the API of the version before alone */
     linked: boolean('previewed').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.number] })],

@@ -5,11 +5,10 @@
 import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
-import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
-import type { JobSegment, PartialOutputAccess } from './types.ts';
+import type { JobSegment } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater, secondsSince } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
@@ -192,16 +191,6 @@ export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
     .where(eq(segments.jobId, jobId))
     .orderBy(asc(number));
   return rows.map(({ key, ...row }) => ({ ...row, key: row.state === 'done' ? key : null }));
-}
-
-/** Records in the audit log that a link to this piece is handed out, unless that has been recorded before. */
-export async function recordPartialOutput(db: Db, { accountId, jobId, number, data }: PartialOutputAccess): Promise<void> {
-  const first = and(isSegment({ jobId, number }), eq(segments.linked, false));
-  // In one transaction: a mark without an entry would hide all later links.
-  await transact(db, async (tx) => {
-    const [marked] = await tx.update(segments).set({ linked: true }).where(first).returning({ number: segments.number });
-    if (marked) await appendEvent(tx, { accountId, kind: 'result.accessed', jobId, data: { segment: number, ...data } });
-  });
 }
 
 export interface PlannedSegments {

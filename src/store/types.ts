@@ -210,8 +210,8 @@ export interface AuditStore {
     head: { size: number; hash: string };
   }>;
   /**
-   * Records that a link to a result was handed out. One entry covers all accesses of the same key or user to the same
-   * job in the hour after it.
+   * Records that a link to a result, or to a piece of it, was handed out. One entry covers all accesses of the same key or user
+   * to the same job, or piece, in the hour after it.
    */
   record(entry: {
     accountId: string;
@@ -231,15 +231,6 @@ export type CertificateState =
 export interface CertificateStore {
   /** null for a job that is unknown, of another account, of the other mode, or not of the Secure tier. */
   get(accountId: string, mode: Mode, jobId: string): Promise<CertificateState | null>;
-}
-
-/** A link to the piece of a segment, and its recipient. */
-export interface PartialOutputAccess {
-  accountId: string;
-  jobId: string;
-  number: number;
-  /** the caller, as the audit log names it */
-  data: Record<string, unknown>;
 }
 
 /** A part of a video that is enhanced on its own. */
@@ -275,8 +266,6 @@ export interface JobStore {
   resultFiles(jobId: string): Promise<{ outputKey: string; pictures: JobPicture[] } | null>;
   /** The segments of a job in order; empty if it has none. */
   segments(jobId: string): Promise<JobSegment[]>;
-  /** Records in the audit log that a link to the piece of a segment was handed out, the first time. */
-  recordPartialOutput(access: PartialOutputAccess): Promise<void>;
   /**
    * Cancels or deletes a job, with the refund of domain/refunds.ts; a queued task destroys the files. null for an unknown
    * job.

@@ -112,7 +112,7 @@ describe('GET /v1/jobs/{id} of a job that runs', () => {
     expect(file.headers.get('content-disposition')).toContain(`${job.id}-1080p-partial.mp4`);
   });
 
-  it('records the access to a piece once, whoever polls, and none for a HEAD request', async () => {
+  it('records the access to a piece once for each key that polls, and none for a HEAD request', async () => {
     const api = makeApi();
     const job = await addJob(api, { status: 'running', startedAt: new Date() });
     await addSegments(api, job, ['done', 'running']);
@@ -126,6 +126,9 @@ describe('GET /v1/jobs/{id} of a job that runs', () => {
     await read(api, job);
     await read(api, job);
     expect(await entries()).toEqual([expect.objectContaining({ segment: 0 })]);
+    for (let poll = 0; poll < 2; poll++) expect((await api.request(`/v1/jobs/${job.id}`, { key: api.keys.liveSecure })).status).toBe(200);
+    const keys = (await entries()).map((data) => (data as { key_id: string }).key_id);
+    expect([keys.length, new Set(keys).size]).toEqual([2, 2]);
   });
 
   it('has neither a partial output nor segments where the video is enhanced in one piece', async () => {

@@ -212,7 +212,6 @@ export class ApiStore implements HttpStore {
     latestTimes: async (limit) => (await this.#query()).jobs.latestTimes(limit),
     resultFiles: async (id) => (await this.#query()).jobs.resultFiles(id),
     segments: async (id) => (await this.#query()).jobs.segments(id),
-    recordPartialOutput: async (access) => (await this.#query()).jobs.recordPartialOutput(access),
     delete: async (accountId, mode, id, actor) => (await this.#query()).jobs.delete(accountId, mode, id, actor),
   };
 

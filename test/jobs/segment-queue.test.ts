@@ -5,7 +5,7 @@ import { crashed } from '../../src/media/failures.ts';
 import { indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
-import { auditEntries, type World } from '../helpers/worker-world.ts';
+import type { World } from '../helpers/worker-world.ts';
 import { cutInto, fleetJobs, piece, segmented, setUpFleet, watchSlots } from './fleet-suite.ts';
 
 let world: World;
@@ -115,18 +115,6 @@ describe('segments in the queue', () => {
     const begun = order.slice(0, order.indexOf('join'));
     expect([...new Set(begun.map((each) => each.split(' ')[0]))].some((each) => begun.filter((one) => one.startsWith(each!)).length === 3)).toBe(true);
   });
-});
-
-it('the first link to a piece is recorded once, and again if that failed', async () => {
-  const account = await rich();
-  const job = await long(account);
-  await planned(job);
-  const access = { accountId: account.id, jobId: job.id, number: 0, data: { key: 'a' } };
-  const recorded = async () => (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 })).filter(({ kind }) => kind === 'result.accessed');
-  await expect(world.store.jobs.recordPartialOutput({ ...access, accountId: 'acct_unknown' })).rejects.toThrow();
-  expect(await recorded()).toEqual([]);
-  await Promise.all([1, 2, 3].map(() => world.store.jobs.recordPartialOutput(access)));
-  expect((await recorded()).map(({ data }) => data)).toEqual([{ segment: 0, key: 'a' }]);
 });
 
 describe('a job in segments that is cancelled', () => {
