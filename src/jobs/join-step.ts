@@ -50,12 +50,12 @@ async function joinPieces(context: StepContext): Promise<void> {
 }
 
 /** A storage that loses the same piece again and again would otherwise have it made for ever. */
-async function makeAgain({ worker, fence, signal, logger }: StepContext, lost: number[]): Promise<void> {
+async function makeAgain({ worker, job, fence, signal, logger }: StepContext, lost: number[]): Promise<void> {
   const pieces = { numbers: lost, maxFailures: worker.tuning.retryDelaysS.length + 1, atOnce: segmentsAtOnce(worker) };
   if (await retryOnDatabaseFault(signal, () => worker.store.segments.remake(fence, pieces))) return logger.warn({ segments: lost }, 'they are made again');
   const code = 'processing_failed';
   logger.warn({ segments: lost, code }, 'job failed');
-  worker.metrics.jobFailed(code);
+  worker.metrics.jobFailed(job, code);
 }
 
 const folderOf = (scratch: string) => join(scratch, 'pieces');

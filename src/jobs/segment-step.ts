@@ -215,7 +215,7 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Segm
     }
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
     await retryOnDatabaseFault(signal, () => segments.fail(fence, decision.failure));
-    worker.metrics.jobFailed(decision.failure.code);
+    worker.metrics.jobFailed(lease.job, decision.failure.code);
     return 'failed';
   }
   logRetry(logger, error, decision);

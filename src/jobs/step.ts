@@ -123,7 +123,7 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Atte
   if (decision.kind === 'fail') {
     logger.warn({ err: error, code: decision.failure.code }, 'job failed');
     await retryOnDatabaseFault(keeper.signal, () => leases.fail(lease.fence, decision.failure));
-    worker.metrics.jobFailed(decision.failure.code);
+    worker.metrics.jobFailed(lease.job, decision.failure.code);
     return 'failed';
   }
   logRetry(logger, error, decision);

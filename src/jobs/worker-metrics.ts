@@ -1,5 +1,6 @@
 /** Prometheus metrics of a worker's own work. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Mode } from '../domain/job.ts';
 import type { EnhanceResult } from '../media/types.ts';
 import type { Step } from '../store/index.ts';
 
@@ -14,7 +15,7 @@ const startBuckets = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60];
 
 export interface WorkerMetrics {
   stepEnded(step: Step, outcome: StepOutcome, seconds: number): void;
-  jobFailed(code: string): void;
+  jobFailed(job: { mode: Mode }, code: string): void;
   /** its segments are planned anew, because they failed on their device class, or because no worker has it */
   jobReplanned(reason: 'failed' | 'no_worker'): void;
   enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds' | 'startMs' | 'wasReady'>): void;
@@ -33,7 +34,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name: `reelmend_${name}`, help, labelNames, registers: [registry] });
   const steps = counter('job_steps_total', 'Finished runs of job steps, by outcome.', ['step', 'outcome']);
-  const failures = counter('job_failures_total', 'Jobs that failed, by error code.', ['code']);
+  const failures = counter('job_failures_total', 'Jobs that failed, by error code and mode.', ['code', 'mode']);
   const replans = counter('jobs_replanned_total', 'Jobs whose segments were planned anew, because they failed on their device class or no worker has it.', ['reason']);
   const attempts = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
   const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);
@@ -61,7 +62,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       steps.inc({ step, outcome });
       durations.observe({ step }, seconds);
     },
-    jobFailed: (code) => failures.inc({ code }),
+    jobFailed: ({ mode }, code) => failures.inc({ code, mode }),
     jobReplanned: (reason) => replans.inc({ reason }),
     storageFault: () => storageFaults.inc(),
     storageUp: (isUp) => storageUp.set(isUp ? 1 : 0),
