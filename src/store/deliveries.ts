@@ -310,6 +310,7 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
   const responseBody = row.url === null ? null : attempt.responseBody;
   await tx.insert(webhookAttempts).values({ ...attempt, responseBody, deliveryId: id, number: next });
   if (row.state !== 'pending') return;
+  if (isResent(row) && attempt.failure !== null && outcome.state !== 'stopped') return startAgain(tx, id);
   const pending = outcome.state === 'pending';
   await tx
     .update(webhookDeliveries)
@@ -322,6 +323,15 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
     })
     .where(eq(webhookDeliveries.id, id));
   if (pending) await enqueueDelivery(tx, id, outcome.inS);
+}
+
+/** Whether it was resent while the attempt was made. A failure of the old schedule must neither end nor delay the new one. */
+const isResent = ({ nextAt, busyUntil }: Row): boolean =>
+  nextAt !== null && busyUntil !== null && nextAt.getTime() > busyUntil.getTime() - 1000 * busyS;
+
+async function startAgain(tx: Tx, id: string): Promise<void> {
+  await tx.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
+  await enqueueDelivery(tx, id, 0);
 }
 
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {

@@ -262,6 +262,20 @@ describe('an operator', () => {
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(await world.store.deliveries.resend('evt_00000000000000000000000000')).toBeNull();
   });
+
+  it.each([[[0, 600]], [[0]]])('sends one again at once while an attempt of its old schedule %j fails', async (scheduleS) => {
+    const asked = Promise.withResolvers<void>();
+    answer = (response, count) => void (count === 1 ? asked.promise : Promise.resolve()).then(() => response.writeHead(count === 1 ? 500 : 200).end());
+    await create();
+    await startWorker(scheduleS);
+    await eventually(() => received.length === 1);
+    await world.store.deliveries.resend((await delivery()).id);
+    asked.resolve();
+    await eventually(async () => (await delivery()).attempts.length > 0);
+    expect((await delivery()).failedAttempts).toBe(0);
+    const { attempts } = await settled('delivered');
+    expect(attempts.map(({ status }) => status)).toEqual([500, 200]);
+  });
 });
 
 describe('the deletion of a job', () => {
