@@ -35,7 +35,7 @@ export async function createUpload(deps: HttpDeps, principal: Principal, file: N
   const upload = await store.uploads.create({ accountId: account.id, mode, ...file, quotaBytes, actor: actorOf(principal) });
   try {
     const { id } = await storage.createMultipart(upload.key);
-    await store.uploads.begin(upload.id, id);
+    if (!(await store.uploads.begin(upload.id, id))) throw new ReelmendError('service_unavailable', 'The upload was deleted while it was created.');
     return { ...upload, multipartId: id };
   } catch (error) {
     // Otherwise it would count towards the quota until it expires.

@@ -139,8 +139,8 @@ export interface DeletedUpload {
 export interface UploadStore {
   /** Throws ReelmendError `upload_quota_exceeded`. */
   create(input: CreateUpload): Promise<UploadRecord>;
-  /** Stores the storage's id of the transfer. */
-  begin(id: string, multipartId: string): Promise<void>;
+  /** Stores the storage's id of the transfer. False if the upload was deleted meanwhile: the transfer is destroyed. */
+  begin(id: string, multipartId: string): Promise<boolean>;
   /** null for an upload that is unknown, deleted, of another account or of the other mode. */
   get(accountId: string, mode: Mode, id: string): Promise<UploadRecord | null>;
   /** Newest first; `startingAfter` is an exclusive id. */

@@ -54,9 +54,16 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
   return {
     create: (input) => inTurn(input.accountId, () => transact(db, (tx) => createUpload(tx, input))),
 
-    async begin(id, multipartId) {
-      await db.update(uploads).set({ multipartId }).where(eq(uploads.id, id));
-    },
+    begin: (id, multipartId) =>
+      transact(db, async (tx) => {
+        const begun = await tx
+          .update(uploads)
+          .set({ multipartId })
+          .where(and(eq(uploads.id, id), isNull(uploads.deletedAt)))
+          .returning({ id: uploads.id });
+        if (begun.length === 0) await destroyAgain(tx, id);
+        return begun.length === 1;
+      }),
 
     async get(accountId, mode, id) {
       const [row] = await db.select().from(uploads).where(ofAccount(accountId, mode, id));
@@ -274,7 +281,7 @@ export function uploadDeletion({ id, accountId, deletedBy }: UploadRow, actor: A
   return { accountId, kind: 'upload.deleted', data: { upload_id: id, by: deletedBy, ...actor } };
 }
 
-/** A verification during the deletion of the upload may have stored the file after its destruction. */
+/** A verification, or the begin of a transfer, during the deletion of the upload may have stored something after its destruction. */
 async function destroyAgain(tx: Tx, id: string): Promise<void> {
   const rows = await tx
     .update(uploads)

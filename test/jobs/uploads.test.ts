@@ -292,6 +292,18 @@ describe('uploads end', () => {
     expect((await kinds()).filter((kind) => kind === 'upload.deleted')).toHaveLength(2);
   });
 
+  it('that are deleted before the storage has begun their transfer: it is destroyed, too', async () => {
+    await start();
+    const upload = await world.store.uploads.create({ accountId: account.id, mode: 'live', fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 100 });
+    await world.store.uploads.delete(account.id, 'live', upload.id);
+    await eventually(() => isDestroyed(upload));
+    const transfer = await shop.storage.createMultipart(upload.key);
+    expect(await world.store.uploads.begin(upload.id, transfer.id)).not.toBe(true);
+    await pause(1000);
+    expect(shop.storage.multipart.has(upload.key)).toBe(false);
+    expect(await isDestroyed(upload)).toBe(true);
+  });
+
   it('with their account', async () => {
     await start();
     const upload = await ready();
