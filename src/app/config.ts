@@ -7,6 +7,10 @@ import type { MinSpeed } from '../media/types.ts';
 import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
+const hasPort = (entry: string) => {
+  const port = Number(hostPort.exec(entry)?.[2]);
+  return port >= 1 && port <= 65_535;
+};
 
 const integer = (fallback: number, min: number, max: number) => {
   const error = `must be from ${min} to ${max}`;
@@ -45,6 +49,9 @@ const rateLimits = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
+/** Paths are appended to it. */
+const baseUrl = httpUrl.refine((url) => !/[?#]/.test(url), 'must be an http(s) URL without a query');
+
 const environment = z.object({
   PORT: integer(8080, 0, 65535),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -52,12 +59,12 @@ const environment = z.object({
   DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   REELMEND_DATABASE_TIMEOUT_SECONDS: integer(60, 1, 3600),
   REELMEND_DATA_DIR: z.string().min(1).optional(),
-  REELMEND_PUBLIC_URL: httpUrl.optional(),
+  REELMEND_PUBLIC_URL: baseUrl.optional(),
   REELMEND_ALLOW_HOSTS: z
     .string()
     .default('')
     .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
-    .pipe(z.array(z.string().regex(hostPort, 'must be a comma-separated list of host:port'))),
+    .pipe(z.array(z.string().refine(hasPort, 'must be a comma-separated list of host:port'))),
   REELMEND_TEST_MODE_DELAY_MS: integer(2000, 0, 600_000),
   REELMEND_REQUIRE_ISOLATION: flag.default(false),
   REELMEND_DEMO: flag.default(true),
