@@ -1,5 +1,5 @@
 /** The only place where credits move: each transfer makes two entries that cancel out, and changes one balance. */
-import { sql } from './orm.ts';
+import { type SQL, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { type Db, databaseError, readSlowly, type Tx } from './database.ts';
 import type { Book, TransferKind } from './schema.ts';
@@ -48,6 +48,23 @@ export interface LedgerViolation {
   detail: string;
 }
 
+/** The rules for the rows of `from`, which has the columns of jobs. `transferOf` joins the transfer of job `j` as `t`. */
+export const jobRules = (from: SQL, transferOf: (kind: 'charge' | 'refund') => SQL): SQL => sql`
+  SELECT 'a job is charged what it says', j.id, j.credits_charged || ' <> ' || coalesce(t.credits, 0)
+    FROM ${from} j ${transferOf('charge')} WHERE j.credits_charged <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
+  UNION ALL
+  SELECT 'a job is refunded what it says', j.id, j.credits_refunded || ' <> ' || coalesce(t.credits, 0)
+    FROM ${from} j ${transferOf('refund')} WHERE j.credits_refunded <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
+  UNION ALL
+  SELECT 'an errored job costs nothing', id, (credits_charged - credits_refunded) || ' kept'
+    FROM ${from} WHERE status = 'error' AND credits_refunded <> credits_charged
+  UNION ALL
+  SELECT 'a done job is paid', id, credits_refunded || ' refunded'
+    FROM ${from} WHERE status = 'done' AND credits_refunded <> 0
+  UNION ALL
+  SELECT 'a job cancelled in the queue costs nothing', id, (credits_charged - credits_refunded) || ' kept'
+    FROM ${from} WHERE status = 'queued' AND deleted_at IS NOT NULL AND credits_refunded <> credits_charged`;
+
 /** Each query returns the subjects that break its rule. */
 const ledgerRules = sql`
   SELECT 'every transfer has two entries that cancel out' AS rule, t.id::text AS subject,
@@ -63,22 +80,7 @@ const ledgerRules = sql`
     FROM (SELECT transfer_id, balance, sum(amount) OVER (PARTITION BY account_id ORDER BY transfer_id) AS running
       FROM ledger_entries WHERE book = 'customer') entries WHERE balance <> running
   UNION ALL
-  SELECT 'a job is charged what it says', j.id, j.credits_charged || ' <> ' || coalesce(t.credits, 0)
-    FROM jobs j LEFT JOIN ledger_transfers t ON t.job_id = j.id AND t.kind = 'charge'
-    WHERE j.credits_charged <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
-  UNION ALL
-  SELECT 'a job is refunded what it says', j.id, j.credits_refunded || ' <> ' || coalesce(t.credits, 0)
-    FROM jobs j LEFT JOIN ledger_transfers t ON t.job_id = j.id AND t.kind = 'refund'
-    WHERE j.credits_refunded <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
-  UNION ALL
-  SELECT 'an errored job costs nothing', id, (credits_charged - credits_refunded) || ' kept'
-    FROM jobs WHERE status = 'error' AND credits_refunded <> credits_charged
-  UNION ALL
-  SELECT 'a done job is paid', id, credits_refunded || ' refunded'
-    FROM jobs WHERE status = 'done' AND credits_refunded <> 0
-  UNION ALL
-  SELECT 'a job cancelled in the queue costs nothing', id, (credits_charged - credits_refunded) || ' kept'
-    FROM jobs WHERE status = 'queued' AND deleted_at IS NOT NULL AND credits_refunded <> credits_charged
+  ${jobRules(sql`jobs`, (kind) => sql`LEFT JOIN ledger_transfers t ON t.job_id = j.id AND t.kind = ${kind}`)}
   UNION ALL
   SELECT 'an account''s events are numbered without gaps', a.account_id, count(*) || ' events up to ' || max(a.seq)
     FROM job_events a GROUP BY a.account_id
@@ -93,8 +95,10 @@ const ledgerRules = sql`
 `;
 
 /** All violations of the ledger's rules; empty if it is consistent. */
-export async function ledgerCheck(db: Db): Promise<LedgerViolation[]> {
-  const rows = await readSlowly(db, (tx) => tx.execute<{ rule: string; subject: string; detail: string }>(ledgerRules));
+export const ledgerCheck = (db: Db): Promise<LedgerViolation[]> => readSlowly(db, (tx) => violationsOf(tx, ledgerRules));
+
+export async function violationsOf(tx: Tx, rules: SQL): Promise<LedgerViolation[]> {
+  const rows = await tx.execute<{ rule: string; subject: string; detail: string }>(rules);
   return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));
 }
 

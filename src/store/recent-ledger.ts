@@ -8,7 +8,7 @@
 import { type SQL, sql } from './orm.ts';
 import { smallestIdAt } from '../domain/ids.ts';
 import { type Db, readSlowly, type Tx } from './database.ts';
-import type { LedgerViolation } from './ledger.ts';
+import { jobRules, type LedgerViolation, violationsOf } from './ledger.ts';
 
 export interface LedgerCheckpoint {
   /** transfers up to this id are checked; 0: none */
@@ -55,22 +55,6 @@ const transferRules = sql`
 const transferOf = (kind: 'charge' | 'refund') => sql`LEFT JOIN LATERAL (
       SELECT credits, account_id FROM ledger_transfers WHERE job_id = j.id COLLATE "default" AND kind = ${kind} LIMIT 1) t ON true`;
 
-const jobRules = sql`
-  SELECT 'a job is charged what it says', j.id, j.credits_charged || ' <> ' || coalesce(t.credits, 0)
-    FROM changed_jobs j ${transferOf('charge')} WHERE j.credits_charged <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
-  UNION ALL
-  SELECT 'a job is refunded what it says', j.id, j.credits_refunded || ' <> ' || coalesce(t.credits, 0)
-    FROM changed_jobs j ${transferOf('refund')} WHERE j.credits_refunded <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
-  UNION ALL
-  SELECT 'an errored job costs nothing', id, (credits_charged - credits_refunded) || ' kept'
-    FROM changed_jobs WHERE status = 'error' AND credits_refunded <> credits_charged
-  UNION ALL
-  SELECT 'a done job is paid', id, credits_refunded || ' refunded'
-    FROM changed_jobs WHERE status = 'done' AND credits_refunded <> 0
-  UNION ALL
-  SELECT 'a job cancelled in the queue costs nothing', id, (credits_charged - credits_refunded) || ' kept'
-    FROM changed_jobs WHERE status = 'queued' AND deleted_at IS NOT NULL AND credits_refunded <> credits_charged`;
-
 const eventRules = sql`
   SELECT 'an account''s events are numbered without gaps', h.account_id, 'events up to ' || coalesce(last.seq, 0)
     FROM event_heads h LEFT JOIN LATERAL (
@@ -88,10 +72,9 @@ const eventRules = sql`
     WHERE h.hash <> last.hash`;
 
 /** Violations of the ledger's rules by what is new since the checkpoint. */
-export async function checkRecentLedger(tx: Tx, checkpoint: LedgerCheckpoint): Promise<LedgerViolation[]> {
-  const rules = sql`${recentRows(checkpoint)} ${transferRules} UNION ALL ${jobRules} UNION ALL ${eventRules}`;
-  const rows = await tx.execute<{ rule: string; subject: string; detail: string }>(rules);
-  return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));
+export function checkRecentLedger(tx: Tx, checkpoint: LedgerCheckpoint): Promise<LedgerViolation[]> {
+  const rulesOfJobs = jobRules(sql`changed_jobs`, transferOf);
+  return violationsOf(tx, sql`${recentRows(checkpoint)} ${transferRules} UNION ALL ${rulesOfJobs} UNION ALL ${eventRules}`);
 }
 
 export const recentLedgerCheck = (db: Db, checkpoint: LedgerCheckpoint) => readSlowly(db, (tx) => checkRecentLedger(tx, checkpoint));
