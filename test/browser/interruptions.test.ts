@@ -74,6 +74,13 @@ describe('several videos, one of which is not accepted', () => {
   });
 });
 
+const submit = () => page.getByRole('button', { name: 'Run in test mode', exact: true });
+
+async function submitInVain(): Promise<void> {
+  await submit().click();
+  await page.getByText('The service cannot be reached.').first().waitFor();
+}
+
 describe('a job whose creation got no answer', () => {
   it('is created once, though the settings were changed before it was submitted again', async () => {
     await chooseFiles([await clip('lost.mp4')]);
@@ -83,11 +90,9 @@ describe('a job whose creation got no answer', () => {
       await route.abort();
       return true;
     });
-    const submit = page.getByRole('button', { name: 'Run in test mode', exact: true });
-    await submit.click();
-    await page.getByText('The service cannot be reached.').first().waitFor();
+    await submitInVain();
     await page.getByRole('radio', { name: '4K' }).check();
-    await submit.click();
+    await submit().click();
     await page.waitForURL(/\/jobs\/job_/);
     await page.getByText('An earlier attempt had already created this job').first().waitFor();
     await allow();
@@ -101,12 +106,10 @@ describe('a job whose creation got no answer', () => {
       await route.abort();
       return true;
     });
-    const submit = page.getByRole('button', { name: 'Run in test mode', exact: true });
-    await submit.click();
-    await page.getByText('The service cannot be reached.').first().waitFor();
+    await submitInVain();
     await page.getByRole('radio', { name: '4K' }).check();
     const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/console/api/jobs'));
-    await submit.click();
+    await submit().click();
     expect((await sent).postDataJSON()).toMatchObject({ request: { resolution: '4k' } });
     await page.waitForURL(/\/jobs\/job_/);
     await allow();
@@ -127,7 +130,7 @@ describe('a job that is created while its page is left', () => {
       await route.fulfill({ response });
       return true;
     });
-    await page.getByRole('button', { name: 'Run in test mode', exact: true }).click();
+    await submit().click();
     await page.getByRole('navigation').getByRole('link', { name: 'Credits' }).click();
     await page.waitForURL(`${world.url}/credits`);
     const created = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/jobs'));

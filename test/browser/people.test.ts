@@ -230,14 +230,16 @@ describe('an operator', () => {
     await guest.page.context().close();
   });
 
+  const open = async (item: string) => {
+    const { page } = desk;
+    await page.goto(`${world.url}/operator/accounts`);
+    await page.getByRole('radio', { name: 'All' }).first().click();
+    await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+
   it('grants and withdraws once, though the first response is lost and the button is pressed again', async () => {
     const { page, complaints } = desk;
-    const open = async (item: string) => {
-      await page.goto(`${world.url}/operator/accounts`);
-      await page.getByRole('radio', { name: 'All' }).first().click();
-      await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
-      await page.getByRole('menuitem', { name: item }).click();
-    };
     for (const [item, path, action] of [['Grant credits', 'grants', 'Grant'], ['Withdraw credits', 'withdrawals', 'Withdraw']] as const) {
       await open(item);
       const loseResponse = async (route: Route) => {
@@ -259,12 +261,6 @@ describe('an operator', () => {
 
   it('withdraws credits, sets a plan and quotas, and closes an account by its name', async () => {
     const { page, complaints } = desk;
-    const open = async (item: string) => {
-      await page.goto(`${world.url}/operator/accounts`);
-      await page.getByRole('radio', { name: 'All' }).first().click();
-      await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
-      await page.getByRole('menuitem', { name: item }).click();
-    };
     await open('Grant credits');
     await page.getByRole('spinbutton', { name: 'Credits' }).fill('700');
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
