@@ -13,7 +13,7 @@ from ground.resize import resize, to_bytes
 
 from .clips import Clip, damaged_file
 
-# In the media folder beside the checkout, sharp at their own size: an action camera over water and grass, streets and a wall by phones, a
+# In the media folder beside the checkout, sharp at their own size: an action camera over water and grass, a street and a wall by phones, a
 # still life, a rendered film.
 FOOTAGE = ('gopro-karma.mp4', 'hevc-portrait-1376x1840.mp4', 'portrait-4k60.mp4', '8k24-hevc.mp4', '1080p60-aac51.mp4')
 CHAINS = {'x264': {'codings': [('libx264', 30)]}, 'mpeg4': {'codings': [('mpeg4', 10)]}, 'mjpeg': {'codings': [('mjpeg', 12)]}}
