@@ -47,6 +47,7 @@ export const gtestReports = 'build/engine/gtest-reports';
 /** The groups run side by side: the service's tests mostly wait, the engine's mostly compute. */
 export const shortSteps: Step[] = [
   { name: 'types, lint, directions', group: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
+  { name: 'openapi.yaml, by Redocly and Spectral', group: 'service', command: ['bash', 'scripts/lint-contract'], inputs: ['openapi.yaml', 'scripts/lint-contract', 'scripts/setup-lint-tools', 'scripts/lint-tools/', 'package-lock.json'] },
   { name: 'generated code is current', group: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
   { name: 'engine', group: 'engine', command: ['bash', 'scripts/test-engine'], inputs: engine, report: 'gtest' },
   { name: 'engine, with the libav of Debian 13', group: 'either', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },

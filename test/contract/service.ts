@@ -247,6 +247,8 @@ export async function withService<T>(folder: string, work: (world: World) => Pro
       REELMEND_DEMO: '0',
       // Nothing here depends on the machine's speed, whose measurement takes 13 s of all cores.
       REELMEND_MIN_SPEED: 'none',
+      // Warm children load libraries and networks that few of these jobs use.
+      REELMEND_WARM_CHILDREN: '0',
       REELMEND_KEY_PEPPER: pepper,
       REELMEND_ALLOW_HOSTS: files.hostPort,
       REELMEND_TEST_MODE_DELAY_MS: '20',

@@ -25,7 +25,7 @@ const workers: Running[] = [];
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
   await makeClip(join(dir, 'clip.mp4'), {
-    seconds: 12,
+    seconds: 6,
     video: 'testsrc2=size=320x180:rate=10',
     args: ['-c:v', 'libx264', '-preset', 'veryfast'],
     audio: ['-c:a', 'aac'],
@@ -76,7 +76,7 @@ it('ends done and is charged once although its worker was killed with -9', async
   await expect.poll(resumed).toBe(true);
   const account = await call<{ credits: number }>(api.url, customer.key, 'GET', '/v1/account');
   expect(account.body.credits).toBe(100 - done.credits_charged);
-  expect(done.credits_charged).toBe(36);
+  expect(done.credits_charged).toBe(18);
 });
 
 it('continues on another worker at once when its worker stops', async () => {
@@ -96,5 +96,5 @@ it('continues on another worker at once when its worker stops', async () => {
   const done = await waitForEnd(api.url, customer.key, created.body.id);
   expect(done.status, JSON.stringify(done.error)).toBe('done');
   const account = await call<{ credits: number }>(api.url, customer.key, 'GET', '/v1/account');
-  expect(account.body.credits).toBe(64);
+  expect(account.body.credits).toBe(82);
 });

@@ -26,7 +26,7 @@ const packages = ['package-lock.json', 'patches/postgres+3.4.9.patch'];
 const service = [...imported('src/cli/main.ts'), ...files('migrations/*.sql', 'src/console/', 'engine/src/', 'engine/models/', 'native/')];
 const needed: Record<string, string[]> = {
   'types, lint, directions': [
-    ...files('scripts/lint', 'scripts/lint-engine', 'scripts/lint-contract', 'scripts/setup-lint-tools', 'scripts/lint-tools/', 'openapi.yaml', '*.ts', '*.tsx', '*tsconfig*.json', 'engine/src/', 'engine/include/', 'native/src/'),
+    ...files('scripts/lint', 'scripts/lint-engine', '*.ts', '*.tsx', '*tsconfig*.json', 'engine/src/', 'engine/include/', 'native/src/'),
     ...['.oxlintrc.json', '.dependency-cruiser.cjs', ...packages],
   ],
   'generated code is current': [
