@@ -16,7 +16,7 @@ export default defineConfig({
     // Files run side by side in processes; each file has its own database, ports and folders.
     pool: 'forks',
     // More than the two cores of a small machine: the tests mostly wait, for the database, a browser or a process.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     // Nets for what hangs: a machine may be busy with other work. What must be fast asserts so itself.
     testTimeout: 900_000,
