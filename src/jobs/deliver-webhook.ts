@@ -25,7 +25,7 @@ export const webhookTask =
     });
     const attempt = { at, durationMs: Math.round(performance.now() - start), ...describe(answer) };
     const outcome = decide(worker, delivery, attempt, answer);
-    await worker.store.deliveries.settle(id, attempt, outcome);
+    await worker.store.deliveries.settle(delivery, attempt, outcome);
     worker.metrics.webhookAttempted(outcome.state);
     const { status, failure } = attempt;
     worker.logger.info({ job: delivery.jobId, endpoint: delivery.endpointId, delivery: id, status, failure, outcome: outcome.state }, 'webhook attempted');

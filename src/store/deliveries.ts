@@ -215,7 +215,7 @@ export function deliveryQueries(db: Db) {
           ),
         )
         .returning();
-      if (!row) await queueBusy(db, id);
+      if (!row) await transact(db, (tx) => queueBusy(tx, id));
       if (!row || row.url === null) return null;
       const { accountId, jobId, endpointId, event, url, failedAttempts } = row;
       return { id, accountId, jobId, endpointId, event, url, failedAttempts };
@@ -226,8 +226,9 @@ export function deliveryQueries(db: Db) {
       await db.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
     },
 
-    settle: (id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome) =>
-      transact(db, (tx) => settle(tx, id, attempt, outcome)),
+    /** Stores an attempt to send to `sent.url`, with its consequence. */
+    settle: (sent: Pick<DueDelivery, 'id' | 'url'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome) =>
+      transact(db, (tx) => settle(tx, sent, attempt, outcome)),
 
     /** Newest first; `startingAfter` is an exclusive id. */
     page: (query: DeliveryQuery) => list(db, query),
@@ -294,15 +295,20 @@ async function prune(tx: Tx, days: number, limit: number): Promise<number> {
   return ids.length;
 }
 
-async function queueBusy(db: Db, id: string): Promise<void> {
-  const [row] = await db
-    .select({ forS: sql<number>`extract(epoch FROM ${webhookDeliveries.busyUntil} - clock_timestamp())::float8` })
+/** Queues a delivery that is being sent for the time when its worker counts as lost, or for its next attempt if that one has just ended. */
+async function queueBusy(tx: Tx, id: string): Promise<void> {
+  const { busyUntil, nextAt, state } = webhookDeliveries;
+  const dueAt = sql`greatest(${busyUntil} + interval '1 second', ${nextAt})`;
+  // Locked, so that this row of the queue does not replace the one of an attempt that ends meanwhile.
+  const [row] = await tx
+    .select({ inS: sql<number>`extract(epoch FROM ${dueAt} - clock_timestamp())::float8` })
     .from(webhookDeliveries)
-    .where(and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.state, 'pending')));
-  if (row) await enqueueDelivery(db, id, Math.max(0, row.forS ?? 0) + 1);
+    .where(and(eq(webhookDeliveries.id, id), eq(state, 'pending')))
+    .for('no key update');
+  if (row) await enqueueDelivery(tx, id, Math.max(0, row.inS));
 }
 
-async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {
+async function settle(tx: Tx, { id, url }: Pick<DueDelivery, 'id' | 'url'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return;
   const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
@@ -310,7 +316,11 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
   const responseBody = row.url === null ? null : attempt.responseBody;
   await tx.insert(webhookAttempts).values({ ...attempt, responseBody, deliveryId: id, number: next });
   if (row.state !== 'pending') return;
-  if (isResent(row) && attempt.failure !== null && outcome.state !== 'stopped') return startAgain(tx, id);
+  if (attempt.failure !== null) {
+    // The URL of the endpoint was changed meanwhile. The old one says nothing about the new one, not even with 410.
+    if (row.url !== url) return startAgain(tx, id);
+    if (isResent(row) && outcome.state !== 'stopped') return startAgain(tx, id);
+  }
   const pending = outcome.state === 'pending';
   await tx
     .update(webhookDeliveries)
@@ -341,7 +351,8 @@ async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   const url = await currentUrl(tx, row);
   await tx
     .update(webhookDeliveries)
-    .set({ url, state: 'pending', failedAttempts: 0, nextAt: sql`now()`, settledAt: null })
+    // The clock's time, not that of the transaction: the attempt may have begun while this waited for the lock.
+    .set({ url, state: 'pending', failedAttempts: 0, nextAt: sql`clock_timestamp()`, settledAt: null })
     .where(eq(webhookDeliveries.id, id));
   await enqueueDelivery(tx, id, 0);
   return (await withAttempts(tx, [{ ...row, url, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;

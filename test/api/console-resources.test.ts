@@ -198,7 +198,7 @@ describe('webhooks', () => {
     const [delivery] = data;
     expect(delivery).toMatchObject({ event: 'job.completed', state: 'pending', last_attempt: null, failed_attempts: 0 });
     await world.store.deliveries.settle(
-      delivery!.id,
+      { id: delivery!.id, url: 'https://hooks.example.com/y' },
       { at: new Date(), durationMs: 12, status: 500, failure: 'the server answered with status 500.', responseBody: 'oh no' },
       { state: 'dead' },
     );

@@ -278,6 +278,44 @@ describe('an operator', () => {
   });
 });
 
+describe('a delivery that is resent while an attempt runs', () => {
+  const attempt = { at: new Date(), durationMs: 1, status: 500, failure: 'the server answered with status 500.', responseBody: null };
+  const queuedInS = async (id: string) =>
+    (await world.sql<{ in_s: number }[]>`SELECT extract(epoch FROM run_at - now())::float8 AS in_s FROM graphile_worker.jobs WHERE key = ${`webhook:${id}`}`)[0]!.in_s;
+  /** Of a finished job, without a worker that would send it. */
+  async function begun() {
+    await create();
+    await startWorker();
+    const { id } = await settled('delivered');
+    await shop.close();
+    await world.store.deliveries.resend(id);
+    return (await world.store.deliveries.begin(id))!;
+  }
+
+  it('waits for nothing, also if its task and the end of the attempt meet', async () => {
+    const sent = await begun();
+    await world.store.deliveries.resend(sent.id);
+    const { settling, asking } = await world.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM graphile_worker._private_jobs WHERE key = ${`webhook:${sent.id}`} FOR UPDATE`;
+      const settle = world.store.deliveries.settle(sent, attempt, { state: 'pending', inS: 600 });
+      await waiting(1);
+      const begin = world.store.deliveries.begin(sent.id);
+      await waiting(2);
+      return { settling: [settle], asking: [begin] };
+    });
+    await Promise.all(settling);
+    expect(await asking[0]).toBeNull();
+    expect(await queuedInS(sent.id)).toBeLessThan(1);
+  });
+
+  /** Until so many sessions of this database wait for a lock. */
+  const waiting = (count: number) =>
+    eventually(async () => {
+      const rows = await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return rows.length >= count;
+    });
+});
+
 describe('the deletion of a job', () => {
   it('stops its pending delivery and keeps nothing of the URL or the response', async () => {
     answer = (response) => response.writeHead(500).end('t0ken');
@@ -420,6 +458,19 @@ describe('a webhook endpoint', () => {
     await endpoints().update(which, { url: `${url}&newest=1` });
     expect(await world.store.deliveries.resend(sent!.id)).toMatchObject({ url: `${url}&newest=1` });
     expect(await settled('delivered')).toMatchObject({ url: `${url}&newest=1` });
+  });
+
+  it.each([410, 500])('with a new URL is sent there at once although its last attempt at the old one ends with %d meanwhile', async (status) => {
+    const held = Promise.withResolvers<void>();
+    answer = (response, count) => void (count === 1 ? held.promise : Promise.resolve()).then(() => response.writeHead(count === 1 ? status : 204).end());
+    const { endpoint } = await add({ url: `${url}&old=1` });
+    const which = { accountId: account.id, id: endpoint.id };
+    await startWorker([0]);
+    await endpoints().test(which, 'job.completed');
+    await eventually(() => received.length === 1);
+    await endpoints().update(which, { url });
+    held.resolve();
+    expect(await settled('delivered')).toMatchObject({ url, attempts: [{ status }, { status: 204 }] });
   });
 
   it.each([
