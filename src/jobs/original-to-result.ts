@@ -35,4 +35,5 @@ export async function finishJob(context: StepContext, path: string, { width, hei
   const pictures = await storePictures(context, path);
   const output = { width, height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) };
   await retryOnDatabaseFault(signal, () => worker.store.leases.finish(fence, { stored, pictures, output, applied }));
+  worker.metrics.jobDone(job);
 }

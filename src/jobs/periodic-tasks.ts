@@ -4,7 +4,7 @@
  * scheduled-tasks.ts.
  */
 import { hostname } from 'node:os';
-import type { WorkerDevice } from '../store/index.ts';
+import type { CrashedJob, WorkerDevice } from '../store/index.ts';
 import { leaseSweepsPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import type { KeptRunner } from './runner.ts';
 import { reapScratch } from './scratch.ts';
@@ -19,10 +19,14 @@ export interface PeriodicTask {
 
 /** The periodic tasks of one worker with these runners. */
 export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[]): PeriodicTask[] {
-  const { store, logger, tuning, config, fleet } = worker;
+  const { store, logger, tuning, config, fleet, metrics } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const contact = new DatabaseContact(1000 * config.leaseSeconds);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
+  const reportFailed = (what: string, jobs: CrashedJob[]) => {
+    for (const job of jobs) metrics.jobFailed(job, 'processing_failed');
+    report(what, jobs.map(({ id }) => id));
+  };
   return [
     {
       name: 'heartbeat',
@@ -50,10 +54,10 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
         report('queue locks of dead workers released', await store.workers.reapDead(config.leaseSeconds * 1.5));
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
-        report('jobs failed after too many crashes', swept.failed);
+        reportFailed('jobs failed after too many crashes', swept.failed);
         const segments = await store.segments.sweepExpired(tuning.maxCrashes);
         report('segments of dead workers queued again', segments.requeued);
-        report('jobs failed after too many crashes of a segment', segments.failed);
+        reportFailed('jobs failed after too many crashes of a segment', segments.failed);
       },
     },
     {

@@ -38,6 +38,7 @@ export async function makePreview(context: StepContext, facts: PreviewFacts, fil
     }
   }
   await context.worker.store.leases.finishPreview(context.fence, { stretches, clips, stored });
+  context.worker.metrics.jobDone(context.job);
 }
 
 /** Counts what is done: samples and clips weigh the same. */

@@ -52,10 +52,11 @@ async function deliver(context: StepContext, samples: SharedSamples, leftS: numb
     output: { ...sizes[job.resolution], size_bytes: stored.size, sha256: stored.sha256 },
     applied: null,
   });
+  worker.metrics.jobDone(job);
 }
 
 /** The stretches that a video of that length without any mark would have. Every clip is a sample. */
-async function deliverPreview({ worker, fence, signal }: StepContext, samples: SharedSamples, { settings }: PreviewFacts): Promise<void> {
+async function deliverPreview({ worker, job, fence, signal }: StepContext, samples: SharedSamples, { settings }: PreviewFacts): Promise<void> {
   const durationS = testJobSeconds(undefined, worker.config.limits ?? defaultVideoLimits);
   const unmarked = candidateStarts(durationS).map((start) => ({ start, facesPerFrame: 0, bytesPerSecond: 0, damage: 0 }));
   const stretches = chooseStretches(unmarked, durationS);
@@ -68,4 +69,5 @@ async function deliverPreview({ worker, fence, signal }: StepContext, samples: S
     }
   }
   await worker.store.leases.finishPreview(fence, { stretches, clips, stored: [] });
+  worker.metrics.jobDone(job);
 }

@@ -15,6 +15,7 @@ const startBuckets = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60];
 
 export interface WorkerMetrics {
   stepEnded(step: Step, outcome: StepOutcome, seconds: number): void;
+  jobDone(job: { mode: Mode }): void;
   jobFailed(job: { mode: Mode }, code: string): void;
   /** its segments are planned anew, because they failed on their device class, or because no worker has it */
   jobReplanned(reason: 'failed' | 'no_worker'): void;
@@ -34,6 +35,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name: `reelmend_${name}`, help, labelNames, registers: [registry] });
   const steps = counter('job_steps_total', 'Finished runs of job steps, by outcome.', ['step', 'outcome']);
+  const finished = counter('jobs_finished_total', 'Jobs that ended, done or failed, by mode.', ['mode']);
   const failures = counter('job_failures_total', 'Jobs that failed, by error code and mode.', ['code', 'mode']);
   const replans = counter('jobs_replanned_total', 'Jobs whose segments were planned anew, because they failed on their device class or no worker has it.', ['reason']);
   const attempts = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
@@ -62,7 +64,11 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       steps.inc({ step, outcome });
       durations.observe({ step }, seconds);
     },
-    jobFailed: ({ mode }, code) => failures.inc({ code, mode }),
+    jobDone: ({ mode }) => finished.inc({ mode }),
+    jobFailed({ mode }, code) {
+      finished.inc({ mode });
+      failures.inc({ code, mode });
+    },
     jobReplanned: (reason) => replans.inc({ reason }),
     storageFault: () => storageFaults.inc(),
     storageUp: (isUp) => storageUp.set(isUp ? 1 : 0),

@@ -40,7 +40,7 @@ export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
-export type { Lease, FinishedJob, JobFailure, RetryLater } from './leases.ts';
+export type { CrashedJob, Lease, FinishedJob, JobFailure, RetryLater } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
 export { migrate } from './migrate.ts';

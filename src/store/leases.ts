@@ -371,9 +371,12 @@ async function release(tx: Tx, fence: Fence): Promise<void> {
   await enqueueDestroy(tx, fence.jobId);
 }
 
+/** A job that ended because its workers crashed too often; its code is `processing_failed`. */
+export type CrashedJob = Pick<JobRecord, 'id' | 'mode'>;
+
 export interface SweptLeases {
   requeued: string[];
-  failed: string[];
+  failed: CrashedJob[];
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
@@ -392,13 +395,14 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
         .where(eq(jobs.id, id));
       if (crashes < maxCrashes) {
         await enqueueStep(tx, row);
-        return 'requeued';
+        return 'requeued' as const;
       }
       const message = `Processing stopped unexpectedly ${crashes} times.`;
       await failRow(tx, row, { code: 'processing_failed', message });
-      return 'failed';
+      return { id, mode: row.mode };
     });
-    if (outcome) swept[outcome].push(id);
+    if (outcome === 'requeued') swept.requeued.push(id);
+    else if (outcome !== null) swept.failed.push(outcome);
   }
   return swept;
 }

@@ -2,7 +2,7 @@
 import { and, eq, inArray, not, sql, type SQLWrapper } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { allowsTransition } from './job-states.ts';
-import { failRow } from './leases.ts';
+import { type CrashedJob, failRow } from './leases.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, hasUsableRow } from './queue.ts';
 import { jobs, segments } from './schema.ts';
 import { idle, isSegment, isWanted, queueRow, startOver } from './segment-rows.ts';
@@ -39,7 +39,7 @@ export async function replanUnserved(db: Db, afterS: number, limit: number): Pro
 
 export interface SweptSegments {
   requeued: string[];
-  failed: string[];
+  failed: CrashedJob[];
 }
 
 export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSegments> {
@@ -63,12 +63,13 @@ export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSeg
       }
       if (row.crashes < maxCrashes) {
         await enqueueSegment(tx, row);
-        return 'requeued';
+        return 'requeued' as const;
       }
       await failRow(tx, job, { code: 'processing_failed', message: `Processing stopped unexpectedly ${row.crashes} times.` });
-      return 'failed';
+      return { id: job.id, mode: job.mode };
     });
-    if (outcome) swept[outcome].push(outcome === 'failed' ? which.jobId : `${which.jobId}:${which.number}`);
+    if (outcome === 'requeued') swept.requeued.push(`${which.jobId}:${which.number}`);
+    else if (outcome !== null) swept.failed.push(outcome);
   }
   return swept;
 }

@@ -192,7 +192,7 @@ class Crash extends Step {
     if (!job.held || job.status !== 'running') return;
     Object.assign(job, { held: false, crashes: job.crashes + 1 });
     const over = job.crashes >= maxCrashes;
-    expect(swept[over ? 'failed' : 'requeued']).toContain(real.ids[index]);
+    expect(over ? swept.failed.map(({ id }) => id) : swept.requeued).toContain(real.ids[index]);
     if (!over) return;
     job.status = 'error';
     refundAll(model, job);

@@ -36,7 +36,7 @@ const rivals = {
   retention: async ({ id }: Race) => (await world.store.jobs.expireDue(50)).includes(id),
   async crash({ id }: Race) {
     await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${id} AND lease_owner IS NOT NULL`;
-    return (await world.store.leases.sweepExpired(1)).failed.includes(id);
+    return (await world.store.leases.sweepExpired(1)).failed.some((job) => job.id === id);
   },
   late: async ({ fence }: Race) => void (await world.store.leases.release(fence)),
 };

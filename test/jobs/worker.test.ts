@@ -1,9 +1,11 @@
 /** A live job in the worker: what it does in each step, and how it ends when one fails. */
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import { canBeRead } from '../../src/media/child-user.ts';
+import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import type { Account } from '../../src/store/types.ts';
 import { enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { jobsOf, leavesNothing, setUpWorkers } from '../helpers/worker-suite.ts';
@@ -91,6 +93,20 @@ describe('a live job', () => {
     await shop.worker().start();
     await ended(job, 'done');
     expect(seen).toEqual([0.2, 0.6, 0.6]);
+  });
+});
+
+it('a job whose workers crash too often counts as a finished and failed one', async () => {
+  const job = await create();
+  await world.sql`UPDATE jobs SET status = 'running', started_at = now(), attempt = 5, crashes = 4, lease_owner = 'dead',
+    lease_expires_at = now() - interval '1 minute' WHERE id = ${job.id}`;
+  const registry = new Registry();
+  await shop.worker({ deps: { metrics: createWorkerMetrics(registry) } }).start();
+  await ended(job, 'error');
+  const lines = ['reelmend_jobs_finished_total{mode="live"} 1', 'reelmend_job_failures_total{code="processing_failed",mode="live"} 1'];
+  await eventually(async () => {
+    const text = await registry.metrics();
+    return lines.every((line) => text.includes(line));
   });
 });
 

@@ -1,0 +1,56 @@
+/** The alert rules with given series, as promtool evaluates them. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { promtool } from '../helpers/prometheus.ts';
+
+const rules = fileURLToPath(new URL('../../deploy/prometheus/alerts.yml', import.meta.url));
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-alerts-'));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+/** How many of each happen in a minute. */
+interface Rates {
+  finished: number;
+  failed: number;
+  /** enhance steps that are done */
+  enhanced: number;
+  mode?: 'live' | 'test';
+  code?: string;
+}
+
+/** Throws what promtool says unless the alert fires after half an hour with this share, or not at all. */
+async function jobsFail({ finished, failed, enhanced, mode = 'live', code = 'processing_failed' }: Rates, share: string | null): Promise<void> {
+  const series = (name: string, each: number) => ({ series: name, values: `0+${each}x40` });
+  const alert = { exp_labels: { severity: 'warning' }, exp_annotations: { summary: `${share} of the live jobs fail because of the service.` } };
+  const test = {
+    interval: '1m',
+    input_series: [
+      series(`reelmend_jobs_finished_total{mode="${mode}"}`, finished),
+      series(`reelmend_job_failures_total{mode="${mode}", code="${code}"}`, failed),
+      series('reelmend_job_steps_total{step="enhance", outcome="done"}', enhanced),
+    ],
+    alert_rule_test: [{ eval_time: '30m', alertname: 'JobsFail', exp_alerts: share === null ? [] : [alert] }],
+  };
+  const file = join(dir, 'test.yml');
+  await writeFile(file, JSON.stringify({ rule_files: [rules], evaluation_interval: '1m', tests: [test] }));
+  expect(await promtool(['test', 'rules', file])).toContain('SUCCESS');
+}
+
+describe('the alert JobsFail', () => {
+  it.each([
+    ['few jobs of many, most of which are not enhanced', { finished: 100, failed: 3, enhanced: 10 }],
+    ['test jobs', { finished: 10, failed: 10, enhanced: 0, mode: 'test' }],
+    ['videos that nobody could read', { finished: 10, failed: 10, enhanced: 0, code: 'unreadable_video' }],
+  ] as const)('is silent when only these fail: %s', (_what, rates) => jobsFail(rates, null));
+
+  it('names the share of the finished jobs, also of those that fail before they are enhanced', async () => {
+    await jobsFail({ finished: 10, failed: 2, enhanced: 8 }, '20%');
+    await jobsFail({ finished: 10, failed: 10, enhanced: 0 }, '100%');
+  });
+});
