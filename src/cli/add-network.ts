@@ -37,10 +37,11 @@ export interface AddOptions {
   folder: string;
   /** the SPDX identifier that the operator accepts; needed for licences that forbid commercial use */
   acceptLicense?: string | undefined;
+  signal: AbortSignal;
 }
 
 /** Downloads a known network, converts it, tests it and installs it in the folder. */
-export async function addNetwork({ name, folder, acceptLicense }: AddOptions, tryOut: TryOut): Promise<void> {
+export async function addNetwork({ name, folder, acceptLicense, signal }: AddOptions, tryOut: TryOut): Promise<void> {
   const network = knownNetworks().find((candidate) => candidate.name === name);
   if (network === undefined) {
     throw new Error(`Unknown network ${name}; available: ${knownNetworks().map((one) => one.name).join(', ')}.`);
@@ -50,7 +51,7 @@ export async function addNetwork({ name, folder, acceptLicense }: AddOptions, tr
       `${name} is licensed under ${network.license}, which forbids commercial use. To accept it, add --accept-license ${network.license}.`,
     );
   }
-  await install({ folder, convert: ['add', name], tryOut });
+  await install({ folder, convert: ['add', name], tryOut, signal });
 }
 
 export interface ConvertOptions {
@@ -61,14 +62,15 @@ export interface ConvertOptions {
   folder: string;
   /** SPDX identifier; default: what the file states */
   license?: string | undefined;
+  signal: AbortSignal;
 }
 
 /** Converts a PyTorch network to ONNX, tests it and installs it in the folder. */
-export async function convertNetwork({ file, name = nameOf(file), folder, license }: ConvertOptions, tryOut: TryOut): Promise<void> {
+export async function convertNetwork({ file, name = nameOf(file), folder, license, signal }: ConvertOptions, tryOut: TryOut): Promise<void> {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);
   const named = networkName.safeParse(name);
   if (!named.success) throw new Error(`The name ${name} ${named.error.issues[0]!.message}. Choose one with --name.`);
-  await install({ folder, convert: ['torch', resolve(file), '--name', name], tryOut, stated: license === undefined ? {} : { license } });
+  await install({ folder, convert: ['torch', resolve(file), '--name', name], tryOut, signal, stated: license === undefined ? {} : { license } });
 }
 
 const nameOf = (file: string) => basename(file, extname(file)).toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 64);
@@ -84,6 +86,7 @@ interface Installation {
   /** arguments of the converter, without the folder */
   convert: string[];
   tryOut: TryOut;
+  signal: AbortSignal;
   /** what the operator states about the network */
   stated?: Partial<Entry>;
 }
@@ -92,13 +95,13 @@ interface Installation {
  * Converts into a temporary folder inside the target, tests every file there, and then moves all of them. A network that
  * cannot be converted or run leaves nothing behind, so the folder's manifest is always valid.
  */
-async function install({ folder, convert, tryOut, stated = {} }: Installation): Promise<void> {
+async function install({ folder, convert, tryOut, signal, stated = {} }: Installation): Promise<void> {
   const path = join(folder, manifestName);
   if (existsSync(path)) readManifest(folder); // an invalid one is refused before the download
   mkdirSync(folder, { recursive: true });
   const staging = mkdtempSync(join(resolve(folder), '.converting-'));
   try {
-    const made = (await runConverter([...convert, '--into', staging])).map((entry) => ({ ...entry, ...stated }));
+    const made = (await runConverter([...convert, '--into', staging], signal)).map((entry) => ({ ...entry, ...stated }));
     writeManifest(staging, made);
     for (const model of readManifest(staging)) await tryOut(model);
     for (const { note } of made) if (typeof note === 'string') warn(note);
@@ -112,14 +115,15 @@ async function install({ folder, convert, tryOut, stated = {} }: Installation): 
   }
 }
 
-async function runConverter(args: string[]): Promise<Entry[]> {
+async function runConverter(args: string[], signal: AbortSignal): Promise<Entry[]> {
   const { env, stderr } = terminal();
-  const started = promisify(execFile)('bash', [join(converter, 'run'), ...args], { env, timeout: converterTimeoutMs, maxBuffer: 1e8 });
+  const started = promisify(execFile)('bash', [join(converter, 'run'), ...args], { env, timeout: converterTimeoutMs, maxBuffer: 1e8, signal });
   // The first run installs Python packages, which takes a while, so its messages are shown at once.
   started.child.stderr?.on('data', (text: Buffer) => {
     if (text.toString().startsWith('convert: installing')) stderr(text.toString());
   });
   const { stdout } = await started.catch((cause: Error & { stderr?: string }) => {
+    signal.throwIfAborted();
     const stderrTail = cause.stderr?.trim().split('\n').findLast((line) => line.startsWith('convert: '));
     throw new Error(stderrTail?.slice('convert: '.length) ?? 'The converter failed; run engine/convert/run to see why.', { cause });
   });

@@ -1,11 +1,28 @@
 /** Runs work whose signal Ctrl-C aborts. */
+import { constants } from 'node:os';
+
+class Interrupted extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super('Interrupted.');
+    this.signal = signal;
+  }
+}
+
 export async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const abort = new AbortController();
-  const interrupt = () => abort.abort(new Error('Interrupted.'));
+  const interrupt = (signal: NodeJS.Signals) => abort.abort(new Interrupted(signal));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   try {
     await work(abort.signal);
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
+}
+
+/** The exit status of a command that failed. For an interrupt it is the one that shells report for a program ended by the signal. */
+export function statusOf(error: unknown): number {
+  if (error instanceof Interrupted) return 128 + constants.signals[error.signal];
+  return error instanceof Error && error.cause !== undefined ? statusOf(error.cause) : 1;
 }

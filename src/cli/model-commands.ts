@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../app/config.ts';
 import type { InstalledModel } from '../media/models.ts';
 import type { Media, ModelFile, ModelReport } from '../media/types.ts';
+import { interruptible } from './interruptible.ts';
 import { configOfTerminal, print, say, warn } from './terminal.ts';
 
 // Loaded when a command runs, so that the command line starts fast.
@@ -111,7 +112,8 @@ export function modelsCommands(): Command {
     .option('--json', 'print one JSON object per line')
     .action(async (name: string | undefined, options: CompileOptions) => {
       const config = configOfTerminal();
-      await compileModels(await open(config), config, name, options);
+      const media = await open(config);
+      await interruptible((signal) => compileModels(media, config, { name, ...options, signal }));
     });
   return models;
 }
@@ -126,7 +128,13 @@ const sizes = (text: string, before: Size[] | undefined) => [...(before ?? []), 
 /** the most common sizes of sources */
 const usualSizes = [{ width: 1920, height: 1080 }, { width: 1280, height: 720 }, { width: 960, height: 540 }];
 
-async function compileModels(media: Media, config: Config, name: string | undefined, options: CompileOptions): Promise<void> {
+interface Compilation extends CompileOptions {
+  /** undefined: all networks */
+  name: string | undefined;
+  signal: AbortSignal;
+}
+
+async function compileModels(media: Media, config: Config, { name, signal, ...options }: Compilation): Promise<void> {
   const { installedModels, toModelFile } = await manifests();
   // GPUs convert fp32 files to fp16 themselves. Face networks run on the CPU.
   const wanted = installedModels(config.modelsDir).filter(
@@ -135,7 +143,7 @@ async function compileModels(media: Media, config: Config, name: string | undefi
   if (wanted.length === 0) throw new Error(name === undefined ? 'No networks are installed.' : await unknownModel(config, name, ' that runs on GPUs'));
   for (const model of wanted) {
     for (const { width, height } of options.size ?? usualSizes) {
-      const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs });
+      const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs, signal });
       for (const engine of engines) {
         const target = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
         const time = engine.buildMs === 0 ? 'already built' : `${(engine.buildMs / 1000).toFixed(1)} s`;
@@ -155,7 +163,10 @@ async function compileModels(media: Media, config: Config, name: string | undefi
 
 async function addModel(name: string | undefined, options: FolderOptions & { acceptLicense?: string }): Promise<void> {
   const { addNetwork, knownNetworks } = await import('./add-network.ts');
-  if (name !== undefined) return addNetwork({ name, folder: folderOf(options), acceptLicense: options.acceptLicense }, tryOut);
+  if (name !== undefined) {
+    const network = { name, folder: folderOf(options), acceptLicense: options.acceptLicense };
+    return interruptible((signal) => addNetwork({ ...network, signal }, (model) => tryOut(model, signal)));
+  }
   for (const network of knownNetworks()) {
     const scales = network.files.map(({ scale: times }) => `×${times}`).join(' ');
     say(`${network.name}  ${scales}  ${network.license}  ${network.title}, ${network.credit}`);
@@ -164,20 +175,23 @@ async function addModel(name: string | undefined, options: FolderOptions & { acc
 
 async function convertModel(file: string, options: FolderOptions & { name?: string; license?: string }): Promise<void> {
   const { convertNetwork } = await import('./add-network.ts');
-  await convertNetwork({ file, name: options.name, folder: folderOf(options), license: options.license }, async (model) => {
-    await tryOut(model);
-    if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author for one, and state it with --license.`);
-  });
+  const network = { file, name: options.name, folder: folderOf(options), license: options.license };
+  await interruptible((signal) =>
+    convertNetwork({ ...network, signal }, async (model) => {
+      await tryOut(model, signal);
+      if (model.license === undefined) warn(`${model.name}: the file states no licence. Ask its author for one, and state it with --license.`);
+    }),
+  );
 }
 
 /** Small frames: a network of 17 million parameters needs seconds for each. */
 const firstTrial = { width: 128, height: 96, frames: 2 };
 
 /** Runs a new network once in the media child, as a job would, and prints the result. */
-async function tryOut(model: InstalledModel): Promise<void> {
+async function tryOut(model: InstalledModel, signal: AbortSignal): Promise<void> {
   const media = await open(configOfTerminal());
   const { toModelFile } = await manifests();
-  const result = await media.checkModel({ model: toModelFile(model), trial: firstTrial, timeoutMs: trialTimeoutMs });
+  const result = await media.checkModel({ model: toModelFile(model), trial: firstTrial, timeoutMs: trialTimeoutMs, signal });
   say(`${label(model)}, ${model.license ?? 'licence unknown'}: good. ${summary(result)}`);
 }
 

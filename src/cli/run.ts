@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import { statusOf } from './interruptible.ts';
 import { reasonOf } from './reason.ts';
 import { terminal, warn } from './terminal.ts';
 
@@ -28,7 +29,7 @@ export function addGroups(root: Command, groups: readonly Command[]): void {
   }
 }
 
-/** Runs one command at its terminal. Errors are one line on stderr and exit status 1. */
+/** Runs one command at its terminal. Errors are one line on stderr and exit status 1; an interrupt has the status of its signal. */
 export async function run(root: Command, args: string[]): Promise<void> {
   try {
     await root.parseAsync(args, { from: 'user' });
@@ -41,6 +42,6 @@ export async function run(root: Command, args: string[]): Promise<void> {
     warn(`reelmend: ${reasonOf(error)}`);
     // All of it.
     if (terminal().env['REELMEND_LOG_LEVEL'] === 'debug') warn(inspect(error));
-    terminal().status = 1;
+    terminal().status = statusOf(error);
   }
 }

@@ -6,13 +6,21 @@ import { withEngineFolder } from '../../src/media/engine-folder.ts';
 import { createMedia } from '../../src/media/index.ts';
 import type { ChildCall } from '../../src/media/child-session.ts';
 import { canMapNobody, nobody } from '../../src/media/child-user.ts';
+import { runCommand } from '../helpers/command.ts';
 import { temporaryFolder } from './folder.ts';
 
 const { calls } = vi.hoisted(() => ({ calls: [] as ChildCall<unknown>[] }));
+let isInterrupted = false;
+/** Ctrl-C comes during the work of the child. */
+function untilInterrupted({ signal }: ChildCall<unknown>): Promise<never> {
+  setImmediate(() => process.emit('SIGINT', 'SIGINT'));
+  return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+}
 vi.mock('../../src/media/child-session.ts', async (original) => ({
   ...(await original<object>()),
   runChild: (call: ChildCall<unknown>) => {
     calls.push(call);
+    if (isInterrupted && call.message.op === 'compile-model') return untilInterrupted(call);
     return Promise.resolve(call.message.op === 'hello' ? 'hello' : []);
   },
 }));
@@ -90,3 +98,12 @@ function put(own: string, text: string, name = `${text}.new`): string {
   if (canMapNobody()) chownSync(path, nobody, nobody);
   return path;
 }
+
+it('a compilation that Ctrl-C ends leaves nothing, and the command has the status of the signal', async () => {
+  isInterrupted = true;
+  const out = join(root.path, 'interrupted');
+  const args = ['models', 'compile', 'fast', '--out', out, '--size', '64x64'];
+  const ended = await runCommand(args, { env: { PATH: process.env['PATH']! } }).finally(() => (isInterrupted = false));
+  expect(ended).toEqual({ status: 130, stdout: '', stderr: 'reelmend: Interrupted.\n' });
+  expect(readdirSync(out)).toEqual([]);
+});

@@ -10,6 +10,7 @@ import { shippedModelsDir } from '../../src/media/models.ts';
 import { runCommand } from '../helpers/command.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { isLongRun } from '../helpers/long-run.ts';
+import { eventually } from '../helpers/wait.ts';
 import { temporaryFolder } from '../media/folder.ts';
 
 const scratch = temporaryFolder();
@@ -29,6 +30,7 @@ writeFileSync(
   `#!/bin/sh
 # -m convert torch FILE --name NAME --into FOLDER
 touch '${scratch.path}/was-run'
+if grep -q '^slow' "$4"; then echo $$ > '${scratch.path}/slow-pid'; exec sleep 600; fi
 if grep -q '^convert: ' "$4"; then cat "$4" >&2; exit 1; fi
 cp '${join(shippedModelsDir, 'fast-x2.onnx')}' "$8/$6.onnx"
 echo "[{\\"name\\":\\"$6\\",\\"title\\":\\"made\\",\\"task\\":\\"super-resolution\\",\\"scale\\":2,\\"file\\":\\"$6.onnx\\",\\"layout\\":\\"luma+strength\\",\\"multiple\\":2$(cat "$4")}]"
@@ -56,6 +58,17 @@ describe('models convert', () => {
     expect(status).toBe(0);
     expect(readdirSync(folder).sort()).toEqual(['2x-sharp-er-.onnx', 'manifest.json']);
     expect(await list()).toContain('2x-sharp-er- ×2 fp32 luma+strength  licence unknown  made  (2x-sharp-er-.onnx)');
+  });
+
+  it('that is interrupted ends the converter and leaves nothing', async () => {
+    const file = weights('slow.pth', 'slow');
+    const ended = convert(file);
+    await eventually(() => existsSync(join(scratch.path, 'slow-pid')));
+    process.emit('SIGINT', 'SIGINT');
+    expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'reelmend: Interrupted.\n' });
+    expect(readdirSync(folder)).toEqual([]);
+    const pid = Number(readFileSync(join(scratch.path, 'slow-pid'), 'utf8'));
+    await eventually(() => !existsSync(`/proc/${pid}`));
   });
 
   it('keeps the licence that the operator or the file states, the operator’s first', async () => {

@@ -79,15 +79,16 @@ const working: Record<string, Answer> = {
 const environment = () => ({ PATH: process.env['PATH']!, HOME: dir, REELMEND_URL: url, REELMEND_API_KEY: 'svc_test_x' });
 const reelmend = (...args: string[]) => runCommand(args, { env: environment() });
 const failed = (message: string, stdout = '') => ({ status: 1, stdout, stderr: `reelmend: ${message}\n` });
+const interrupted = (note = '') => ({ ...failed(`Interrupted.${note}`), status: 130 });
 const kept = `The upload ${upload} is kept for 24 hours; name it instead of the file.`;
 
 describe('reelmend upload', () => {
   it('that is interrupted names the command that goes on with it, for a shell', async () => {
     answers['PUT /part'] = interrupt;
     const listeners = process.listenerCount('SIGINT');
-    const goOn = (path: string) => `Interrupted. Go on with: reelmend upload --resume ${upload} '${path}'`;
-    expect(await reelmend('upload', file('my film.mov'))).toEqual(failed(goOn(file('my film.mov'))));
-    expect(await reelmend('upload', file('my film.mov'), '--url', url)).toEqual(failed(`${goOn(file('my film.mov'))} --url ${url}`));
+    const goOn = (path: string) => ` Go on with: reelmend upload --resume ${upload} '${path}'`;
+    expect(await reelmend('upload', file('my film.mov'))).toEqual(interrupted(goOn(file('my film.mov'))));
+    expect(await reelmend('upload', file('my film.mov'), '--url', url)).toEqual(interrupted(`${goOn(file('my film.mov'))} --url ${url}`));
     await writeFile(file("Anna's.mov"), video);
     expect((await reelmend('upload', file("Anna's.mov"))).stderr).toContain(String.raw`Anna'\''s.mov'`);
     expect(process.listenerCount('SIGINT')).toBe(listeners);
@@ -131,7 +132,7 @@ describe('reelmend jobs', () => {
   it('name the job that goes on, and the one that has ended', async () => {
     const create = () => reelmend('jobs', 'create', file('my film.mov'), '--wait', '--url', url);
     answers[`GET /v1/jobs/${job}`] = interrupt;
-    expect(await create()).toEqual(failed(`Interrupted. The job ${job} goes on: reelmend jobs get ${job} --url ${url}`));
+    expect(await create()).toEqual(interrupted(` The job ${job} goes on: reelmend jobs get ${job} --url ${url}`));
     answers[`GET /v1/jobs/${job}`] = json({ id: job, status: 'error', progress: 0, error: { code: 'some_code', message: 'Unreadable.' } });
     expect(await create()).toEqual(failed(`Unreadable. The job was ${job}.`));
     answers[`GET /v1/jobs/${job}`] = refusal(404, 'There is no such job.');
@@ -142,8 +143,8 @@ describe('reelmend jobs', () => {
     answers['GET /out.mp4'] = interrupt;
     const out = file('out.mp4');
     const again = `The job is done; fetch its result with: reelmend jobs download ${job} ${out}`;
-    expect(await reelmend('jobs', 'create', file('my film.mov'), '--output', out)).toEqual(failed(`Interrupted. ${again}`));
-    expect(await reelmend('jobs', 'download', job, out)).toEqual(failed('Interrupted.'));
+    expect(await reelmend('jobs', 'create', file('my film.mov'), '--output', out)).toEqual(interrupted(` ${again}`));
+    expect(await reelmend('jobs', 'download', job, out)).toEqual(interrupted());
     expect(await readdir(dir)).toEqual(['my film.mov']);
   });
 });
@@ -162,9 +163,9 @@ describe('reelmend preview', () => {
     answers['GET /clip.mp4'] = (_request, response) => void response.writeHead(500).end();
     expect(await create()).toEqual(failed(`1-original.mp4 could not be downloaded: the storage answered 500. ${links}`));
     answers['GET /clip.mp4'] = interrupt;
-    expect(await create()).toEqual(failed(`Interrupted. ${links}`));
+    expect(await create()).toEqual(interrupted(` ${links}`));
     answers[`GET /v1/previews/${preview}`] = interrupt;
-    expect(await create()).toEqual(failed(`Interrupted. The preview ${preview} goes on: ${get}`));
+    expect(await create()).toEqual(interrupted(` The preview ${preview} goes on: ${get}`));
     answers[`GET /v1/previews/${preview}`] = json({ id: preview, status: 'error', progress: 0, error: { code: 'some_code', message: 'Unreadable.' } });
     expect(await create()).toEqual(failed(`Unreadable. The preview was ${preview}.`));
     answers['POST /v1/previews'] = refusal(402, 'The balance is too low.');
