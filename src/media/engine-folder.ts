@@ -5,13 +5,14 @@
 import { chmod, copyFile, link, lstat, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { giveToChild, takeFromChild } from './child-user.ts';
+import { removeLeftOver } from './left-over.ts';
 
 const prefix = '.compile-';
-/** No compilation takes as long. */
+/** No compilation takes as long. What is left has the engines that a killed one had built. */
 const leftOverAfterMs = 24 * 3_600_000;
 
 export async function withEngineFolder<T>(folder: string, work: (own: string) => Promise<T>): Promise<T> {
-  await removeLeftOver(folder);
+  await removeLeftOver(folder, prefix, leftOverAfterMs);
   const own = await mkdtemp(join(folder, prefix));
   try {
     const known = await showEngines(folder, own);
@@ -20,15 +21,6 @@ export async function withEngineFolder<T>(folder: string, work: (own: string) =>
     return await work(own).finally(() => keepEngines(own, folder, known));
   } finally {
     await rm(own, { recursive: true, force: true });
-  }
-}
-
-/** Removes what compilations left that were killed, also by Ctrl-C. Each has the engines that it had built. */
-async function removeLeftOver(folder: string): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => name.startsWith(prefix));
-  for (const path of names.map((name) => join(folder, name))) {
-    const found = await lstat(path).catch(() => null);
-    if (found !== null && found.mtimeMs < Date.now() - leftOverAfterMs) await rm(path, { recursive: true, force: true });
   }
 }
 

@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { EnhanceOptions, ModelFile } from '../../native/index.d.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { addonFile, projectRoot } from './addon.ts';
+import { removeLeftOver } from './left-over.ts';
 import { type InstalledModel, tolerableLossDb, toModelFile } from './models.ts';
 import type { MediaLogger, SpeedOptions } from './plans.ts';
 import type { CheckModelRequest, EnhanceRequest, EnhanceResult, JobOptions, MachineSpeeds, ModelReport } from './types.ts';
@@ -37,6 +38,7 @@ export interface SpeedParts {
 const automatic = new Set(['detail-large', 'detail', 'quality', 'fast']);
 const trial = { width: 480, height: 270, frames: 3, rounds: 20 };
 const trialTimeoutMs = 5 * 60_000;
+const folderPrefix = 'reelmend-speed-';
 /** Flags of /proc/cpuinfo that decide how fast networks run. */
 const features = ['avx2', 'avx512f', 'avx_vnni', 'avx512_vnni', 'avx512_bf16', 'amx_bf16', 'amx_int8'];
 
@@ -134,6 +136,8 @@ export class Speeds {
   async #load(): Promise<void> {
     const { options } = this.#parts;
     if (options === undefined) return;
+    // Here, not in #measureAll: a process that measures again at once finds the folder too young, and later ones measure nothing.
+    await removeLeftOver(tmpdir(), folderPrefix, 2 * trialTimeoutMs).catch(() => {});
     for (const { path, sha256 } of this.#candidates) {
       this.#checksums.set(path, sha256 ?? createHash('sha256').update(await readFile(path)).digest('hex'));
     }
@@ -202,7 +206,7 @@ export class Speeds {
    * Face restoration is off, because its time depends on the number of faces in a video.
    */
   async #measureOther({ sample, threads, encoder }: SpeedOptions): Promise<number> {
-    const outputDir = await mkdtemp(join(tmpdir(), 'reelmend-speed-'));
+    const outputDir = await mkdtemp(join(tmpdir(), folderPrefix));
     try {
       const plain = { model: 'none', faceRestoration: 'off' as const, device: 'cpu', segment: { startS: 0, endS: 1 } };
       const options = { target: '1080p' as const, ...plain, threads, encoder };

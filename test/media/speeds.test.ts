@@ -1,7 +1,7 @@
 /** The measured speed of the networks: when it is measured, what is kept, and what jobs get of it. The figures are fixed. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { installedModels, type InstalledModel } from '../../src/media/models.ts';
 import type { SpeedOptions } from '../../src/media/plans.ts';
 import { Speeds } from '../../src/media/speeds.ts';
@@ -183,4 +183,16 @@ describe('a job', () => {
     expect(speeds.machine()).toEqual({ otherMsPerMegapixel: 25 });
     expect(speeds.models().find(fastInt8)).toMatchObject({ msPerMegapixel: 10 });
   });
+});
+
+it('removes the folders of measurements that were killed, also when it measures nothing', async () => {
+  await machine().measure();
+  const temporary = join(folder.path, 'temporary');
+  for (const name of ['reelmend-speed-killed', 'reelmend-speed-running', 'of-others']) mkdirSync(join(temporary, name), { recursive: true });
+  writeFileSync(join(temporary, 'reelmend-speed-killed', 'out.mp4'), 'half');
+  for (const name of ['reelmend-speed-killed', 'of-others']) utimesSync(join(temporary, name), 0, Date.now() / 1000 - 660);
+  vi.stubEnv('TMPDIR', temporary);
+  await machine().load();
+  vi.unstubAllEnvs();
+  expect(readdirSync(temporary).sort()).toEqual(['of-others', 'reelmend-speed-running']);
 });
