@@ -90,7 +90,7 @@ const environment = z.object({
   REELMEND_ENCODER_PRESET: z
     .enum(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
     .default('superfast'),
-  REELMEND_ENCODER_CRF: integer(16, 0, 51),
+  REELMEND_ENCODER_CRF: integer(16, 1, 51),
   REELMEND_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   REELMEND_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   REELMEND_RATE_LIMITS: rateLimits,

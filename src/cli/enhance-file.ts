@@ -1,6 +1,6 @@
 /** `reelmend enhance`, `plan` and `probe`: work on one file, without a database, with the service's media child. */
-import { createReadStream } from 'node:fs';
-import { lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream, rmSync } from 'node:fs';
+import { lstat, mkdtemp, realpath, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
@@ -11,6 +11,7 @@ import { sourceFacts } from '../media/facts.ts';
 import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
 import { fetchInput, type Input } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
+import { requireReplaceable } from './replaceable.ts';
 import { bytes, print, say, terminal, warn } from './terminal.ts';
 
 const probeTimeoutMs = 60_000;
@@ -93,6 +94,9 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   await interruptible(async (signal) => {
     try {
       const draft = piped ? await mkdtemp(join(tmpdir(), 'reelmend-')) : undefined;
+      // If the reader of standard output exits, so does this process, at once.
+      const removeDraft = () => draft !== undefined && rmSync(draft, { recursive: true, force: true });
+      process.once('exit', removeDraft);
       try {
         const path = draft === undefined ? output : join(draft, 'output.mp4');
         const result = await enhanceOne(media, config, { ...command, output: path }, { signal, onProgress: bar.update });
@@ -101,7 +105,8 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
         if (draft !== undefined) await sendFile(path);
         (piped ? warn : say)(summary(result, piped ? 'standard output' : output));
       } finally {
-        if (draft !== undefined) await rm(draft, { recursive: true, force: true });
+        process.off('exit', removeDraft);
+        removeDraft();
       }
     } finally {
       bar.stop();
@@ -111,10 +116,19 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
 
 /** Somebody who names two videos, as other programs take them, must not lose the second. */
 async function requireFreeOutput({ input, output, force }: EnhanceCommand): Promise<void> {
-  if (input.kind === 'file' && resolve(output) === resolve(input.source)) throw new Error('The output would overwrite the input; choose another name.');
-  // Also what is no file, such as a device or a link, is not replaced unasked.
-  if (force || (await lstat(output).catch(() => null)) === null) return;
+  if (input.kind === 'file' && (await placeOf(output)) === (await placeOf(input.source))) throw new Error('The output would overwrite the input; choose another name.');
+  const found = await lstat(output).catch(() => null);
+  if (found === null) return;
+  await requireReplaceable(output);
+  // Nor is a link replaced unasked.
+  if (force) return;
   throw new Error(`${output} exists already: add --force to replace it, or name a folder for the results of several videos.`);
+}
+
+/** The path without links to folders. A link in its last place stands for itself, as it does for `rename`. */
+async function placeOf(path: string): Promise<string> {
+  const folder = dirname(resolve(path));
+  return join(await realpath(folder).catch(() => folder), basename(path));
 }
 
 async function sendFile(path: string): Promise<void> {

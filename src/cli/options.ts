@@ -46,7 +46,7 @@ export const strengthOption = (name: string, what: string): Option => new Option
 export function withEncoder(command: Command): Command {
   return command
     .option('--preset <name>', `x264's preset, ultrafast to veryslow; default: ${variables.preset}`)
-    .option('--crf <number>', `x264's rate factor, 0 to 51, lower is better; default: ${variables.crf}`)
+    .option('--crf <number>', `x264's rate factor, 1 to 51, lower is better; default: ${variables.crf}`)
     .option('--max-bitrate <bits>', 'highest bitrate of the video, in bits per second; default: no limit', bitrate);
 }
 

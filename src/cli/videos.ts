@@ -7,6 +7,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Reelmend, Upload } from '../sdk/index.ts';
 import type { RemoteOptions } from './connect.ts';
 import { reasonOf } from './reason.ts';
+import { requireReplaceable } from './replaceable.ts';
 
 export async function requireFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
@@ -17,7 +18,7 @@ export async function requireFile(path: string): Promise<void> {
 /** Throws before anything is sent or paid whose result could not be written. */
 export async function requireWritable(path: string): Promise<void> {
   const folder = dirname(resolve(path));
-  if (await isFolder(path)) throw new Error(`${path} is a folder: name a file for the result.`);
+  await requireReplaceable(path);
   if (!(await isFolder(folder))) throw new Error(`There is no folder ${folder}.`);
   await access(folder, constants.W_OK).catch((cause: unknown) => {
     throw new Error(`Cannot write into the folder of ${path}.`, { cause });

@@ -9,7 +9,8 @@ import { runProgram } from '../../src/cli/program.ts';
 import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { hangMs } from './wait.ts';
 
-const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
+/** the command line, as npm puts it on the PATH */
+export const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 
 export interface Outcome {
   status: number;

@@ -278,7 +278,11 @@ describe('an error is one line and exit status 1', () => {
     },
     'a rate factor out of range': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--crf', '52'],
-      says: /^reelmend: --crf: must be from 0 to 51\n$/,
+      says: /^reelmend: --crf: must be from 1 to 51\n$/,
+    },
+    'lossless, which the encoder cannot be': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--crf', '0'],
+      says: /^reelmend: --crf: must be from 1 to 51\n$/,
     },
     'a wrong variable beside right options': {
       args: ['plan', 'in.mp4', '--resolution', '4k', '--threads', '1'],

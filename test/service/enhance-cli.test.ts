@@ -1,11 +1,13 @@
 /** `reelmend enhance` with folders, patterns, lists, URLs and pipes. */
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fetchInput, targetsOf } from '../../src/cli/inputs.ts';
 import { loadAddon } from '../../src/media/addon.ts';
-import { runCommand, spawnCommand } from '../helpers/command.ts';
+import { runCommand, script, spawnCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import { isLongRun } from '../helpers/long-run.ts';
@@ -122,10 +124,36 @@ describe('one video', () => {
     await writeFile('clips/a-enhanced.mp4', 'kept');
     expect(await enhance('clips/a.mp4')).toEqual(refused('clips/a-enhanced.mp4'));
     await rm('clips/a-enhanced.mp4');
-    // Of a device, a new file would take the name.
-    expect(await enhance('clips/a.mp4', '/dev/null')).toEqual(refused('/dev/null'));
     expect((await enhance('clips/a.mp4', 'second.mp4', '--force')).status).toBe(0);
     expect((await ffprobe('second.mp4')).streams).toMatchObject([{ codec_name: 'h264' }]);
+  });
+
+  it('replaces no device and no pipe, also when it is asked to', async () => {
+    execFileSync('mkfifo', ['pipe']);
+    for (const force of [[], ['--force']]) {
+      expect(await enhance('clips/a.mp4', 'pipe', ...force)).toEqual(oneLine('pipe is a device or a pipe: name a file for the result.'));
+    }
+    expect((await stat('pipe')).isFIFO()).toBe(true);
+    expect(await enhance('clips/a.mp4', '/dev/null')).toEqual(oneLine('/dev/null is a device or a pipe: name a file for the result.'));
+  });
+
+  it('never replaces itself, also not through a link to its folder', async () => {
+    await symlink('clips', 'link');
+    const before = await readFile('clips/a.mp4');
+    const refusal = oneLine('The output would overwrite the input; choose another name.');
+    for (const output of ['clips/a.mp4', 'link/a.mp4']) expect(await enhance('clips/a.mp4', output, '--force')).toEqual(refusal);
+    expect((await readFile('clips/a.mp4')).equals(before)).toBe(true);
+  });
+
+  it('leaves no file behind when the reader of standard output exits', async () => {
+    await mkdir('temporary');
+    const { PATH, ...rest } = env();
+    // The file of the video is larger than a pipe.
+    const command = `"$0" enhance large.mp4 - ${quick.join(' ')} --crf 1 | head -c 100 | wc -c`;
+    await makeClip('large.mp4', { video: 'testsrc2=size=640x360:rate=10', seconds: 1, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+    const { stdout } = await promisify(execFile)('bash', ['-c', command, script], { env: { PATH, ...rest, TMPDIR: join(dir, 'temporary') } });
+    expect(stdout.trim()).toBe('100');
+    expect(await readdir('temporary')).toEqual([]);
   });
 
   it('of a URL is downloaded whole from a server that closes the connection while the file is written', async () => {

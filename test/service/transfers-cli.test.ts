@@ -1,4 +1,5 @@
 /** Customers' commands that are interrupted or fail half-way: against a stand-in whose answers a test replaces. */
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -119,6 +120,10 @@ describe('reelmend jobs', () => {
     expect(await create(dir)).toEqual(failed(`${dir} is a folder: name a file for the result.`));
     expect(await create(file('absent/out.mp4'))).toEqual(failed(`There is no folder ${file('absent')}.`));
     expect(await create(file('my film.mov/out.mp4'))).toEqual(failed(`There is no folder ${file('my film.mov')}.`));
+    execFileSync('mkfifo', [file('pipe')]);
+    for (const to of [() => create(file('pipe')), () => reelmend('jobs', 'download', job, file('pipe'))]) {
+      expect(await to()).toEqual(failed(`${file('pipe')} is a device or a pipe: name a file for the result.`));
+    }
     expect(await reelmend('jobs', 'download', job, dir)).toEqual(failed(`${dir} is a folder: name a file for the result.`));
     expect(requests).toEqual([]);
   });
