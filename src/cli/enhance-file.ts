@@ -145,6 +145,9 @@ export async function enhanceOne(media: Media, config: Config, command: Omit<Enh
   const { input, from = 0, to = endOfAll } = command;
   const output = resolve(command.output);
   if (from >= to) throw new Error(`--to ${to} must be after --from ${from}.`);
+  await lstat(output).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENAMETOOLONG') throw error;
+  });
   const outputDir = await mkdtemp(join(dirname(output), '.reelmend-')).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
   });

@@ -108,6 +108,7 @@ export async function targetsOf({ paths, list, resolution }: Arguments): Promise
     return { kind: 'one', input: first, output: join(first.kind === 'file' ? dirname(first.source) : '.', resultName(first, resolution)) };
   }
   const output = paths.at(-1)!;
+  if (output === '') throw new Error('The name of the output is empty.');
   const toFolder = output.endsWith(sep) || (await isFolder(output));
   if (single && !toFolder) return { kind: 'one', input: first, output: checkedName(output) };
   if (output === '-') throw new Error('Standard output takes one result; name a folder for several.');

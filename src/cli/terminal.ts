@@ -3,6 +3,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
+import { getSystemErrorMap } from 'node:util';
 import { type Config, loadConfig } from '../app/config.ts';
 
 export interface Terminal {
@@ -43,11 +44,16 @@ const ofProcess: Terminal = {
 /** The exit status that shells report for a program ended by SIGPIPE. */
 const brokenPipe = 141;
 
-/** Ends the process silently when the reader of its output has exited, as in `reelmend models list | head -1`. */
+/**
+ * Ends the process when its output cannot be written: silently when the reader has exited, as in `reelmend models list | head -1`,
+ * otherwise, as on a full disk, with a sentence.
+ */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(brokenPipe);
+    if (error.code === 'EPIPE') process.exit(brokenPipe);
+    const reason = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
+    process.stderr.write(`reelmend: Standard output: ${reason}.\n`);
+    process.exit(1);
   });
 }
 

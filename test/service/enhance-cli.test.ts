@@ -137,6 +137,24 @@ describe('one video', () => {
     expect(await enhance('clips/a.mp4', '/dev/null')).toEqual(oneLine('/dev/null is a device or a pipe: name a file for the result.'));
   });
 
+  it('is not begun whose result no file can be', async () => {
+    const long = `${'n'.repeat(250)}-long.mp4`;
+    expect(await enhance('clips/a.mp4', '')).toEqual(oneLine('The name of the output is empty.'));
+    expect(await enhance('clips/a.mp4', long)).toEqual(oneLine(`${join(process.cwd(), long)}: name too long.`));
+    // Of several videos, the others are enhanced.
+    await copyFile('clips/a.mp4', `${'n'.repeat(250)}.mp4`);
+    const several = await enhance(`${'n'.repeat(250)}.mp4`, 'clips/a.mp4', 'out');
+    expect(several.stderr).toContain(`${'n'.repeat(250)}-enhanced.mp4: name too long.`);
+    expect(await readdir('out')).toEqual(['a-enhanced.mp4']);
+  });
+
+  it('to a standard output that is full fails with a sentence', async () => {
+    for (const what of [`enhance clips/a.mp4 - ${quick.join(' ')}`, 'models list']) {
+      const ended = promisify(execFile)('bash', ['-c', `exec "$0" ${what} > /dev/full`, script], { env: env() });
+      await expect(ended).rejects.toMatchObject({ code: 1, stderr: 'reelmend: Standard output: no space left on device.\n' });
+    }
+  });
+
   it('never replaces itself, also not through a link to its folder', async () => {
     await symlink('clips', 'link');
     const before = await readFile('clips/a.mp4');

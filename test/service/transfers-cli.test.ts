@@ -120,6 +120,7 @@ describe('reelmend jobs', () => {
     expect(await create(dir)).toEqual(failed(`${dir} is a folder: name a file for the result.`));
     expect(await create(file('absent/out.mp4'))).toEqual(failed(`There is no folder ${file('absent')}.`));
     expect(await create(file('my film.mov/out.mp4'))).toEqual(failed(`There is no folder ${file('my film.mov')}.`));
+    expect(await create('')).toEqual(failed('The name of the output is empty.'));
     execFileSync('mkfifo', [file('pipe')]);
     for (const to of [() => create(file('pipe')), () => reelmend('jobs', 'download', job, file('pipe'))]) {
       expect(await to()).toEqual(failed(`${file('pipe')} is a device or a pipe: name a file for the result.`));
