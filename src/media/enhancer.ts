@@ -87,7 +87,7 @@ export class Enhancer {
     assertFileName('outputName', request.outputName);
     request.signal?.throwIfAborted();
     const input = await this.#input(request.input);
-    await this.#parts.speeds.settle(request.options);
+    await this.#parts.speeds.settle(request.options, request.signal);
     request.signal?.throwIfAborted();
     const result = await this.#withOutputFolder(request, (folder) => this.#runOnDevice({ ...request, input }, folder));
     await this.#prepareFor(request.options, result);

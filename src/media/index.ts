@@ -168,7 +168,7 @@ class ChildMedia implements Media {
   async #planning(request: PlanRequest) {
     const mounts: Mount[] = [];
     const input = this.#input(await readableFile(request.inputPath), mounts);
-    await this.#speeds.settle(request.options);
+    await this.#speeds.settle(request.options, request.signal);
     const known = { models: this.#speeds.models(), machine: this.#speeds.machine() };
     const device = await this.#enhancer.nextDevice(request.options.device);
     const gpuFiles = device === 'cpu' ? [] : this.#gpuFiles;

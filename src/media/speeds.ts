@@ -68,11 +68,18 @@ type StoredSpeeds = z.infer<typeof storedSpeeds>;
 /** Whether jobs for this device (`auto`, `cpu`, `cuda:N` …) run on the CPU. */
 export const runsOnCpu = (device: string, hasGpu: boolean): boolean => device === 'cpu' || (device === 'auto' && !hasGpu);
 
+/** One measurement for all that wait for it. */
+interface Measurement {
+  done: Promise<void>;
+  waiting: number;
+  abort: AbortController;
+}
+
 export class Speeds {
   readonly #parts: SpeedParts;
   readonly #checksums = new Map<string, string>();
   #loading: Promise<void> | undefined;
-  #measuring: Promise<void> | undefined;
+  #measurement: Measurement | undefined;
   /** the results for this machine and these networks, once they are loaded or measured */
   #speeds: StoredSpeeds | undefined;
 
@@ -100,10 +107,10 @@ export class Speeds {
   }
 
   /** To be awaited before a job. Loads the stored results; if the choice of the job's network depends on them and there are none, measures. */
-  async settle({ model = 'auto', device = 'auto', piece }: Pick<JobOptions, 'model' | 'device' | 'piece'>): Promise<void> {
+  async settle({ model = 'auto', device = 'auto', piece }: Pick<JobOptions, 'model' | 'device' | 'piece'>, signal?: AbortSignal): Promise<void> {
     await this.load();
     const choosesBySpeed = model === 'auto' && piece === undefined && runsOnCpu(device, this.#parts.hasGpu);
-    if (this.#parts.options?.floor !== undefined && choosesBySpeed) await this.measure();
+    if (this.#parts.options?.floor !== undefined && choosesBySpeed) await this.measure(signal);
   }
 
   /** Loads the stored results, once. Does not reject. */
@@ -115,17 +122,42 @@ export class Speeds {
   }
 
   /** Returns the results. Measures now if none are stored for this machine and these networks; undefined if that is impossible. */
-  async measure(): Promise<MachineSpeeds | undefined> {
+  async measure(signal?: AbortSignal): Promise<MachineSpeeds | undefined> {
     await this.load();
     if (this.#speeds === undefined && this.#parts.options !== undefined) {
-      this.#measuring ??= this.#measureAll(this.#parts.options).catch((error: unknown) => {
-        this.#parts.logger.warn({ err: error }, 'the speed of the networks cannot be measured; auto chooses without it');
-      });
-      await this.#measuring;
+      await this.#waitForMeasurement(this.#parts.options, signal);
     }
     if (this.#speeds === undefined) return undefined;
     const { measuredAt, processor, threads, otherMsPerMegapixel, networks } = this.#speeds;
     return { measuredAt, processor, threads, otherMsPerMegapixel, networks: networks.map(({ sha256: _, ...network }) => network) };
+  }
+
+  /** A measurement ends early when all that wait for it are aborted. */
+  async #waitForMeasurement(options: SpeedOptions, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const measurement = (this.#measurement ??= this.#beginMeasurement(options));
+    measurement.waiting += 1;
+    const aborted = Promise.withResolvers<never>();
+    const leave = () => {
+      aborted.reject(signal?.reason);
+      if (--measurement.waiting > 0) return;
+      measurement.abort.abort(signal?.reason);
+      this.#measurement = undefined;
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      await Promise.race([measurement.done, aborted.promise]);
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  #beginMeasurement(options: SpeedOptions): Measurement {
+    const abort = new AbortController();
+    const done = this.#measureAll(options, abort.signal).catch((error: unknown) => {
+      if (!abort.signal.aborted) this.#parts.logger.warn({ err: error }, 'the speed of the networks cannot be measured; auto chooses without it');
+    });
+    return { done, waiting: 0, abort };
   }
 
   /** The networks that `auto` may choose here. An int8 file that loses too much quality is not one of them. */
@@ -166,19 +198,19 @@ export class Speeds {
     return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
   }
 
-  async #measureAll(options: SpeedOptions): Promise<void> {
+  async #measureAll(options: SpeedOptions, signal: AbortSignal): Promise<void> {
     const began = performance.now();
     this.#parts.logger.info({}, 'measures the speed of the networks on this machine, once; this takes up to a minute');
     const networks: StoredSpeeds['networks'] = [];
     for (const model of this.#candidates) {
       const sha256 = this.#checksums.get(model.path)!;
       const same = networks.find((network) => network.sha256 === sha256);
-      const measured = same ?? (await this.#measureOne(model, options.threads));
+      const measured = same ?? (await this.#measureOne(model, options.threads, signal));
       if (measured === undefined) continue;
       networks.push({ name: model.name, scale: model.scale, file: model.precision, precision: measured.precision, msPerMegapixel: measured.msPerMegapixel, sha256 });
     }
     if (networks.length === 0) return;
-    const otherMsPerMegapixel = await this.#measureOther(options);
+    const otherMsPerMegapixel = await this.#measureOther(options, signal);
     const { name: processor } = await this.#processor();
     const key = await this.#key(options);
     this.#speeds = { version: 1, key, measuredAt: new Date().toISOString(), processor, threads: options.threads, otherMsPerMegapixel, networks };
@@ -191,11 +223,12 @@ export class Speeds {
   }
 
   /** Returns undefined for a network that cannot run here. It then gets no result; a job that names it reports the error. */
-  async #measureOne(model: InstalledModel, threads: number) {
+  async #measureOne(model: InstalledModel, threads: number, signal: AbortSignal) {
     try {
-      const report = await this.#parts.checkModel({ model: toModelFile(model), trial: { ...trial, threads }, timeoutMs: trialTimeoutMs });
+      const report = await this.#parts.checkModel({ model: toModelFile(model), trial: { ...trial, threads }, timeoutMs: trialTimeoutMs, signal });
       return { precision: report.precision, msPerMegapixel: round(report.msPerFrame / megapixels(trial)) };
     } catch (error) {
+      signal.throwIfAborted();
       this.#parts.logger.warn({ err: error, model: model.name, file: model.path }, 'the speed of a network cannot be measured');
       return undefined;
     }
@@ -205,12 +238,12 @@ export class Speeds {
    * Measures one second of the sample without a network: ms for decoding, filters and encoding of a frame, per megapixel of output.
    * Face restoration is off, because its time depends on the number of faces in a video.
    */
-  async #measureOther({ sample, threads, encoder }: SpeedOptions): Promise<number> {
+  async #measureOther({ sample, threads, encoder }: SpeedOptions, signal: AbortSignal): Promise<number> {
     const outputDir = await mkdtemp(join(tmpdir(), folderPrefix));
     try {
       const plain = { model: 'none', faceRestoration: 'off' as const, device: 'cpu', segment: { startS: 0, endS: 1 } };
       const options = { target: '1080p' as const, ...plain, threads, encoder };
-      const result = await this.#parts.enhance({ input: sample, outputDir, outputName: 'out.mp4', options, timeoutMs: trialTimeoutMs });
+      const result = await this.#parts.enhance({ input: sample, outputDir, outputName: 'out.mp4', options, timeoutMs: trialTimeoutMs, signal });
       const frameMs = (1000 * Math.max(0, result.wallSeconds - result.startSeconds)) / Math.max(1, result.frames);
       return round(frameMs / megapixels(result));
     } finally {

@@ -20,9 +20,11 @@ let trials: string[] = [];
 let warnings: string[] = [];
 let infos: string[] = [];
 let failing: (name: string) => boolean = () => false;
+/** each trial lasts until it is aborted */
+let isHeld = false;
 let round = 0;
 beforeEach(() => {
-  [trials, warnings, infos, failing] = [[], [], [], () => false];
+  [trials, warnings, infos, failing, isHeld] = [[], [], [], () => false, false];
   file = join(folder.path, `round-${round++}`, 'data', 'speeds.json');
 });
 
@@ -40,8 +42,9 @@ function machine({ models = shipped, processor = 'a processor', options = {}, ha
     hasGpu,
     processor: async () => ({ name: processor, generation: '25/17/1', features: ['avx2'] }),
     logger: { info: (_, message) => infos.push(message), warn: (_, message) => warnings.push(message) },
-    checkModel: async ({ model, trial }) => {
+    checkModel: async ({ model, trial, signal }) => {
       trials.push(`${model.name} ×${model.scale} ${model.precision}`);
+      if (isHeld) await new Promise((_resolve, reject) => signal!.addEventListener('abort', () => reject(signal!.reason as Error)));
       if (failing(model.name)) throw new Error('This network cannot run here.');
       const msPerFrame = (costs[model.precision] * trial!.width! * trial!.height!) / 1e6;
       return { precision: model.precision, msPerFrame } as never;
@@ -195,4 +198,21 @@ it('removes the folders of measurements that were killed, also when it measures 
   await machine().load();
   vi.unstubAllEnvs();
   expect(readdirSync(temporary).sort()).toEqual(['of-others', 'reelmend-speed-running']);
+});
+
+it('an aborted job does not wait for the measurement, which ends with the last job that waits for it', async () => {
+  isHeld = true;
+  const speeds = machine({ options: { floor } });
+  const [first, second] = [new AbortController(), new AbortController()];
+  const jobs = [first, second].map(({ signal }) => speeds.settle({ model: 'auto' }, signal));
+  await vi.waitFor(() => expect(trials).toHaveLength(1));
+  first.abort(new Error('first'));
+  await expect(jobs[0]).rejects.toThrow('first');
+  expect(trials).toHaveLength(1);
+  second.abort(new Error('second'));
+  await expect(jobs[1]).rejects.toThrow('second');
+  expect(warnings).toEqual([]);
+  isHeld = false;
+  await speeds.settle({ model: 'auto' });
+  expect(speeds.machine()).toMatchObject({ otherMsPerMegapixel: 25 });
 });
