@@ -46,6 +46,7 @@ interface FileSystem {
   open(path: string, flags: string): Promise<{ appendFile(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
   rename(from: string, to: string): Promise<void>;
   rm(path: string, options: { force: boolean }): Promise<void>;
+  stat(path: string): Promise<{ isFile(): boolean }>;
 }
 interface Hashing {
   createHash(name: 'sha256'): { update(bytes: Uint8Array): unknown; digest(encoding: 'hex'): string };
@@ -63,6 +64,9 @@ export async function downloadFile(
   if (files === undefined || hashing === undefined) {
     throw new TypeError('This runtime cannot write files (Node can from 20.16 on). Use jobs.downloadBlob, or open download_url of jobs.result.');
   }
+  // The result would take the place of a device, such as /dev/null, also for all other programs.
+  const found = await files.stat(path).catch(() => undefined);
+  if (found !== undefined && !found.isFile()) throw new TypeError(`${path} is no file: name a file for the result.`);
   const draft = `${path}.${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}.part`;
   const hash = hashing.createHash('sha256');
   const { output, bytes } = await openResult(calls, defaults, id, options);

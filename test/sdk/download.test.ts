@@ -1,4 +1,5 @@
 /** Results as files and in memory: over a fake service that loses connections, and against the real HTTP app. */
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -71,6 +72,16 @@ describe('jobs.download', () => {
     expect(progress[0]).toEqual({ receivedBytes: 0, totalBytes: video.length });
     expect(progress.at(-1)).toEqual({ receivedBytes: video.length, totalBytes: video.length });
     expect(links).toEqual([{ range: null, hasKey: false }]);
+  });
+
+  it('replaces no folder, pipe or device, and asks the service for nothing then', async () => {
+    const { reelmend, id, links } = await service();
+    execFileSync('mkfifo', [join(dir, 'pipe')]);
+    for (const path of [dir, join(dir, 'pipe')]) {
+      await expect(reelmend.jobs.download(id, path)).rejects.toThrow(new TypeError(`${path} is no file: name a file for the result.`));
+    }
+    expect(links).toEqual([]);
+    expect(await readdir(dir)).toEqual(['pipe']);
   });
 
   it('goes on after broken connections where it was', async () => {
