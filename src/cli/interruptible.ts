@@ -1,5 +1,7 @@
-/** Runs work whose signal Ctrl-C aborts. */
+/** Runs work whose signal Ctrl-C aborts, as does the end of the terminal. */
 import { constants } from 'node:os';
+
+const interrupts = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 class Interrupted extends Error {
   readonly signal: NodeJS.Signals;
@@ -13,11 +15,11 @@ class Interrupted extends Error {
 export async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals) => abort.abort(new Interrupted(signal));
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  for (const signal of interrupts) process.once(signal, interrupt);
   try {
     await work(abort.signal);
   } finally {
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    for (const signal of interrupts) process.off(signal, interrupt);
   }
 }
 

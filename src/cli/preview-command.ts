@@ -124,6 +124,7 @@ async function preview(source: string, options: PreviewOptions): Promise<void> {
 
 /** Before anything is sent or paid. */
 async function createFolder(path: string): Promise<void> {
+  if (path === '') throw new Error('The name of the folder is empty.');
   if ((await stat(path).catch(() => null))?.isFile() === true) throw new Error(`${path} is a file: name a folder for the clips.`);
   await mkdir(path, { recursive: true });
 }

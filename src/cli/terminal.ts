@@ -49,6 +49,8 @@ const brokenPipe = 141;
  * otherwise, as on a full disk, with a sentence.
  */
 export function endWithReader(): void {
+  // Nowhere to say it; the command may have something to remove, as after the end of the terminal.
+  process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
     const reason = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;

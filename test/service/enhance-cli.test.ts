@@ -1,5 +1,5 @@
 /** `reelmend enhance` with folders, patterns, lists, URLs and pipes. */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { startRawServer } from '../helpers/rawserver.ts';
-import { hangMs } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 
 let dir: string;
 const startedIn = process.cwd();
@@ -146,6 +146,17 @@ describe('one video', () => {
     const several = await enhance(`${'n'.repeat(250)}.mp4`, 'clips/a.mp4', 'out');
     expect(several.stderr).toContain(`${'n'.repeat(250)}-enhanced.mp4: name too long.`);
     expect(await readdir('out')).toEqual(['a-enhanced.mp4']);
+  });
+
+  it('leaves nothing behind when its terminal ends', async () => {
+    await mkdir('hung-up');
+    await makeClip('long.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 60, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+    // `script` gives it a terminal of its own, which ends with `script`.
+    const command = ['enhance', 'long.mp4', 'hung-up/out.mp4', ...quick, '--resolution', '4k'];
+    const terminal = spawn('script', ['-qfc', [script, ...command].join(' '), 'typescript'], { env: env(), stdio: 'ignore' });
+    await eventually(async () => (await readdir('hung-up')).length > 0);
+    terminal.kill('SIGKILL');
+    await eventually(async () => (await readdir('hung-up')).length === 0);
   });
 
   it('to a standard output that is full fails with a sentence', async () => {

@@ -159,6 +159,7 @@ describe('reelmend preview', () => {
   it('sends and creates nothing whose clips could not be written', async () => {
     const path = file('my film.mov');
     expect(await reelmend('preview', path, '--output', path)).toEqual(failed(`${path} is a file: name a folder for the clips.`));
+    expect(await reelmend('preview', path, '--output', '')).toEqual(failed('The name of the folder is empty.'));
     expect(requests).toEqual([]);
   });
 
