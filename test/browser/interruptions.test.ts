@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConsolePreview } from '../../src/contract/types.gen.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
-import { axeViolations, createTestJob, deleteJob, openTab, openWorld, password, signUp, type World } from './world.ts';
+import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, openWorld, password, signUp, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -286,6 +287,29 @@ describe('an event stream that was lost for a while', () => {
   });
 });
 
+const expired = { status: 403, json: { error: { code: 'link_expired', message: 'The URL has expired.', type: 'permission_error', request_id: 'req_x' } } };
+const getNewLink = () => page.getByRole('button', { name: 'Get a new link' });
+
+/** Links of which `isEnding` is true give the first half of their file, and end when the returned function is called. */
+async function halveFiles(isEnding: (link: string) => boolean): Promise<() => void> {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  await page.route('**/v1/downloads/**', async (route) => {
+    if (!isEnding(route.request().url())) return route.fallback();
+    const from = Number(/bytes=(\d+)-/.exec(route.request().headers()['range'] ?? 'bytes=0-')![1]);
+    const response = await route.fetch({ headers: {} });
+    const whole = await response.body();
+    const half = Math.round(whole.length / 2);
+    if (from >= half) {
+      await ended;
+      return route.fulfill(expired);
+    }
+    const headers = { 'content-type': 'video/mp4', 'accept-ranges': 'bytes', 'content-range': `bytes ${from}-${half - 1}/${whole.length}` };
+    await route.fulfill({ status: 206, headers, body: whole.subarray(from, half) });
+  });
+  return end;
+}
+
 describe('a link to a video that has ended', () => {
   const video = () =>
     page
@@ -293,33 +317,18 @@ describe('a link to a video that has ended', () => {
       .first()
       .evaluate(({ src, readyState, seeking, currentTime }: HTMLVideoElement) => ({ url: new URL(src), hasPicture: readyState >= 2 && !seeking, currentTime }))
       .then(({ url, ...rest }) => ({ link: links.indexOf(`${url.pathname}${url.search}`), ...rest }));
-  const expired = { status: 403, json: { error: { code: 'link_expired', message: 'The URL has expired.', type: 'permission_error', request_id: 'req_x' } } };
-  const getNewLink = () => page.getByRole('button', { name: 'Get a new link' });
   const links: string[] = [];
   let end = () => {};
 
-  /** The first link gives the first half of the file, and ends when `end` is called. The page believes that it lasts a second. */
+  /** The page believes that the first link lasts a second. */
   beforeAll(async () => {
-    const ended = new Promise<void>((resolve) => (end = resolve));
     await page.route('**/links', async (route) => {
       const response = await route.fetch();
       const json = (await response.json()) as { result: { url: string; expires_in: number } };
       json.result.expires_in = links.push(json.result.url) === 1 ? 6 : 3600;
       await route.fulfill({ response, json });
     });
-    await page.route('**/v1/downloads/**', async (route) => {
-      if (!route.request().url().endsWith(links[0]!)) return route.fallback();
-      const from = Number(/bytes=(\d+)-/.exec(route.request().headers()['range'] ?? 'bytes=0-')![1]);
-      const response = await route.fetch({ headers: {} });
-      const whole = await response.body();
-      const half = Math.round(whole.length / 2);
-      if (from >= half) {
-        await ended;
-        return route.fulfill(expired);
-      }
-      const headers = { 'content-type': 'video/mp4', 'accept-ranges': 'bytes', 'content-range': `bytes ${from}-${half - 1}/${whole.length}` };
-      await route.fulfill({ status: 206, headers, body: whole.subarray(from, half) });
-    });
+    end = await halveFiles((link) => link.endsWith(links[0]!));
   });
   afterAll(async () => {
     await page.unroute('**/links');
@@ -345,6 +354,45 @@ describe('a link to a video that has ended', () => {
     await expect.poll(video).toEqual({ link: 1, hasPicture: true, currentTime });
     expect(currentTime).toBeGreaterThan(0.3);
     expect([await getNewLink().count(), await page.getByText('cannot play').count()]).toEqual([0, 0]);
+  });
+});
+
+describe('the links to the clips of a preview that have ended', () => {
+  /** the links of each answer */
+  const answers: string[][] = [];
+  const clips = () =>
+    page.locator('video').evaluateAll((videos) =>
+      (videos as HTMLVideoElement[]).map(({ src, readyState, seeking, currentTime }) => ({ link: src.slice(src.indexOf('/v1/')), hasPicture: readyState >= 2 && !seeking, currentTime })),
+    );
+  const shown = async () => (await clips()).map(({ link, ...rest }) => ({ answer: answers.findIndex((links) => links.includes(link)), ...rest }));
+
+  afterAll(async () => {
+    await page.unroute('**/console/api/previews/*');
+    await page.unroute('**/v1/downloads/**');
+  });
+
+  it('are asked for again, once for all clips, and each goes on at its place', async () => {
+    const id = await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k' }]);
+    await page.route('**/console/api/previews/*', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as ConsolePreview;
+      const { stretches } = json.preview;
+      if (stretches !== null) {
+        const urls = stretches.flatMap(({ original, results }) => [original.url, ...results.map(({ url }) => url)]);
+        json.preview.links_expire_in = answers.push(urls.map((url) => url.slice(url.indexOf('/v1/')))) === 1 ? 6 : 3600;
+      }
+      await route.fulfill({ response, json });
+    });
+    const end = await halveFiles((link) => answers[0]!.some((each) => link.endsWith(each)));
+    await page.goto(`${world.url}/previews/${id}`);
+    const everyClip = (part: object) => Array.from({ length: 9 }, () => expect.objectContaining(part));
+    await expect.poll(shown).toEqual(everyClip({ answer: 0, hasPicture: true }));
+    await page.locator('video').evaluateAll((videos) => (videos as HTMLVideoElement[]).forEach((video) => (video.currentTime = 0.2)));
+    await expect.poll(shown).toEqual(everyClip({ hasPicture: true, currentTime: 0.2 }));
+    await page.waitForTimeout(1000);
+    end();
+    await expect.poll(shown).toEqual(everyClip({ answer: 1, hasPicture: true, currentTime: 0.2 }));
+    expect([answers.length, await getNewLink().count()]).toEqual([2, 0]);
   });
 });
 

@@ -16,6 +16,7 @@ import { num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { BeforeAfter } from '../viewer/before-after.tsx';
+import { haveLinksEnded } from '../viewer/lost-video.tsx';
 import { DeletedJob } from './job-deleted.tsx';
 import { JobFacts } from './job-facts.tsx';
 
@@ -146,9 +147,6 @@ function JobFailure({ detail: { job, error_help: help } }: { detail: ConsoleJobD
   );
 }
 
-/** The service may have made a link that much earlier than it arrived here. */
-const linkMarginMs = 5000;
-
 function Viewer({ detail }: { detail: ConsoleJobDetail }) {
   const { job } = detail;
   const links = useLinks(job.id, true);
@@ -167,7 +165,7 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
         beforeLabel={job.source === null ? 'source' : `${job.source.width} × ${job.source.height}`}
         afterLabel={`${size.width} × ${size.height}`}
         links={{
-          hasEnded: () => Date.now() > links.dataUpdatedAt + result.expires_in * 1000 - linkMarginMs,
+          hasEnded: () => haveLinksEnded(links.dataUpdatedAt, result.expires_in),
           renew: () => links.refetch({ throwOnError: true }),
         }}
       />

@@ -1,6 +1,6 @@
 /** A preview: its stretches side by side and synchronised, and creating the job with one of its settings. */
 import { Pause, Play, Sparkles } from 'lucide-react';
-import { useId } from 'react';
+import { useId, useRef, useState } from 'react';
 import type { Preview, PreviewSetting, PreviewStretch } from '../../contract/types.gen.ts';
 import { deletePreview, usePreview } from '../api/previews.ts';
 import { useSession } from '../api/session.ts';
@@ -10,6 +10,7 @@ import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Load, Notice, ProgressBar } from '../ui/feedback.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { useClipsInStep } from '../viewer/in-step.ts';
+import { haveLinksEnded, LostVideo, mayRenew, type TimeLimitedLinks } from '../viewer/lost-video.tsx';
 import type { Body } from './quote.tsx';
 
 /** What is to be previewed: the body of a job, and the length of its video once it is known. */
@@ -63,14 +64,31 @@ export function PreviewPanel({ id, previewed, onMake, onDeleted }: PreviewPanelP
     <Panel title="Preview" actions={actions}>
       <div className="stack" aria-live="polite">
         {error !== null && <ErrorNotice error={error} />}
-        <Load query={query}>{({ preview }) => <PreviewBody preview={preview} previewed={previewed} onMake={onMake} />}</Load>
+        <Load query={query}>{({ preview }) => <PreviewBody {...{ preview, previewed, onMake }} links={linksOf(preview, query)} />}</Load>
       </div>
     </Panel>
   );
 }
 
-function PreviewBody({ preview, previewed, onMake }: { preview: Preview; previewed: Previewed; onMake: OnMake }) {
+function linksOf({ links_expire_in: seconds }: Preview, { dataUpdatedAt, refetch }: ReturnType<typeof usePreview>): TimeLimitedLinks {
+  return {
+    hasEnded: () => seconds !== null && haveLinksEnded(dataUpdatedAt, seconds),
+    renew: () => refetch({ throwOnError: true }),
+  };
+}
+
+interface PreviewBodyProps {
+  preview: Preview;
+  links: TimeLimitedLinks;
+  previewed: Previewed;
+  onMake: OnMake;
+}
+
+function PreviewBody({ preview, links, previewed, onMake }: PreviewBodyProps) {
   const { status, stretches, settings, error, progress } = preview;
+  /** those whose links have ended, until others replace them */
+  const [lost, setLost] = useState<Preview['stretches']>(null);
+  const renewedAt = useRef(0);
   if (status === 'error') {
     return (
       <Notice tone="bad" role="alert" title={preview.sandbox ? 'The preview failed.' : 'The preview failed, and was refunded.'}>
@@ -81,8 +99,9 @@ function PreviewBody({ preview, previewed, onMake }: { preview: Preview; preview
   if (stretches === null) return <ProgressBar value={progress} label="Progress of the preview" />;
   return (
     <>
+      {lost === stretches && <LostVideo {...{ links, renewedAt }} />}
       {stretches.map((stretch) => (
-        <Stretch key={stretch.start} stretch={stretch} settings={settings} />
+        <Stretch key={stretch.start} {...{ stretch, settings }} onFailed={(video) => mayRenew(links, video) && setLost(stretches)} />
       ))}
       <div className="preview-clips">
         <p className="muted">A job with one of these settings is the whole video, with sound.</p>
@@ -101,8 +120,15 @@ const reasons: Readonly<Record<PreviewStretch['reason'], string>> = {
   evenly_spaced: 'elsewhere in the video',
 };
 
-function Stretch({ stretch, settings }: { stretch: PreviewStretch; settings: PreviewSetting[] }) {
-  const { clips, playing, toggle } = useClipsInStep();
+interface StretchProps {
+  stretch: PreviewStretch;
+  settings: PreviewSetting[];
+  /** a clip cannot be loaded */
+  onFailed: (video: HTMLVideoElement) => void;
+}
+
+function Stretch({ stretch, settings, onFailed }: StretchProps) {
+  const { clip, playing, toggle } = useClipsInStep();
   const name = `${formatPosition(stretch.start)}: ${reasons[stretch.reason]}`;
   const columns = [{ title: 'Original', url: stretch.original.url }, ...stretch.results.map(({ url }, index) => ({ title: describeSetting(settings[index]!), url }))];
   return (
@@ -115,9 +141,10 @@ function Stretch({ stretch, settings }: { stretch: PreviewStretch; settings: Pre
       </div>
       <div className="preview-clips">
         {columns.map(({ title, url }, index) => (
-          <figure key={url}>
+          // Not the link: a clip that gets a new one goes on at its place.
+          <figure key={index}>
             {/* The clips have no sound. */}
-            <video ref={clips(index)} src={url} muted playsInline preload="auto" aria-label={title} />
+            <video {...clip(index)} src={url} muted playsInline preload="auto" aria-label={title} onError={({ currentTarget }) => onFailed(currentTarget)} />
             <figcaption className="small muted">{title}</figcaption>
           </figure>
         ))}

@@ -5,9 +5,15 @@ import { correct, setTime } from './sync.ts';
 /** seconds; half a frame at 25 frames per second, which nobody notices */
 const frame = 0.04;
 
+interface ClipProps {
+  ref: (video: HTMLVideoElement | null) => void;
+  onTimeUpdate: () => void;
+  onLoadedMetadata: (event: { currentTarget: HTMLVideoElement }) => void;
+}
+
 export interface InStep {
-  /** registers a clip: `ref={clips(index)}` */
-  clips: (index: number) => (video: HTMLVideoElement | null) => void;
+  /** what a clip needs to be one of them: `<video {...clip(index)} />` */
+  clip: (index: number) => ClipProps;
   playing: boolean;
   toggle: () => void;
 }
@@ -15,17 +21,34 @@ export interface InStep {
 export function useClipsInStep(): InStep {
   const videos = useRef(new Map<number, HTMLVideoElement>());
   const [playing, setPlaying] = useState(false);
-  const clips = useCallback(
+  /** seconds; where a clip goes on when it gets a new link */
+  const place = useRef(0);
+  const notePlace = () => {
+    const leader = videos.current.get(0);
+    // A clip that is being loaded is at 0.
+    if (leader !== undefined && leader.readyState >= HTMLMediaElement.HAVE_METADATA) place.current = leader.currentTime;
+  };
+  const register = useCallback(
     (index: number) => (video: HTMLVideoElement | null) => {
       if (video === null) videos.current.delete(index);
       else videos.current.set(index, video);
     },
     [],
   );
+  const goOn = (video: HTMLVideoElement) => {
+    setTime(video, place.current);
+    if (playing) void video.play().catch(() => {});
+  };
+  const clip = (index: number): ClipProps => ({
+    ref: register(index),
+    onTimeUpdate: notePlace,
+    onLoadedMetadata: ({ currentTarget }) => goOn(currentTarget),
+  });
   useKeptInStep(videos, playing);
   const toggle = () => {
     const all = [...videos.current.values()];
-    const at = videos.current.get(0)?.currentTime ?? 0;
+    notePlace();
+    const at = place.current;
     for (const video of all) {
       if (playing) video.pause();
       setTime(video, at);
@@ -34,7 +57,7 @@ export function useClipsInStep(): InStep {
     }
     setPlaying(!playing);
   };
-  return { clips, playing, toggle };
+  return { clip, playing, toggle };
 }
 
 function useKeptInStep(videos: RefObject<Map<number, HTMLVideoElement>>, playing: boolean): void {

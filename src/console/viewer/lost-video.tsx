@@ -11,6 +11,14 @@ export interface TimeLimitedLinks {
   renew: () => Promise<unknown>;
 }
 
+/** The service may have made a link that much earlier than it arrived here. */
+const marginMs = 5000;
+
+/** Whether links that arrived at `arrivedAt` (ms since 1970), and last for `seconds`, have ended. */
+export function haveLinksEnded(arrivedAt: number, seconds: number): boolean {
+  return Date.now() > arrivedAt + seconds * 1000 - marginMs;
+}
+
 /** Browsers do not say that a link was refused. An error of the network may be one, or a connection that broke. */
 export function mayRenew(links: TimeLimitedLinks | undefined, { error }: HTMLVideoElement): boolean {
   return links !== undefined && (links.hasEnded() || error?.code === MediaError.MEDIA_ERR_NETWORK);
