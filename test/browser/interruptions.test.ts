@@ -1,6 +1,6 @@
 /** What the console does when something comes in between: a refusal, a lost answer, a closed page, an ended link, another window. */
 import { join } from 'node:path';
-import type { Page, Route } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsolePreview } from '../../src/contract/types.gen.ts';
@@ -249,32 +249,70 @@ describe('an event stream that was lost for a while', () => {
     reconnect();
   }
 
-  /** Copies of a job, older than it; returns the oldest. */
-  async function addCopies(like: string, count: number): Promise<string> {
+  /** Copies of a job, older than it; returns their ids, oldest first. */
+  async function addCopies(like: string, count: number): Promise<string[]> {
     const sql = postgres(world.site.databaseUrl, { max: 1 });
     const ids = Array.from({ length: count }, (_, index) => `job_${String(index).padStart(26, '0')}`);
     for (const id of ids) await sql`INSERT INTO jobs SELECT (jsonb_populate_record(j, ${sql.json({ id, output_key: null, pictures: null })})).* FROM jobs j WHERE id = ${like}`;
     await sql.end();
-    return ids[0]!;
+    return ids;
   }
 
-  it('leaves no job in the list that was deleted meanwhile, on whatever page', async () => {
+  it('leaves no job in the list that was deleted meanwhile, and loads again only the pages that are shown', async () => {
     const newest = await createTestJob(page, world, 'newest.mp4');
     await page.goto(`${world.url}/jobs/${newest}`);
     await page.locator('.badge', { hasText: 'Done' }).waitFor();
-    const oldest = await addCopies(newest, 150);
+    const copies = await addCopies(newest, 650);
+    const oldest = copies[0]!;
+    const inMiddle = copies[325]!;
     let before = 0;
     const allLoaded = async () => {
       await page.getByText('100 loaded').waitFor();
-      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       const count = page.locator('.toolbar-count');
-      await expect.poll(() => count.textContent()).toMatch(/jobs$/);
+      const scrollOn = async () => {
+        await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+        return count.textContent();
+      };
+      await expect.poll(scrollOn).toMatch(/jobs$/);
+      await scrollOn();
+      await page.getByTitle(oldest).waitFor();
       before = parseInt((await count.textContent())!, 10);
+      expect(before).toBeGreaterThan(650);
     };
+    let requests = 0;
+    const count = (request: Request) => (requests += Number(request.method() === 'GET' && new URL(request.url()).pathname === '/console/api/jobs'));
     await inGap('/jobs', allLoaded, async () => {
-      for (const id of [newest, oldest]) await deleteJob(page, world, id);
+      for (const id of [newest, inMiddle, oldest]) await deleteJob(page, world, id);
+      page.on('request', count);
     });
     await page.getByText(`${before - 2} jobs`).waitFor();
+    // The first page and the last one, of seven.
+    expect(requests).toBe(2);
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight / 2));
+    await page.getByText(`${before - 3} jobs`).waitFor();
+    expect(requests).toBeLessThanOrEqual(4);
+    page.off('request', count);
+  });
+
+  it('leaves no job in the list that is deleted while the next page is loaded', async () => {
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    const ofNextPage = /\/console\/api\/jobs\?.*starting_after/;
+    const asked = page.waitForRequest(ofNextPage);
+    await page.route(ofNextPage, async (route) => {
+      const response = await route.fetch();
+      await held;
+      await route.fulfill({ response });
+    }, { times: 1 });
+    await page.goto(`${world.url}/jobs`);
+    await page.getByText('100 loaded').waitFor();
+    const listed = (await page.locator('.jobs-row code').first().getAttribute('title'))!;
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+    await asked;
+    await deleteJob(page, world, listed);
+    await page.getByText('99 loaded').waitFor();
+    answer();
+    await page.getByText('199 loaded').waitFor();
   });
 
   it('shows on the page of a job that it was deleted meanwhile', async () => {

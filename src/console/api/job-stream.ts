@@ -1,13 +1,10 @@
 /** The event stream of the account's jobs. Updates the queries that the page has loaded. */
-import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
-import { type JobFilters, jobKey, listJobs, pageSize } from './jobs.ts';
+import { applyToLists, type Changes, freshJobs, markStale, noteForLoads } from './job-list.ts';
+import { type JobFilters, jobKey } from './jobs.ts';
 import { sessionKey } from './session.ts';
-
-/** The current state of a job, or null if it was deleted. */
-export type Changes = ReadonlyMap<string, ConsoleJob | null>;
-export type Pages = InfiniteData<ConsoleJobList, string | undefined>;
 
 const flushMs = 120;
 /** The stream closes and reopens regularly. A longer gap means that the service cannot be reached. */
@@ -29,7 +26,7 @@ export function useJobStream(): boolean {
       setReachable(true);
       if (wasOpen) refreshAfterGap(client);
       wasOpen = true;
-      void client.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
+      void client.refetchQueries({ predicate: ({ queryKey, state }) => state.status === 'error' && !(queryKey[0] === 'jobs' && state.data !== undefined) });
     };
     const onGap = () => {
       // The service may refuse only the stream, for example to a user with too many pages.
@@ -73,11 +70,10 @@ interface StreamListeners {
 function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamListeners): () => void {
   const source = new EventSource('/console/api/job-events');
   const pending = new Map<string, ConsoleJob | null>();
-  let reload = new Reload();
   let timer = 0;
   const note = (id: string, job: ConsoleJob | null) => {
     pending.set(id, job);
-    reload.changes.set(id, job);
+    noteForLoads(id, job);
     timer ||= window.setTimeout(() => {
       timer = 0;
       const changes = new Map(pending);
@@ -92,13 +88,11 @@ function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamLis
   source.addEventListener('deleted', ({ data }: MessageEvent<string>) => {
     note((JSON.parse(data) as { id: string }).id, null);
   });
-  // The stream misses changes from before it opened or reconnected, so the lists are loaded again.
+  // The stream misses changes from before it opened or reconnected, so what is shown of the lists is loaded again.
   source.onopen = () => {
     onOpen();
     void client.invalidateQueries({ queryKey: ['latest-jobs'] });
-    reload.abort();
-    reload = new Reload();
-    void reload.run(client).catch(() => {});
+    markStale(client);
   };
   source.onerror = () => {
     onGap();
@@ -106,44 +100,8 @@ function openStream(client: QueryClient, { onOpen, onGap, onRefused }: StreamLis
   };
   return () => {
     source.close();
-    reload.abort();
     clearTimeout(timer);
   };
-}
-
-/** Loads the lists again, with all their pages: what was missed may be on any of them. */
-class Reload {
-  /** what the stream reports meanwhile: a page may have been loaded before its change */
-  readonly changes = new Map<string, ConsoleJob | null>();
-  readonly #aborting = new AbortController();
-
-  abort(): void {
-    this.#aborting.abort();
-  }
-
-  async run(client: QueryClient): Promise<void> {
-    for (const [queryKey] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
-      this.changes.clear();
-      const filters = queryKey[1] as JobFilters;
-      const fresh = await this.#load(filters, () => client.getQueryData<Pages>(queryKey)?.pages.length ?? 0);
-      if (fresh.pages.length > 0) client.setQueryData<Pages>(queryKey, mergeIntoPages(fresh, this.changes, filters));
-    }
-  }
-
-  /** `count`: pages that the list has by now; the user may load more meanwhile */
-  async #load(filters: JobFilters, count: () => number): Promise<Pages> {
-    const fresh: Pages = { pages: [], pageParams: [] };
-    let cursor: string | undefined;
-    while (fresh.pages.length < count()) {
-      const after = cursor === undefined ? {} : { starting_after: cursor };
-      const page = await listJobs({ ...filters, limit: pageSize, ...after }, this.#aborting.signal);
-      fresh.pages.push(page);
-      fresh.pageParams.push(cursor);
-      if (!page.has_more || page.next_cursor === null) break;
-      cursor = page.next_cursor;
-    }
-    return fresh;
-  }
 }
 
 /** What belongs to a job that ends: the balance and the logs. */
@@ -155,9 +113,7 @@ function refreshAfterGap(client: QueryClient): void {
 }
 
 function applyChanges(client: QueryClient, changes: Changes): void {
-  for (const [queryKey, pages] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
-    if (pages !== undefined) client.setQueryData(queryKey, mergeIntoPages(pages, changes, queryKey[1] as JobFilters));
-  }
+  applyToLists(client, changes);
   client.setQueriesData<ConsoleJobList>({ queryKey: ['latest-jobs'] }, (list) =>
     list === undefined ? list : mergeIntoFirst(list, changes, {}, list.data.length || 5),
   );
@@ -180,26 +136,6 @@ function withProgress(detail: ConsoleJobDetail, job: ConsoleJob): ConsoleJobDeta
   return { ...detail, job: { ...detail.job, progress, eta_seconds, started_at } };
 }
 
-/** Updates known jobs in place, removes those that no longer match the filters, and puts new ones on top. */
-export function mergeIntoPages(pages: Pages, changes: Changes, filters: JobFilters): Pages {
-  const known = new Set<string>();
-  const merged = pages.pages.map((page) => {
-    if (!page.data.some((job) => changes.has(job.id))) return page;
-    const data = page.data.flatMap((job) => {
-      const change = changes.get(job.id);
-      if (change === undefined) return [job];
-      known.add(job.id);
-      return change !== null && fits(change, filters) ? [change] : [];
-    });
-    return { ...page, data };
-  });
-  const first = merged[0];
-  if (first === undefined) return pages;
-  const fresh = freshJobs(changes, known, filters, first.data[0]?.id);
-  if (fresh.length > 0) merged[0] = { ...first, data: [...fresh, ...first.data] };
-  return { ...pages, pages: merged };
-}
-
 function mergeIntoFirst(list: ConsoleJobList, changes: Changes, filters: JobFilters, limit: number): ConsoleJobList {
   const known = new Set(list.data.filter((job) => changes.has(job.id)).map((job) => job.id));
   const kept = list.data.flatMap((job) => {
@@ -208,20 +144,4 @@ function mergeIntoFirst(list: ConsoleJobList, changes: Changes, filters: JobFilt
   });
   const fresh = freshJobs(changes, known, filters, list.data[0]?.id);
   return { ...list, data: [...fresh, ...kept].slice(0, Math.max(limit, 5)) };
-}
-
-/** Ids sort by time. A job is new if it is newer than the first one shown; otherwise it is on a page not loaded yet. */
-function freshJobs(changes: Changes, known: ReadonlySet<string>, filters: JobFilters, newest: string | undefined) {
-  return [...changes.values()]
-    .filter((job) => job !== null)
-    .filter((job) => !known.has(job.id) && fits(job, filters) && (newest === undefined || job.id > newest))
-    .sort((a, b) => (a.id < b.id ? 1 : -1));
-}
-
-function fits(job: ConsoleJob, { mode, status, q }: JobFilters): boolean {
-  return (
-    (mode === undefined || job.mode === mode) &&
-    (status === undefined || job.status === status) &&
-    (q === undefined || job.id.includes(q))
-  );
 }

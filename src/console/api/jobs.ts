@@ -11,14 +11,12 @@ import type {
   ConsoleGetJobLinksData,
   ConsoleGetJobLinksResponse,
   ConsoleGetJobResponse,
-  ConsoleJob,
   ConsoleListJobsData,
   ConsoleListJobsResponse,
   JobStatus,
   Mode,
 } from '../../contract/types.gen.ts';
 import { call } from './client.ts';
-import { useList } from './lists.ts';
 import { sessionKey } from './session.ts';
 
 export interface JobFilters {
@@ -28,19 +26,7 @@ export interface JobFilters {
   q?: string;
 }
 
-const jobsKey = (filters: JobFilters) => ['jobs', filters] as const;
 export const jobKey = (id: string) => ['job', id] as const;
-export const pageSize = 100;
-
-export function useJobs(filters: JobFilters) {
-  return useList<ConsoleJob, string>(
-    jobsKey(filters),
-    (cursor, signal) =>
-      listJobs({ ...filters, limit: pageSize, ...(cursor === undefined ? {} : { starting_after: cursor }) }, signal),
-    // The event stream keeps the list current. Reloading a hundred pages would add nothing.
-    { staleTime: Infinity, refetchOnWindowFocus: false },
-  );
-}
 
 export function useLatestJobs(limit: number) {
   return useQuery({ queryKey: ['latest-jobs', limit], queryFn: ({ signal }) => listJobs({ limit }, signal) });

@@ -4,7 +4,8 @@ import { Film, Search } from 'lucide-react';
 import { memo, useDeferredValue, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { ConsoleJob, JobStatus, Mode } from '../../contract/types.gen.ts';
-import { type JobFilters, useJobs } from '../api/jobs.ts';
+import { useFreshPages, useJobs } from '../api/job-list.ts';
+import type { JobFilters } from '../api/jobs.ts';
 import { formatCount, formatDuration, plural, shortId } from '../app/format.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, Skeleton } from '../ui/feedback.tsx';
@@ -18,6 +19,7 @@ export function JobsPage() {
   const deferred = useDeferredValue(filters);
   const list = useJobs(deferred);
   const jobs = list.data;
+  useFreshPages(deferred);
   const filtered = Object.keys(filters).length > 0;
   return (
     <Page title="Jobs" actions={<LinkButton href="/enhance" tone="primary">Enhance a video</LinkButton>}>
@@ -27,7 +29,7 @@ export function JobsPage() {
         {jobs === undefined && !list.isPending && <Failed error={list.error} onRetry={() => void list.refetch()} />}
         {jobs?.length === 0 && <NoJobs filtered={filtered} onClear={() => setFilter({ mode: undefined, status: undefined, q: undefined })} />}
         {jobs !== undefined && jobs.length > 0 && (
-          <JobTable jobs={jobs} hasMore={list.hasMore} isLoading={list.isLoadingMore} loadMore={() => void list.loadMore()} />
+          <JobTable jobs={jobs} filters={deferred} hasMore={list.hasMore} isLoading={list.isLoadingMore} loadMore={() => void list.loadMore()} />
         )}
       </div>
     </Page>
@@ -113,6 +115,7 @@ function NoJobs({ filtered, onClear }: { filtered: boolean; onClear: () => void 
 
 interface TableProps {
   jobs: readonly ConsoleJob[];
+  filters: JobFilters;
   hasMore: boolean;
   isLoading: boolean;
   loadMore: () => void;
@@ -121,7 +124,7 @@ interface TableProps {
 const readAhead = 30;
 
 /** Renders only the visible rows, and loads the next page before the user reaches the end. */
-function JobTable({ jobs, hasMore, isLoading, loadMore }: TableProps) {
+function JobTable({ jobs, filters, hasMore, isLoading, loadMore }: TableProps) {
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const rowHeight = useRowHeight();
@@ -132,6 +135,7 @@ function JobTable({ jobs, hasMore, isLoading, loadMore }: TableProps) {
   useEffect(() => virtual.measure(), [virtual, rowHeight]);
   const rows = virtual.getVirtualItems();
   const last = rows.at(-1)?.index ?? 0;
+  useFreshPages(filters, { first: rows[0]?.index ?? 0, last });
   useEffect(() => {
     if (hasMore && !isLoading && last >= jobs.length - readAhead) loadMore();
   }, [hasMore, isLoading, last, jobs.length, loadMore]);
