@@ -230,16 +230,28 @@ describe('an operator', () => {
     await guest.page.context().close();
   });
 
+  const openAgain = async (item: string) => {
+    const { page } = desk;
+    await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
   const open = async (item: string) => {
     const { page } = desk;
     await page.goto(`${world.url}/operator/accounts`);
     await page.getByRole('radio', { name: 'All' }).first().click();
-    await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
-    await page.getByRole('menuitem', { name: item }).click();
+    await openAgain(item);
+  };
+  const balance = async () => {
+    const accounts = await world.site.reelmend<{ name: string; credits: number }[]>('accounts', 'list');
+    return accounts.find(({ name }) => name === 'Analytical Engines')?.credits;
   };
 
-  it('grants and withdraws once, though the first response is lost and the button is pressed again', async () => {
+  it('grants and withdraws once, though the first response is lost and the button is pressed again, in this dialog or another', async () => {
     const { page, complaints } = desk;
+    const move = async (action: string) => {
+      await page.getByRole('spinbutton', { name: 'Credits' }).fill('30');
+      await page.getByRole('button', { name: action, exact: true }).click();
+    };
     for (const [item, path, action] of [['Grant credits', 'grants', 'Grant'], ['Withdraw credits', 'withdrawals', 'Withdraw']] as const) {
       await open(item);
       const loseResponse = async (route: Route) => {
@@ -247,14 +259,28 @@ describe('an operator', () => {
         await route.abort();
       };
       await page.route(`**/operator/accounts/*/${path}`, loseResponse, { times: 1 });
-      await page.getByRole('spinbutton', { name: 'Credits' }).fill('30');
-      await page.getByRole('button', { name: action, exact: true }).click();
+      await move(action);
       await page.getByText('The service cannot be reached.').waitFor();
-      await page.getByRole('button', { name: action, exact: true }).click();
-      await page.getByText(/^(Granted|Withdrew) 30 credits/).first().waitFor();
-      const accounts = await world.site.reelmend<{ name: string; credits: number }[]>('accounts', 'list');
-      expect(accounts.find(({ name }) => name === 'Analytical Engines')?.credits).toBe(item === 'Grant credits' ? 30 : 0);
+      if (action === 'Withdraw') await page.getByRole('button', { name: action, exact: true }).click();
+      else {
+        await page.keyboard.press('Escape');
+        await openAgain(item);
+        await move(action);
+      }
+      const after = action === 'Grant' ? 30 : 0;
+      await page.getByText(new RegExp(`^(Granted|Withdrew) 30 credits .* The balance is ${after}\\.$`)).first().waitFor();
+      expect(await balance()).toBe(after);
     }
+    // What was answered is another grant when it is asked for again.
+    for (const after of [30, 60]) {
+      await openAgain('Grant credits');
+      await move('Grant');
+      await expect.poll(balance).toBe(after);
+    }
+    await openAgain('Withdraw credits');
+    await page.getByRole('spinbutton', { name: 'Credits' }).fill('60');
+    await page.getByRole('button', { name: 'Withdraw', exact: true }).click();
+    await page.getByText('Withdrew 60 credits').first().waitFor();
     // The browser reports the two lost responses.
     expect(complaints.splice(0)).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('net::ERR_FAILED')));
   });

@@ -1,17 +1,24 @@
-/** Idempotency keys of the requests of one form. */
-import { useRef } from 'react';
+/** Idempotency keys of requests that have got no answer yet. */
+import { ApiError } from '../api/client.ts';
 import { newIdempotencyKey } from './random.ts';
 
+/** by the request, as JSON */
+const keys = new Map<string, string>();
+
 /**
- * Returns the function that gives the key of a request. The same body gets the same key as long as the component is mounted,
- * so that another attempt after a lost response changes nothing twice.
+ * Sends a request with an idempotency key. After a lost response, the same request has the same key, also from a dialog or page that was
+ * opened again. So another attempt changes nothing twice. An answer ends the key: the same request once more is another one.
  */
-export function useIdempotencyKeys(): (body: object) => string {
-  const keys = useRef(new Map<string, string>());
-  return (body) => {
-    const text = JSON.stringify(body);
-    const key = keys.current.get(text) ?? newIdempotencyKey();
-    keys.current.set(text, key);
-    return key;
-  };
+export async function sendOnce<T>(request: object, send: (key: string) => Promise<T>): Promise<T> {
+  const text = JSON.stringify(request);
+  const key = keys.get(text) ?? newIdempotencyKey();
+  keys.set(text, key);
+  try {
+    const answer = await send(key);
+    keys.delete(text);
+    return answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.status >= 400 && error.status < 500) keys.delete(text);
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@ import { useKeys } from '../api/account.ts';
 import { useCreateJob, useLatestJobs } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
-import { useIdempotencyKeys } from '../app/idempotency-keys.ts';
+import { sendOnce } from '../app/idempotency-keys.ts';
 import { useNavigateWhileShown } from '../app/navigation.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
@@ -110,10 +110,9 @@ function SampleButton() {
   const createJob = useCreateJob();
   const navigate = useNavigateWhileShown();
   const offer = sampleOffer(session);
-  const keyOf = useIdempotencyKeys();
   const { run, busy, error } = useAction(async () => {
     const body = { mode: offer.mode, request: { video_url: offer.url, resolution: '1080p' } } as const;
-    const job = await createJob(body, keyOf(body));
+    const job = await sendOnce({ job: body }, (key) => createJob(body, key));
     navigate(`/jobs/${job.id}`);
   });
   return (

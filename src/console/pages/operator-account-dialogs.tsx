@@ -4,7 +4,7 @@ import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { closeAccount, decide, grant, setPlan, setQuotas, withdraw } from '../api/operator.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
-import { useIdempotencyKeys } from '../app/idempotency-keys.ts';
+import { sendOnce } from '../app/idempotency-keys.ts';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
 import { Notice } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
@@ -20,12 +20,11 @@ interface Props {
 export function GrantDialog({ account, onClose, onDone }: Props) {
   const [credits, setCredits] = useState('1000');
   const [note, setNote] = useState('');
-  const keyOf = useIdempotencyKeys();
   const amount = Number(credits);
   const form = useAction(async () => {
     const body = { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) };
-    await grant(account.id, body, keyOf(body));
-    toast(`Granted ${formatCount(amount)} credits to ${account.name}.`);
+    const { credits: balance } = await sendOnce({ grant: body, to: account.id }, (key) => grant(account.id, body, key));
+    toast(`Granted ${formatCount(amount)} credits to ${account.name}. The balance is ${formatCount(balance)}.`);
     void onDone();
   }, onClose);
   return (
@@ -49,13 +48,12 @@ export function GrantDialog({ account, onClose, onDone }: Props) {
 export function WithdrawDialog({ account, onClose, onDone }: Props) {
   const [credits, setCredits] = useState('');
   const [note, setNote] = useState('');
-  const keyOf = useIdempotencyKeys();
   const amount = Number(credits);
   const left = account.credits - amount;
   const form = useAction(async () => {
     const body = { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) };
-    await withdraw(account.id, body, keyOf(body));
-    toast(`Withdrew ${formatCount(amount)} credits from ${account.name}.`);
+    const { credits: balance } = await sendOnce({ withdrawal: body, from: account.id }, (key) => withdraw(account.id, body, key));
+    toast(`Withdrew ${formatCount(amount)} credits from ${account.name}. The balance is ${formatCount(balance)}.`);
     void onDone();
   }, onClose);
   return (

@@ -1,11 +1,10 @@
 /** Compares settings on a few seconds of the video before the whole video is made. */
 import { Plus, X } from 'lucide-react';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Mode, PreviewInput, PreviewSetting } from '../../contract/types.gen.ts';
-import { ApiError } from '../api/client.ts';
 import { createPreview } from '../api/previews.ts';
 import { plural } from '../app/format.ts';
-import { newIdempotencyKey } from '../app/random.ts';
+import { sendOnce } from '../app/idempotency-keys.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/feedback.tsx';
@@ -33,28 +32,6 @@ function secondsPerSetting(durationS: number): number {
   return Math.max(1, Math.ceil(stretches * Math.min(2, durationS)));
 }
 
-/**
- * Returns a function that creates a preview. After a lost response it repeats the request with the same key, so that nobody
- * pays twice. An answer ends the key: the same settings once more, after a failure or a deletion, are another preview.
- */
-function useCreateOnce() {
-  const keys = useRef(new Map<string, string>());
-  return async (body: ReturnType<typeof previewBody>): Promise<{ id: string }> => {
-    const text = JSON.stringify(body);
-    const key = keys.current.get(text) ?? newIdempotencyKey();
-    keys.current.set(text, key);
-    const answered = () => keys.current.delete(text);
-    try {
-      const created = await createPreview(body, key);
-      answered();
-      return created;
-    } catch (error) {
-      if (error instanceof ApiError && error.status >= 400 && error.status < 500) answered();
-      throw error;
-    }
-  };
-}
-
 interface PreviewPartProps {
   /** null while there is no single measured video */
   previewed: Previewed | null;
@@ -66,7 +43,6 @@ interface PreviewPartProps {
 export function PreviewPart({ previewed, onMake }: PreviewPartProps): ReactNode {
   const [chosen, setChosen] = useState<PreviewSetting[]>([]);
   const [made, setMade] = useState<{ id: string; previewed: Previewed } | null>(null);
-  const createOnce = useCreateOnce();
   const creditsOf = useCredits();
   const current = previewed === null ? null : settingOf(previewed.body.request);
   const settings = chosen.length > 0 || current === null ? chosen : [current];
@@ -74,7 +50,7 @@ export function PreviewPart({ previewed, onMake }: PreviewPartProps): ReactNode 
   const { run, busy, error } = useAction(async () => {
     if (previewed === null) return;
     const body = previewBody(previewed.body, settings, credits);
-    setMade({ id: (await createOnce(body)).id, previewed });
+    setMade({ id: (await sendOnce({ preview: body }, (key) => createPreview(body, key))).id, previewed });
   });
   const canAdd = current !== null && chosen.length < mostSettings && !chosen.some((each) => same(each, current));
   return (
