@@ -207,6 +207,58 @@ describe('a file that is being sent', () => {
   });
 });
 
+describe('a file that was sent', () => {
+  const statusOf = (id: string) => page.evaluate(async (upload) => (await fetch(`/console/api/uploads/${upload}`)).status, id);
+  const leave = () => page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
+
+  async function sent(name: string): Promise<string> {
+    const answer = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/uploads'));
+    await chooseFiles([await clip(name)]);
+    const { id } = (await (await answer).json()) as { id: string };
+    await remove(name).waitFor();
+    await page.getByText('$0.00').waitFor();
+    return id;
+  }
+
+  it('is deleted at the service when it is left unsubmitted, for other videos or another page', async () => {
+    const replaced = await sent('replaced.mp4');
+    await page.getByRole('radio', { name: 'Sample' }).check();
+    await expect.poll(() => statusOf(replaced)).toBe(404);
+    const left = await sent('unsubmitted.mp4');
+    await leave();
+    await expect.poll(() => statusOf(left)).toBe(404);
+  });
+
+  it('is not left without a question', async () => {
+    await sent('asked-too.mp4');
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    await (await asked).dismiss();
+    await remove('asked-too.mp4').click();
+  });
+
+  it('stays where a preview was made of it, and where its job is being created', async () => {
+    const previewed = await sent('previewed.mp4');
+    await page.getByRole('button', { name: 'Make a preview' }).click();
+    await page.getByRole('region', { name: 'Preview', exact: true }).waitFor();
+    await leave();
+    const submitted = await sent('submitted.mp4');
+    let go = () => {};
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const allow = await onCreation(async () => {
+      await held;
+      return false;
+    });
+    await submit().click();
+    await leave();
+    await page.waitForURL(`${world.url}/jobs`);
+    go();
+    await expect.poll(jobNames).toContain('submitted.mp4');
+    await allow();
+    for (const id of [previewed, submitted]) expect(await statusOf(id)).toBe(200);
+  });
+});
+
 describe('jobs that are being created', () => {
   it('are not left without a question', async () => {
     await chooseFiles([await clip('slow.mp4')]);

@@ -85,6 +85,23 @@ async function begin({ file, mode, signal }: Pick<FileToSend, 'file' | 'mode' | 
   return upload;
 }
 
+/** Uploads that jobs or previews are made of. */
+const kept = new Set<string>();
+
+export const isKept = (id: string): boolean => kept.has(id);
+
+/** Keeps uploads when their list is left, while `create` makes something of them. `made`: those that it has used, though it may throw. */
+export async function keepWhile<T>(ids: readonly string[], made: () => readonly string[], create: () => Promise<T>): Promise<T> {
+  const added = ids.filter((id) => !kept.has(id));
+  for (const id of added) kept.add(id);
+  try {
+    return await create();
+  } catch (error) {
+    for (const id of added) if (!made().includes(id)) kept.delete(id);
+    throw error;
+  }
+}
+
 /** Also while the page is being closed. */
 export function deleteUpload(id: string): Promise<ConsoleDeleteUploadResponse> {
   return call<ConsoleDeleteUploadData, ConsoleDeleteUploadResponse>('DELETE', '/console/api/uploads/{id}', { path: { id } }, { keepalive: true });

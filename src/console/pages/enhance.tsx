@@ -63,7 +63,8 @@ export function EnhancePage() {
     const ids = await submitAll(priced);
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
-  useLeaveGuard(busy || draft.uploads === null);
+  // Files that are not submitted are discarded.
+  useLeaveGuard(busy || draft.uploads === null || (draft.kind === 'file' && videos.length > 0));
   const submit = () => {
     if (quote.data !== undefined) run();
   };

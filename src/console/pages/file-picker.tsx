@@ -4,7 +4,7 @@ import { type DragEvent, type RefObject, useEffect, useRef, useState } from 'rea
 import type { Mode } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { deleteUpload, sendFile } from '../api/uploads.ts';
+import { deleteUpload, isKept, sendFile } from '../api/uploads.ts';
 import { formatBytes, formatDuration, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice, ProgressBar } from '../ui/feedback.tsx';
@@ -40,10 +40,10 @@ function discard({ uploadId, abort }: Sent): void {
   if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
 }
 
-/** Discards what is not complete: nobody can continue it once its list is gone. Complete files may be those of a job or preview. */
+/** Discards what no job or preview is made of: nobody can use it once its list is gone. */
 function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
   useEffect(() => {
-    const leave = () => files.current.filter(({ isReady }) => !isReady).forEach(discard);
+    const leave = () => files.current.filter(({ uploadId }) => uploadId === null || !isKept(uploadId)).forEach(discard);
     const close = ({ persisted }: PageTransitionEvent) => {
       // The browser may show a page again that it keeps.
       if (!persisted) leave();
@@ -146,7 +146,7 @@ function DropArea({ isFirst, onChosen }: { isFirst: boolean; onChosen: (chosen: 
         <FileVideo size={26} strokeWidth={1.5} aria-hidden="true" />
         <strong>{isFirst ? 'Choose videos, or drop files and folders here' : 'Add more videos'}</strong>
         <span className="small muted">
-          Up to {formatDuration(longest)} and {formatBytes(largest)} each. They stay in the storage of this service, for 24 hours.
+          Up to {formatDuration(longest)} and {formatBytes(largest)} each. Those that you submit stay in the storage of this service for 24 hours, others until you leave this page.
         </span>
         <input
           type="file"

@@ -3,6 +3,7 @@ import { Plus, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Mode, PreviewInput, PreviewSetting } from '../../contract/types.gen.ts';
 import { createPreview } from '../api/previews.ts';
+import { keepWhile } from '../api/uploads.ts';
 import { plural } from '../app/format.ts';
 import { sendOnce } from '../app/idempotency-keys.ts';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -50,7 +51,11 @@ export function PreviewPart({ previewed, onMake }: PreviewPartProps): ReactNode 
   const { run, busy, error } = useAction(async () => {
     if (previewed === null) return;
     const body = previewBody(previewed.body, settings, credits);
-    setMade({ id: (await sendOnce({ preview: body }, (key) => createPreview(body, key))).id, previewed });
+    // The whole video can be made of the upload later.
+    const create = () => sendOnce({ preview: body }, (key) => createPreview(body, key));
+    const { upload_id: upload } = body.request;
+    const { id } = await keepWhile(upload === undefined ? [] : [upload], () => [], create);
+    setMade({ id, previewed });
   });
   const canAdd = current !== null && chosen.length < mostSettings && !chosen.some((each) => same(each, current));
   return (

@@ -2,6 +2,7 @@
 import { useRef, useState } from 'react';
 import { ApiError } from '../api/client.ts';
 import { useCreateJob } from '../api/jobs.ts';
+import { keepWhile } from '../api/uploads.ts';
 import { newIdempotencyKey } from '../app/random.ts';
 import { toast } from '../ui/toasts.tsx';
 import type { Body, PricedVideo } from './quote.tsx';
@@ -82,6 +83,8 @@ export interface Submission {
   failed: string | null;
 }
 
+const uploadsOf = (jobs: readonly CreatedJob[]): string[] => jobs.flatMap(({ uploadId }) => uploadId ?? []);
+
 /**
  * Submits videos one after the other, and resolves with the ids of all jobs. After a failure, `submission` has those that were
  * created, and `submitted` their uploads, so that they are not submitted again.
@@ -91,16 +94,20 @@ export function useSubmitAll() {
   const [submission, setSubmission] = useState<Submission>({ created: [], failed: null });
   const submitAll = async (videos: readonly PricedVideo[]): Promise<string[]> => {
     const created = [...submission.created];
-    for (const { name, body, credits } of videos) {
-      try {
-        created.push({ id: await submitJob(body, credits), name: name ?? 'The video', uploadId: body.request.upload_id ?? null });
-      } catch (error) {
-        setSubmission({ created, failed: name });
-        throw error;
+    const submit = async () => {
+      for (const { name, body, credits } of videos) {
+        try {
+          created.push({ id: await submitJob(body, credits), name: name ?? 'The video', uploadId: body.request.upload_id ?? null });
+        } catch (error) {
+          setSubmission({ created, failed: name });
+          throw error;
+        }
       }
-    }
+    };
+    // The page may be left before all are submitted.
+    await keepWhile(videos.flatMap(({ body }) => body.request.upload_id ?? []), () => uploadsOf(created), submit);
     return created.map(({ id }) => id);
   };
-  const submitted: ReadonlySet<string> = new Set(submission.created.flatMap(({ uploadId }) => uploadId ?? []));
+  const submitted: ReadonlySet<string> = new Set(uploadsOf(submission.created));
   return { submission, submitted, submitAll, submitJob };
 }
