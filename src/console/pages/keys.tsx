@@ -103,7 +103,7 @@ function KeyRow({ record, onOpen }: KeyRowProps) {
     <tr>
       <td data-label="Key">
         <div>
-          {record.name !== '' && <div>{record.name}</div>}
+          {record.name !== '' && <div className="wrap-anywhere">{record.name}</div>}
           <code title={record.id}>{masked(record)}</code>
         </div>
       </td>

@@ -87,7 +87,7 @@ function EndpointTable({ endpoints, onOpen }: { endpoints: readonly WebhookEndpo
         <tr key={endpoint.id}>
           <td data-label="URL">
             <span className="wrap-anywhere">{endpoint.url}</span>
-            {endpoint.description !== '' && <div className="small muted">{endpoint.description}</div>}
+            {endpoint.description !== '' && <div className="small muted wrap-anywhere">{endpoint.description}</div>}
           </td>
           <td data-label="Mode">
             <ModeBadge mode={endpoint.sandbox ? 'test' : 'live'} />
