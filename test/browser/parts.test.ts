@@ -1,7 +1,8 @@
 /** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
 import { describe, expect, it } from 'vitest';
-import { formatAgo, formatBytes, formatDuration, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
+import { formatAgo, formatBytes, formatCount, formatDuration, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
 import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-list.ts';
+import { niceCeiling } from '../../src/console/ui/plot.ts';
 import { clampLens, pan, wholePicture, zoomAt } from '../../src/console/viewer/lens.ts';
 import type { ConsoleJob, JobSegment } from '../../src/contract/types.gen.ts';
 
@@ -34,14 +35,24 @@ describe('figures as text', () => {
   it('formats elapsed time in the largest unit that fits', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     const ago = (seconds: number) => formatAgo(new Date(now - seconds * 1000).toISOString(), now);
-    expect([ago(3), ago(60), ago(3 * 3600), ago(3 * 86_400), ago(-86_400), ago(40 * 86_400)]).toEqual([
+    // 47 hours ago was not yesterday.
+    expect([ago(3), ago(60), ago(3 * 3600), ago(47 * 3600), ago(3 * 86_400), ago(-86_400), ago(40 * 86_400)]).toEqual([
       'just now',
       '1 minute ago',
       '3 hours ago',
+      '1 day ago',
       '3 days ago',
-      'tomorrow',
+      'in 1 day',
       '12 Oct 2026',
     ]);
+  });
+});
+
+describe('the axis of a chart', () => {
+  it('reaches the largest number, and its middle is a whole number', () => {
+    const tops = [0, 1, 2, 3, 5, 6, 7, 11, 45, 70, 500, 10_000].map((largest) => niceCeiling(Math.max(largest, 1)));
+    expect(tops).toEqual([2, 2, 2, 4, 6, 6, 10, 20, 60, 100, 600, 10_000]);
+    expect(tops.map((top) => formatCount(top / 2))).toEqual(['1', '1', '1', '2', '3', '3', '5', '10', '30', '50', '300', '5,000']);
   });
 });
 

@@ -8,7 +8,8 @@ const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyl
 const dateTimeFull = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
 const dateOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+/** Always numbers: 47 hours ago is one day, but was not `yesterday`. */
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
 export function formatCount(value: number): string {
   return whole.format(value);

@@ -1,10 +1,10 @@
 /** Shared by the charts: axes and widths. */
 import { useEffect, useRef, useState } from 'react';
 
-/** Rounds up to 1, 2, 4, 5 or 10 times a power of ten, for readable axis labels. */
+/** Rounds up to 1, 2, 4, 6 or 10 times a power of ten, at least to 2, for readable axis labels: half of it is a whole number, too. */
 export function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
-  const step = [1, 2, 4, 5, 10].find((candidate) => candidate * power >= value) ?? 10;
+  const step = [1, 2, 4, 6, 10].find((candidate) => candidate * power >= value) ?? 10;
   return Math.max(2, step * power);
 }
 
