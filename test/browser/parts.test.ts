@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatAgo, formatBytes, formatCount, formatDuration, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
 import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-list.ts';
+import { mergeIntoLatest } from '../../src/console/api/job-stream.ts';
 import { niceCeiling } from '../../src/console/ui/plot.ts';
 import { clampLens, pan, wholePicture, zoomAt } from '../../src/console/viewer/lens.ts';
 import type { ConsoleJob, JobSegment } from '../../src/contract/types.gen.ts';
@@ -113,5 +114,20 @@ describe('changes of jobs worked into a loaded list', () => {
     expect(ids(mergeIntoPages(pages, fresh, { mode: 'test' }))[0]?.[0]).toBe('job_95');
     expect(ids(mergeIntoPages(pages, fresh, { q: '96' }))[0]?.[0]).toBe('job_96');
     expect(ids(mergeIntoPages(pagesOf([]), fresh, {}))).toEqual([['job_96', 'job_95']]);
+  });
+});
+
+describe('changes of jobs worked into the latest jobs', () => {
+  const latest = (...data: ConsoleJob[]) => ({ data, has_more: false, next_cursor: null });
+  const idsAfter = (list: ReturnType<typeof latest>, changed: Changes, limit: number) => mergeIntoLatest(list, changed, limit).data.map(({ id }) => id);
+
+  it('adds new jobs up to the number that is shown', () => {
+    const six = latest(...[6, 5, 4, 3, 2, 1].map((number) => job(`job_${number}`)));
+    expect(idsAfter(six, changes(job('job_7')), 8)).toEqual(['job_7', 'job_6', 'job_5', 'job_4', 'job_3', 'job_2', 'job_1']);
+    expect(idsAfter(six, changes(job('job_7'), job('job_8')), 6)).toEqual(['job_8', 'job_7', 'job_6', 'job_5', 'job_4', 'job_3']);
+  });
+
+  it('takes out what was deleted', () => {
+    expect(idsAfter(latest(job('job_2'), job('job_1')), new Map([['job_2', null]]), 8)).toEqual(['job_1']);
   });
 });

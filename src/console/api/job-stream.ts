@@ -3,7 +3,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
 import { applyToLists, type Changes, freshJobs, markStale, noteForLoads } from './job-list.ts';
-import { type JobFilters, jobKey } from './jobs.ts';
+import { jobKey } from './jobs.ts';
 import { sessionKey } from './session.ts';
 
 const flushMs = 120;
@@ -114,9 +114,9 @@ function refreshAfterGap(client: QueryClient): void {
 
 function applyChanges(client: QueryClient, changes: Changes): void {
   applyToLists(client, changes);
-  client.setQueriesData<ConsoleJobList>({ queryKey: ['latest-jobs'] }, (list) =>
-    list === undefined ? list : mergeIntoFirst(list, changes, {}, list.data.length || 5),
-  );
+  for (const [queryKey, list] of client.getQueriesData<ConsoleJobList>({ queryKey: ['latest-jobs'] })) {
+    if (list !== undefined) client.setQueryData(queryKey, mergeIntoLatest(list, changes, queryKey[1] as number));
+  }
   let settled = false;
   for (const [id, job] of changes) {
     settled ||= job === null || job.status === 'done' || job.status === 'error';
@@ -136,12 +136,13 @@ function withProgress(detail: ConsoleJobDetail, job: ConsoleJob): ConsoleJobDeta
   return { ...detail, job: { ...detail.job, progress, eta_seconds, started_at } };
 }
 
-function mergeIntoFirst(list: ConsoleJobList, changes: Changes, filters: JobFilters, limit: number): ConsoleJobList {
+/** `limit`: the jobs that the page shows */
+export function mergeIntoLatest(list: ConsoleJobList, changes: Changes, limit: number): ConsoleJobList {
   const known = new Set(list.data.filter((job) => changes.has(job.id)).map((job) => job.id));
   const kept = list.data.flatMap((job) => {
     const change = changes.get(job.id);
     return change === undefined ? [job] : change === null ? [] : [change];
   });
-  const fresh = freshJobs(changes, known, filters, list.data[0]?.id);
-  return { ...list, data: [...fresh, ...kept].slice(0, Math.max(limit, 5)) };
+  const fresh = freshJobs(changes, known, {}, list.data[0]?.id);
+  return { ...list, data: [...fresh, ...kept].slice(0, limit) };
 }
