@@ -6,7 +6,7 @@ import type { Page, Request } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { openTab, openWorld, signUp, type Tab, type World } from './world.ts';
+import { createTestJob, openTab, openWorld, signUp, type Tab, type World } from './world.ts';
 
 const jobCount = 10_000;
 /** Rows that fit the window and those kept ready above and below it; the whole list would be thousands. */
@@ -261,6 +261,20 @@ describe('the list of 10,000 jobs', () => {
     await page.getByText('10,001 jobs').waitFor();
     expect(tab.complaints).toEqual([]);
   }, 240_000);
+
+  it('stays where it is while somebody reads it and a new job comes in above', async () => {
+    const { page } = tab;
+    const yOfRow = async () => Math.round((await page.getByRole('link', { name: 'clip-9960.mp4' }).boundingBox())!.y);
+    await page.evaluate(() => window.scrollTo(0, 2000));
+    await page.getByText('clip-9960.mp4').waitFor();
+    const before = await yOfRow();
+    await createTestJob(page, world, 'above.mp4');
+    await page.getByText('10,002 jobs').waitFor();
+    await page.waitForTimeout(200);
+    expect(await yOfRow()).toBe(before);
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await page.locator('.jobs-row').first().getByText('above.mp4').waitFor();
+  });
 
   it('is where it was after Back, though it has to be loaded anew', async () => {
     const { page } = tab;

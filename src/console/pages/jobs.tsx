@@ -136,6 +136,7 @@ function JobTable({ jobs, filters, hasMore, isLoading, loadMore }: TableProps) {
   const rows = virtual.getVirtualItems();
   const last = rows.at(-1)?.index ?? 0;
   useFreshPages(filters, { first: rows[0]?.index ?? 0, last });
+  useSteadyRows({ jobs, filters, first: virtual.range?.startIndex ?? 0, top, rowHeight });
   useEffect(() => {
     if (hasMore && !isLoading && last >= jobs.length - readAhead) loadMore();
   }, [hasMore, isLoading, last, jobs.length, loadMore]);
@@ -157,6 +158,32 @@ function JobTable({ jobs, filters, hasMore, isLoading, loadMore }: TableProps) {
       </div>
     </div>
   );
+}
+
+interface SteadyRows {
+  jobs: readonly ConsoleJob[];
+  filters: JobFilters;
+  /** index of the first row in the window */
+  first: number;
+  /** pixels from the top of the page to the first row of the list */
+  top: number;
+  rowHeight: number;
+}
+
+/** Keeps the rows in the window where they are when others come or go above them. */
+function useSteadyRows({ jobs, filters, first, top, rowHeight }: SteadyRows): void {
+  const before = useRef({ jobs, filters });
+  useLayoutEffect(() => {
+    const { jobs: old, filters: oldFilters } = before.current;
+    before.current = { jobs, filters };
+    // At the top, new jobs are to be seen.
+    if (jobs === old || jobs[first]?.id === old[first]?.id || window.scrollY <= top) return;
+    if (JSON.stringify(filters) !== JSON.stringify(oldFilters)) return;
+    const stays = old.findIndex(({ id }, index) => index >= first && index < first + readAhead && jobs.some((job) => job.id === id));
+    if (stays === -1) return;
+    const now = jobs.findIndex(({ id }) => id === old[stays]?.id);
+    window.scrollBy({ top: (now - stays) * rowHeight, behavior: 'instant' });
+  });
 }
 
 const narrow = '(max-width: 52rem)';
