@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Page, Request, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConsolePreview } from '../../src/contract/types.gen.ts';
+import type { ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, openWorld, password, signUp, type World } from './world.ts';
 
@@ -275,6 +275,43 @@ describe('jobs that are being created', () => {
     go();
     await page.waitForURL(/\/jobs\/job_/);
     await allow();
+  });
+});
+
+describe('the certificate of a deleted job', () => {
+  const certificates = '**/console/api/certificates?**';
+
+  it('is waited for although the service fails for a while, and is looked for again', async () => {
+    const id = await createTestJob(page, world, 'secure.mp4', { secure: true });
+    await page.goto(`${world.url}/jobs/${id}`);
+    await page.locator('.badge', { hasText: 'Done' }).waitFor();
+    let failures = 0;
+    const fail = (route: Route) => {
+      failures += 1;
+      return route.fulfill(unavailable);
+    };
+    await page.route(certificates, fail);
+    // As of a live job, whose files are still to be destroyed.
+    await page.route(`**/console/api/jobs/${id}`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as JobDeletion), certificate: null } });
+    });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
+    await page.getByText('Waiting for the storage').waitFor();
+    // A call and its repetitions.
+    await expect.poll(() => failures).toBeGreaterThanOrEqual(3);
+    await page.unroute(certificates, fail);
+    await page.getByText('The signature is valid.').waitFor();
+    await page.unroute(`**/console/api/jobs/${id}`);
+
+    await page.route(certificates, fail);
+    await page.reload();
+    await page.getByText('The service is busy.').waitFor();
+    expect(await page.getByText('There is no such job').count()).toBe(0);
+    await page.unroute(certificates, fail);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('The signature is valid.').waitFor();
   });
 });
 

@@ -5,7 +5,7 @@ import type { ConsoleJobDetail, JobDeletion } from '../../contract/types.gen.ts'
 import { findCertificate } from '../api/account.ts';
 import { formatCount } from '../app/format.ts';
 import { LinkButton } from '../ui/button.tsx';
-import { Empty, Notice } from '../ui/feedback.tsx';
+import { Empty, Failed, Notice } from '../ui/feedback.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { CertificateProof } from './certificate-proof.tsx';
 
@@ -25,11 +25,12 @@ export function DeletedJob({ id, deletion, detail }: DeletedProps) {
     queryKey: ['certificates', 'job', id],
     queryFn: () => findCertificate(id),
     enabled: issued === null && (secure || detail === undefined),
-    // The storage usually confirms within seconds.
-    refetchInterval: ({ state }) => (secure && state.data === null ? pollMs : false),
+    // The storage usually confirms within seconds. A poll that failed is repeated, too.
+    refetchInterval: ({ state }) => (secure && !state.data ? pollMs : false),
   });
   const certificate = issued ?? found.data?.certificate ?? null;
   const nothing = deletion === null && certificate === null && !secure && !found.isLoading;
+  const unknown = nothing && found.isError;
   return (
     <Page title={detail?.source_name || 'Deleted job'} back={{ href: '/jobs', label: 'Jobs' }} intro={<code className="wrap-anywhere">{id}</code>}>
       {deletion !== null && (
@@ -46,7 +47,12 @@ export function DeletedJob({ id, deletion, detail }: DeletedProps) {
           </p>
         </Panel>
       )}
-      {nothing && (
+      {unknown && (
+        <div className="panel">
+          <Failed error={found.error} onRetry={() => void found.refetch()} />
+        </div>
+      )}
+      {nothing && !unknown && (
         <Empty icon={FileX} title="There is no such job" action={<LinkButton href="/jobs">All jobs</LinkButton>}>
           It was deleted, or the URL is wrong.
         </Empty>
