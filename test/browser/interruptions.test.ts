@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Page, Request, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
+import type { ConsoleJobLinks, ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, openWorld, password, signUp, type World } from './world.ts';
 
@@ -481,6 +481,26 @@ describe('a link to a video that has ended', () => {
     await expect.poll(video).toEqual({ link: 1, hasPicture: true, currentTime });
     expect(currentTime).toBeGreaterThan(0.3);
     expect([await getNewLink().count(), await page.getByText('cannot play').count()]).toEqual([0, 0]);
+  });
+});
+
+describe('a link to a picture that has ended', () => {
+  it('is replaced when the picture is downloaded', async () => {
+    const id = await createTestJob(page, world, 'pictures.mp4');
+    let answers = 0;
+    // Test mode makes no pictures: the file of the result takes the place of one.
+    await page.route('**/links', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as ConsoleJobLinks;
+      const link = { ...json.result!, file_name: 'poster.jpg', expires_in: 0 };
+      if (json.result !== null) json.pictures = [{ kind: 'poster', time: 0, width: 16, height: 9, link: answers++ === 0 ? { ...link, url: `${link.url}0` } : link }];
+      await route.fulfill({ response, json });
+    });
+    await page.goto(`${world.url}/jobs/${id}`);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: /^Poster/ }).click()]);
+    expect(await download.failure()).toBeNull();
+    expect(answers).toBe(2);
+    await page.unroute('**/links');
   });
 });
 

@@ -1,8 +1,8 @@
 /** One job: progress, result, timeline and charges; also cancels or deletes it. */
 import { Download, Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { type MouseEvent, useState } from 'react';
 import { Link } from 'wouter';
-import type { ConsoleJobDetail, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
+import type { ConsoleJobDetail, ConsoleLink, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
 import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTimeLeft } from '../app/format.ts';
@@ -67,6 +67,13 @@ function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted:
   );
 }
 
+function save({ url, file_name }: { url: string; file_name: string }): void {
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = file_name;
+  link.click();
+}
+
 function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (deletion: JobDeletion) => void }) {
   const { job } = detail;
   const [asking, setAsking] = useState(false);
@@ -76,10 +83,7 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
       // Links expire after an hour, so each download gets a fresh one.
       const { result } = await fetchLinks(job.id);
       if (result === null) return toast('There is no result to download.', 'bad');
-      const link = document.createElement('a');
-      link.href = result.url;
-      link.download = result.file_name;
-      link.click();
+      save(result);
     } catch (error) {
       toast(sentenceOf(error), 'bad');
     }
@@ -186,14 +190,29 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
 
 /** The poster and the thumbnails, if the job asked for any. */
 function Pictures({ detail: { job } }: { detail: ConsoleJobDetail }) {
-  const pictures = useLinks(job.id, true).data?.pictures ?? [];
+  const { data, dataUpdatedAt } = useLinks(job.id, true);
+  const pictures = data?.pictures ?? [];
+  const saveAgain = async (name: string) => {
+    try {
+      const fresh = (await fetchLinks(job.id)).pictures.find(({ link }) => link.file_name === name);
+      if (fresh === undefined) return toast('There is no such picture.', 'bad');
+      save(fresh.link);
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+  };
+  const download = (event: MouseEvent, { file_name: name, expires_in: seconds }: ConsoleLink) => {
+    if (!haveLinksEnded(dataUpdatedAt, seconds)) return;
+    event.preventDefault();
+    void saveAgain(name);
+  };
   if (pictures.length === 0) return null;
   return (
     <Panel title="Pictures">
       <ul className="pictures">
         {pictures.map(({ kind, time, width, height, link }) => (
           <li key={link.file_name}>
-            <a href={link.url} download={link.file_name}>
+            <a href={link.url} download={link.file_name} onClick={(event) => download(event, link)}>
               <img src={link.url} width={width} height={height} loading="lazy" alt={`${kind === 'poster' ? 'Poster' : 'Thumbnail'}, ${time.toFixed(1)} s`} />
             </a>
           </li>
