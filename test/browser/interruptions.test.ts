@@ -383,6 +383,27 @@ describe('an event stream that was lost for a while', () => {
     page.off('request', count);
   });
 
+  it('says that the next jobs cannot be loaded, and asks no further until somebody wants it', async () => {
+    const ofNextPage = /\/console\/api\/jobs\?.*starting_after/;
+    let requests = 0;
+    await page.route(ofNextPage, (route) => {
+      requests += 1;
+      return route.abort();
+    });
+    await page.goto(`${world.url}/jobs`);
+    await page.getByText('100 loaded').waitFor();
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+    await page.getByRole('alert').filter({ hasText: 'The service cannot be reached.' }).waitFor();
+    await page.waitForTimeout(1500);
+    // A call and its repetitions.
+    expect(requests).toBe(3);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.unroute(ofNextPage);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('200 loaded').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   it('leaves no job in the list that is deleted while the next page is loaded', async () => {
     let answer = () => {};
     const held = new Promise<void>((resolve) => (answer = resolve));

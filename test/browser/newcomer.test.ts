@@ -62,6 +62,24 @@ it('says what is wrong with a URL, and not before it is typed', async () => {
   await problem.waitFor();
 });
 
+it('is shown a field that the browser refuses, though it is folded away', async () => {
+  const { page } = await openTab(world, { state: await tab.page.context().storageState() });
+  await page.goto(`${world.url}/enhance`);
+  const more = page.getByText('Enhancements, bitrate and webhook');
+  const bitrate = page.getByLabel('Largest bitrate');
+  await more.click();
+  await bitrate.fill('1.25');
+  await page.getByText('$0.00').waitFor();
+  expect(await bitrate.evaluate((input: HTMLInputElement) => input.validity.valid)).toBe(true);
+  // As if the page allowed less than the service.
+  await bitrate.evaluate((input: HTMLInputElement) => (input.max = '1'));
+  await more.click();
+  await page.getByRole('button', { name: 'Run in test mode' }).click();
+  await page.waitForFunction(() => document.activeElement?.matches('[type=number]') === true);
+  expect(await bitrate.isVisible()).toBe(true);
+  await page.context().close();
+});
+
 it('drops a folder, a folder in it and a file at once, and chooses a folder: the videos are sent, the rest is left out', async () => {
   const { page } = tab;
   const folder = join(world.site.dataDir, 'holiday');

@@ -288,7 +288,8 @@ function TargetPanel({ draft, patch }: PartProps) {
 function Extras({ draft, patch, problem }: PartProps & { problem: (field: string) => string | undefined }) {
   const { models } = useSession().limits;
   return (
-    <details className="more">
+    // The browser names a field that it refuses only where it can show it.
+    <details className="more" onInvalidCapture={({ currentTarget }) => void (currentTarget.open = true)}>
       <summary>Enhancements, bitrate and webhook</summary>
       <div className="stack">
         <div className="form-grid">
@@ -325,7 +326,7 @@ function Extras({ draft, patch, problem }: PartProps & { problem: (field: string
           type="number"
           min="0.5"
           max="200"
-          step="0.1"
+          step="any"
           placeholder="12"
           value={draft.maxBitrate}
           problem={problem('output/max_bitrate')}

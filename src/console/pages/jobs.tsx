@@ -11,6 +11,7 @@ import { Button, LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, Skeleton } from '../ui/feedback.tsx';
 import { CompactSelect } from '../ui/field.tsx';
 import { JobState, ModeBadge, TierBadge } from '../ui/job-status.tsx';
+import { More } from '../ui/more.tsx';
 import { Page } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -29,8 +30,10 @@ export function JobsPage() {
         {jobs === undefined && !list.isPending && <Failed error={list.error} onRetry={() => void list.refetch()} />}
         {jobs?.length === 0 && <NoJobs filtered={filtered} onClear={() => setFilter({ mode: undefined, status: undefined, q: undefined })} />}
         {jobs !== undefined && jobs.length > 0 && (
-          <JobTable jobs={jobs} filters={deferred} hasMore={list.hasMore} isLoading={list.isLoadingMore} loadMore={() => void list.loadMore()} />
+          <JobTable jobs={jobs} filters={deferred} hasMore={list.hasMore} isReady={!list.isLoadingMore && list.error === null} loadMore={() => void list.loadMore()} />
         )}
+        {/* The next page is loaded by itself, but not again and again while that fails. */}
+        {jobs !== undefined && list.error !== null && <More list={list} />}
       </div>
     </Page>
   );
@@ -117,14 +120,15 @@ interface TableProps {
   jobs: readonly ConsoleJob[];
   filters: JobFilters;
   hasMore: boolean;
-  isLoading: boolean;
+  /** to load the next page */
+  isReady: boolean;
   loadMore: () => void;
 }
 
 const readAhead = 30;
 
 /** Renders only the visible rows, and loads the next page before the user reaches the end. */
-function JobTable({ jobs, filters, hasMore, isLoading, loadMore }: TableProps) {
+function JobTable({ jobs, filters, hasMore, isReady, loadMore }: TableProps) {
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const rowHeight = useRowHeight();
@@ -138,8 +142,8 @@ function JobTable({ jobs, filters, hasMore, isLoading, loadMore }: TableProps) {
   useFreshPages(filters, { first: rows[0]?.index ?? 0, last });
   useSteadyRows({ jobs, filters, first: virtual.range?.startIndex ?? 0, top, rowHeight });
   useEffect(() => {
-    if (hasMore && !isLoading && last >= jobs.length - readAhead) loadMore();
-  }, [hasMore, isLoading, last, jobs.length, loadMore]);
+    if (hasMore && isReady && last >= jobs.length - readAhead) loadMore();
+  }, [hasMore, isReady, last, jobs.length, loadMore]);
   return (
     <div className="jobs" role="table" aria-label="Jobs" aria-rowcount={hasMore ? -1 : jobs.length + 1}>
       <div className="jobs-head" role="row" aria-rowindex={1}>
