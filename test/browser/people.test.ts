@@ -230,6 +230,24 @@ describe('an operator', () => {
     await guest.page.context().close();
   });
 
+  it('approves an account once, though the button is pressed twice', async () => {
+    const { page } = desk;
+    let decisions = 0;
+    const decide = async (route: Route) => {
+      decisions += 1;
+      const response = await route.fetch();
+      await page.waitForTimeout(300);
+      await route.fulfill({ response });
+    };
+    await page.route('**/decision', decide);
+    await page.goto(`${world.url}/operator/accounts`);
+    await page.getByRole('button', { name: 'Approve Somebody else' }).dblclick();
+    await page.getByText('Somebody else is approved.').first().waitFor();
+    await page.waitForTimeout(500);
+    await page.unroute('**/decision', decide);
+    expect(decisions).toBe(1);
+  });
+
   const openAgain = async (item: string) => {
     const { page } = desk;
     await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
@@ -265,6 +283,8 @@ describe('an operator', () => {
       else {
         await page.keyboard.press('Escape');
         await openAgain(item);
+        // Where one types, not at the button that closes the dialog.
+        await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('number');
         await move(action);
       }
       const after = action === 'Grant' ? 30 : 0;

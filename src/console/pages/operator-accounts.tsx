@@ -7,6 +7,7 @@ import { sentenceOf } from '../api/client.ts';
 import { type ApprovalState, decide, useAccounts } from '../api/operator.ts';
 import { creditsInDollars, formatCount } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
+import { useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
@@ -66,7 +67,7 @@ export function OperatorAccountsPage() {
             accounts.length === 0 ? (
               <Empty icon={Users} title={filter === 'pending' ? 'No account is waiting for approval' : 'No accounts in this state'} />
             ) : (
-              <AccountTable accounts={accounts} onApprove={(account) => void approve(account)} onOpen={setOpen} />
+              <AccountTable accounts={accounts} onApprove={approve} onOpen={setOpen} />
             )
           }
         </Load>
@@ -82,7 +83,7 @@ const newest = (account: OperatorAccount, accounts: readonly OperatorAccount[] =
 
 interface TableProps {
   accounts: readonly OperatorAccount[];
-  onApprove: (account: OperatorAccount) => void;
+  onApprove: (account: OperatorAccount) => Promise<void>;
   onOpen: (open: Open) => void;
 }
 
@@ -98,6 +99,7 @@ function AccountTable({ accounts, onApprove, onOpen }: TableProps) {
 
 function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'> & { account: OperatorAccount }) {
   const { tone, text } = looks[account.approval_status];
+  const approval = useAction(() => onApprove(account));
   return (
     <tr>
       <td data-label="Account">
@@ -124,7 +126,7 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
       <td className="acts">
         <span className="row" style={{ justifyContent: 'flex-end', flexWrap: 'nowrap' }}>
           {account.approval_status !== 'approved' && (
-            <Button size="small" tone="primary" onClick={() => onApprove(account)} aria-label={`Approve ${account.name}`}>
+            <Button size="small" tone="primary" busy={approval.busy} onClick={approval.run} aria-label={`Approve ${account.name}`}>
               <Check size={14} aria-hidden="true" />
               Approve
             </Button>

@@ -20,7 +20,11 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
   // A layout effect: the browser restores the focus only if the dialog closes before it leaves the page.
   useLayoutEffect(() => {
     const dialog = ref.current;
-    if (dialog !== null && !dialog.open) dialog.showModal();
+    if (dialog !== null && !dialog.open) {
+      dialog.showModal();
+      // The browser begins at the button that closes it.
+      dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
+    }
     return () => dialog?.close();
   }, []);
   return (
