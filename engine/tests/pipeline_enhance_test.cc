@@ -177,6 +177,19 @@ TEST_F(EnhanceTest, DeclaresTheDurationOfAVariableRate) {
   }
 }
 
+TEST_F(EnhanceTest, KeepsTheTimeOfAPictureThatIsShownBrieflyAfterAPause) {
+  // Slides, two in a second. After 1.78 s the next one is shown for 80 ms.
+  const std::string source =
+      Clip("slides.mp4", VideoInput("160x90", 2) + " -vf \"setpts='if(lt(N,8),N/2,if(lt(N,9),5.28,5.36+(N-9)/2))/TB'\" -frames:v 16 -fps_mode passthrough "
+                         "-enc_time_base 1/1000 -c:v libx264 -bf 0 -pix_fmt yuv420p");
+  Enhance(source, output_, PlainOptions());
+  const std::vector<double> expected = testing::FrameTimes(source);
+  ASSERT_NEAR(expected.at(8), 5.28, 0.001);
+  const std::vector<double> times = testing::FrameTimes(output_);
+  ASSERT_EQ(times.size(), expected.size());
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(times[i], expected[i], 0.001) << i;
+}
+
 TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
   for (const std::string rate : {"25", "2"}) {
     const std::string source =

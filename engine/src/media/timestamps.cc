@@ -48,11 +48,19 @@ TimestampMender::TimestampMender(AVRational source, AVRational output, AVRationa
   step_ = interval_;
 }
 
+/// A timestamp in the output's time base, on the clock of the frames so far.
+std::int64_t TimestampMender::TimeOf(std::int64_t timestamp) const { return av_rescale_q(timestamp, source_, output_) + offset_; }
+
 /// Whether a timestamp is more than a second from that which is due so many frames after the last one.
 bool TimestampMender::IsAway(std::int64_t timestamp, int frames) const {
   if (last_ == AV_NOPTS_VALUE || IsMissing(timestamp)) return false;
-  const std::int64_t time = av_rescale_q(timestamp, source_, output_) + offset_;
-  return std::abs(time - last_ - frames * interval_) > one_second_;
+  return std::abs(TimeOf(timestamp) - last_ - frames * interval_) > one_second_;
+}
+
+bool TimestampMender::IsDamaged(std::int64_t jumped, std::int64_t next) const {
+  if (IsMissing(next) || IsAway(next, 2)) return false;
+  const bool is_in_order = TimeOf(jumped) > last_ && jumped < next;
+  return !is_in_order;
 }
 
 std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
@@ -60,7 +68,7 @@ std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
     last_ = last_ == AV_NOPTS_VALUE ? 0 : last_ + interval_;
     return last_;
   }
-  std::int64_t time = av_rescale_q(timestamp, source_, output_) + offset_;
+  std::int64_t time = TimeOf(timestamp);
   if (last_ != AV_NOPTS_VALUE && time <= last_) {
     if (last_ - time > one_second_) {
       offset_ += last_ + interval_ - time;

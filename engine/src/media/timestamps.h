@@ -28,7 +28,8 @@ AVRational OutputTimeBase(AVRational source);
 /// Note [Damaged times]
 /// A timestamp that jumps by more than a second may be damaged, or the clock may have changed. The frame after it tells: if that goes on
 /// as if nothing had happened, the timestamp is damaged, and is taken as missing. Otherwise one damaged timestamp would move all that
-/// follows against the other streams.
+/// follows against the other streams. A timestamp between its neighbours is no damage but a pause, after which a frame is shown only briefly:
+/// a slide, or the first picture of a screen recording that goes on.
 
 /// Makes the timestamps of decoded frames strictly increasing, in an output time base. A frame without a timestamp comes one
 /// frame interval after the one before. A timestamp that does not advance is set half an interval later (half of the last step
@@ -43,8 +44,8 @@ class TimestampMender {
 
   /// Whether a timestamp is more than a second before or after the one that is due.
   bool Jumps(std::int64_t timestamp) const { return IsAway(timestamp, 1); }
-  /// Whether the timestamp after one that jumps goes on from the frame before both. Note [Damaged times].
-  bool GoesOn(std::int64_t timestamp) const { return !IsMissing(timestamp) && !IsAway(timestamp, 2); }
+  /// Whether a timestamp that jumps is damaged, by the timestamp after it. Note [Damaged times].
+  bool IsDamaged(std::int64_t jumped, std::int64_t next) const;
 
   /// Nominal frame interval in the output's time base, at least 1.
   std::int64_t interval() const { return interval_; }
@@ -52,6 +53,7 @@ class TimestampMender {
  private:
   bool IsMissing(std::int64_t timestamp) const { return timestamp == AV_NOPTS_VALUE || IsAbsurd(timestamp, source_); }
   bool IsAway(std::int64_t timestamp, int frames) const;
+  std::int64_t TimeOf(std::int64_t timestamp) const;
 
   AVRational source_;
   AVRational output_;

@@ -155,7 +155,7 @@ void FrameSource::Decode(const AVPacket* packet) {
 void FrameSource::OnDecoded(media::UniqueFrame frame) {
   if (jumped_) {
     media::UniqueFrame jumped = std::exchange(jumped_, nullptr);
-    if (frame && mender_.GoesOn(frame->best_effort_timestamp)) jumped->best_effort_timestamp = AV_NOPTS_VALUE;
+    if (frame && mender_.IsDamaged(jumped->best_effort_timestamp, frame->best_effort_timestamp)) jumped->best_effort_timestamp = AV_NOPTS_VALUE;
     OnTimed(std::move(jumped));
     if (is_done_) return;
   }
