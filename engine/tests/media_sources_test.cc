@@ -263,6 +263,27 @@ TEST_F(SourcesTest, LosesNoPacketWhileChoosingTheTrack) {
   EXPECT_EQ(testing::CountPackets(folder_.File("out.mp4"), "a:0"), testing::CountPackets(file, "a:0"));
 }
 
+TEST_F(SourcesTest, TakesTheSoundOfTheVideosProgramme) {
+  const std::string file =
+      Make("two.ts", VideoInput("160x90", 1) + " " + VideoInput("320x180", 1) + " " + ToneInput(1) +
+                         " -map 2 -map 0 -map 1 -map 2 -map 2 -c:v mpeg2video -c:a mp2 -metadata:s:a:0 language=fra -metadata:s:a:1 language=deu "
+                         "-metadata:s:a:2 language=eng -program st=0:st=1 -program st=2:st=3:st=4");
+  const ProbeResult probed = ProbeFile(file);
+  EXPECT_EQ(probed.width, 320);
+  ASSERT_EQ(probed.audio.size(), 2U);
+  EXPECT_EQ(probed.audio[0].language, "deu");
+  EXPECT_EQ(probed.audio[1].language, "eng");
+  Enhance(file, folder_.File("out.mp4"), PlainOptions());
+  EXPECT_EQ(testing::StreamFacts(folder_.File("out.mp4"), "a:0").at("TAG:language"), "deu");
+  EXPECT_TRUE(testing::StreamFacts(folder_.File("out.mp4"), "a:2").empty());
+}
+
+TEST_F(SourcesTest, SoundThatTwoProgrammesShareBelongsToBoth) {
+  const std::string file = Make("shared.ts", VideoInput("160x90", 1) + " " + VideoInput("320x180", 1) + " " + ToneInput(1) +
+                                                 " -map 0 -map 1 -map 2 -c:v mpeg2video -c:a mp2 -program st=0:st=2 -program st=1:st=2");
+  EXPECT_EQ(ProbeFile(file).audio.size(), 1U);
+}
+
 // ---- the same facts, however a file is read ---------------------------------------------------------------------
 
 /// Reads in blocks like a remote source: a read may return fewer bytes than requested.

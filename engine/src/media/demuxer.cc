@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -84,6 +85,22 @@ void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
 auto VideoRank(const AVStream& stream, std::int64_t frames) {
   const std::int64_t area = std::int64_t{stream.codecpar->width} * stream.codecpar->height;
   return std::tuple(frames > 1, (stream.disposition & AV_DISPOSITION_DEFAULT) != 0, area);
+}
+
+bool Holds(const AVProgram& program, const AVStream* stream) {
+  return std::ranges::count(std::span(program.stream_index, program.nb_stream_indexes), static_cast<unsigned>(stream->index)) > 0;
+}
+
+/// Whether a track belongs to other programmes than the video. A recording of a whole channel of a transmitter holds several.
+bool IsOfOtherProgram(AVFormatContext& context, const AVStream* stream, const AVStream* video) {
+  if (av_find_program_from_stream(&context, nullptr, video->index) == nullptr) return false;
+  AVProgram* program = nullptr;
+  bool is_in_one = false;
+  while ((program = av_find_program_from_stream(&context, program, stream->index)) != nullptr) {
+    if (Holds(*program, video)) return false;
+    is_in_one = true;
+  }
+  return is_in_one;
 }
 
 }  // namespace
@@ -203,6 +220,9 @@ void Demuxer::ChooseStreams() {
   }
   video_ = ChooseVideo(candidates);
   CheckPixelLimit(video_->codecpar->width, video_->codecpar->height, options_.limits);
+  for (std::vector<AVStream*>* tracks : {&audio_, &subtitles_}) {
+    std::erase_if(*tracks, [this](const AVStream* stream) { return IsOfOtherProgram(*context_, stream, video_); });
+  }
   for (unsigned i = 0; i < context_->nb_streams; ++i) context_->streams[i]->discard = AVDISCARD_ALL;
   video_->discard = AVDISCARD_DEFAULT;
   for (AVStream* stream : audio_) stream->discard = AVDISCARD_DEFAULT;
