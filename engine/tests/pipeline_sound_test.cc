@@ -1,11 +1,14 @@
 // Sound: its timing if the timestamps jump, drift or are damaged, and what cannot be copied or is not accepted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -50,6 +53,19 @@ class SoundTest : public ::testing::Test {
     std::vector<std::int16_t> samples(raw.size() / 2);
     std::copy(raw.begin(), raw.begin() + static_cast<std::ptrdiff_t>(samples.size() * 2), reinterpret_cast<char*>(samples.data()));
     return samples;
+  }
+  /// RMS of the loudest channel, in the middle half of the sound.
+  double LoudestChannel() const {
+    const std::string raw = RunCommand("ffmpeg -v error -i '" + output_ + "' -map 0:a:0 -c:a pcm_s16le -f s16le -");
+    const auto channels = static_cast<std::size_t>(std::stoi(StreamFacts(output_, "a").at("channels")));
+    const std::size_t frames = raw.size() / 2 / channels;
+    std::vector<double> sums(channels);
+    for (std::size_t i = frames / 4 * channels; i < frames * 3 / 4 * channels; ++i) {
+      std::int16_t sample = 0;
+      std::memcpy(&sample, &raw[2 * i], sizeof sample);
+      sums[i % channels] += static_cast<double>(sample) * sample;
+    }
+    return std::sqrt(std::ranges::max(sums) / (static_cast<double>(frames) / 2));
   }
   /// RMS between two times; ffmpeg's sine has about 2,900.
   static double Loudness(const std::vector<std::int16_t>& samples, double from_s, double to_s) {
@@ -139,6 +155,23 @@ TEST_F(SoundTest, BeginsBehindManyBytes) {
     EXPECT_LT(Loudness(heard, 0, 1.9), kSilence);
     EXPECT_GT(Loudness(heard, 2.1, 2.9), 3 * kSilence);
     EXPECT_EQ(StreamFacts(output_, "a")["channels"], channels);
+  }
+}
+
+TEST_F(SoundTest, AnyArrangementOfChannelsIsHeard) {
+  // Only the last channel has sound.
+  struct { const char* layout; const char* before; const char* output; double mixed = 1; } const cases[] = {
+      {"FL", "", "mono"},         {"LFE", "", "mono"},          {"SL+SR", "0|", "stereo"},       {"FL+LFE", "0|", "stereo"},
+      {"downmix", "0|", "stereo"}, {"3.0", "0|0|", "3.0"},       {"2.1", "0|0|", "5.1"},          {"quad", "0|0|0|", "5.0"},
+      {"4.0", "0|0|0|", "4.0"},   {"5.0(side)", "0|0|0|0|", "5.0"}, {"hexagonal", "0|0|0|0|0|", "5.1", 0.707}, {"5.1(side)", "0|0|0|0|0|", "5.1"},
+      {"6.1", "0|0|0|0|0|0|", "7.1"}, {"7.0", "0|0|0|0|0|0|", "7.1"}};
+  for (const auto& [layout, before, output, mixed] : cases) {
+    SCOPED_TRACE(layout);
+    const std::string source = Make("layout.mov", VideoInput("160x90", 1) + " -f lavfi -i \"aevalsrc='" + before + "0.2*sin(60*2*PI*t)':d=1:c=" + layout +
+                                                      "\" -c:v mpeg4 -c:a pcm_s16le");
+    Enhance(source, output_, PlainOptions());
+    ASSERT_EQ(StreamFacts(output_, "a")["channel_layout"], output);
+    EXPECT_NEAR(LoudestChannel(), mixed * 0.2 * 32'768 / std::numbers::sqrt2, 100);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "media/av_error.h"
+#include "media/channel_layouts.h"
 #include "media/source_policy.h"
 #include "media/stream_tags.h"
 
@@ -21,7 +22,6 @@ namespace reelmend::media {
 namespace {
 
 constexpr std::int64_t kBitsPerChannel = 96'000;
-constexpr int kMaxChannels = 8;
 
 /// Sample rates in hertz outside these bounds are not treated as sound. A file may declare any rate; each sample of a
 /// 1 Hz track would become thousands of output samples.
@@ -72,25 +72,14 @@ UniqueCodecContext OpenEncoder(int sample_rate, const AVChannelLayout& layout) {
   context->sample_fmt = AV_SAMPLE_FMT_FLTP;
   context->sample_rate = AacSampleRate(sample_rate);
   context->time_base = {1, context->sample_rate};
-  const int channels = layout.nb_channels;
-  if (channels > kMaxChannels) {
-    av_channel_layout_default(&context->ch_layout, 2);
-  } else if (layout.order == AV_CHANNEL_ORDER_UNSPEC || channels > 2) {
-    av_channel_layout_default(&context->ch_layout, channels);
-  } else {
-    av_channel_layout_copy(&context->ch_layout, &layout);
-  }
+  context->ch_layout = AacLayout(layout);
   context->bit_rate = kBitsPerChannel * std::max(1, std::min(context->ch_layout.nb_channels, 6));
   context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
 }
 
 UniqueCodecContext OpenEncoder(int sample_rate, int channels) {
-  AVChannelLayout layout = {};
-  av_channel_layout_default(&layout, channels);
-  UniqueCodecContext encoder = OpenEncoder(sample_rate, layout);
-  av_channel_layout_uninit(&layout);
-  return encoder;
+  return OpenEncoder(sample_rate, UsualLayout(channels));
 }
 
 /// An encoder for what that decoder returns; null if there is none. If the first packet is still to come (Note [Late streams] in
@@ -292,26 +281,24 @@ class EncodedAudio : public AudioTrack {
         frame.ch_layout.nb_channels == in_channels_) {
       return true;
     }
-    AVChannelLayout layout = {};
-    if (frame.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC) {
-      av_channel_layout_default(&layout, frame.ch_layout.nb_channels);
-    } else {
-      av_channel_layout_copy(&layout, &frame.ch_layout);
-    }
-    SwrContext* context = nullptr;
-    const int result =
-        swr_alloc_set_opts2(&context, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate, &layout,
-                            static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);
-    av_channel_layout_uninit(&layout);
-    resampler_.reset(context);
-    if (result < 0 || swr_init(context) < 0) {
-      resampler_.reset();
-      return false;
-    }
+    const bool is_open = OpenResampler(frame, ResamplerLayout(frame.ch_layout)) ||
+                         OpenResampler(frame, UsualLayout(frame.ch_layout.nb_channels));  // the names may make no sense together
+    if (!is_open) return false;
     in_format_ = frame.format;
     in_rate_ = frame.sample_rate;
     in_channels_ = frame.ch_layout.nb_channels;
     return true;
+  }
+
+  bool OpenResampler(const AVFrame& frame, AVChannelLayout layout) {
+    SwrContext* context = nullptr;
+    const int result =
+        swr_alloc_set_opts2(&context, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate, &layout,
+                            static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);
+    resampler_.reset(context);
+    if (result >= 0 && swr_init(context) >= 0) return true;
+    resampler_.reset();
+    return false;
   }
 
   void WriteSilence(std::int64_t samples) {
