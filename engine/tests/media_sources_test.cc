@@ -263,6 +263,14 @@ TEST_F(SourcesTest, LosesNoPacketWhileChoosingTheTrack) {
   EXPECT_EQ(testing::CountPackets(folder_.File("out.mp4"), "a:0"), testing::CountPackets(file, "a:0"));
 }
 
+TEST_F(SourcesTest, TakesEachFileOfAChainedOgg) {
+  const std::string one = Make("one.ogv", VideoInput("160x90", 2) + " " + ToneInput(2) + " -c:v libtheora -c:a libvorbis");
+  testing::RunCommand("cat '" + one + "' '" + one + "' > '" + folder_.File("chain.ogv") + "'");
+  const EnhanceResult result = Enhance(folder_.File("chain.ogv"), folder_.File("out.mp4"), PlainOptions());
+  EXPECT_EQ(result.frames, 100);
+  EXPECT_NEAR(result.duration_s, 4, 0.05);
+}
+
 TEST_F(SourcesTest, TakesTheSoundOfTheVideosProgramme) {
   const std::string file =
       Make("two.ts", VideoInput("160x90", 1) + " " + VideoInput("320x180", 1) + " " + ToneInput(1) +
