@@ -122,6 +122,37 @@ TEST_F(SoundTest, KeepsUpWithAPictureThatJumpsTenMinutes) {
   EXPECT_GT(Loudness(heard, 700.5, 701.5), kTone);
 }
 
+TEST_F(SoundTest, FollowsAClockThatIsMinutesBehind) {
+  // libav takes times that are more than a minute before the first one as those after the end of the 33-bit clock.
+  for (const char* sound : {"mp2", "aac"}) {
+    for (const std::string type : {".ts", ".mpg"}) {
+      if (type == ".mpg" && std::string(sound) == "aac") continue;
+      SCOPED_TRACE(sound + type);
+      const std::string source =
+          Join("joined" + type, {Part("late" + type, 2, 1000, sound), Part("early" + type, 2, 0, sound), Part("again" + type, 2, 1001, sound)});
+      EXPECT_NEAR(Enhance(source, output_, PlainOptions()).duration_s, 1005, 0.6);
+      const std::vector<double> frames = testing::FrameTimes(output_);
+      ASSERT_EQ(frames.size(), 150U);
+      EXPECT_NEAR(frames[99], 4, 0.2);
+      EXPECT_NEAR(frames[100], 1003, 0.6);
+      const auto heard = Heard();
+      for (const double at_s : {0.5, 2.5, 1003.5}) EXPECT_GT(Loudness(heard, at_s, at_s + 1), kTone) << at_s;
+      EXPECT_LT(Loudness(heard, 5, 1000), kSilence);
+      ProbeOptions walk;
+      walk.walk_packets = true;
+      EXPECT_NEAR(ProbeFile(source, walk).duration_s, 1005, 0.6);
+    }
+  }
+}
+
+TEST_F(SoundTest, AClockThatIsBehindAtTheEndMakesNoLongVideo) {
+  const std::string source = Join("joined.ts", {Part("late.ts", 2, 1000), Part("early.ts", 2)});
+  EXPECT_NEAR(ProbeFile(source).duration_s, 4, 0.2);
+  EnhanceOptions options = PlainOptions();
+  options.limits.max_duration_s = 60;
+  EXPECT_EQ(Enhance(source, output_, options).frames, 100);
+}
+
 TEST_F(SoundTest, BeginsLongAfterThePicture) {
   // libav finds streams in packets of 5 MB or 7 s.
   const struct {

@@ -1,6 +1,7 @@
 #include "media/demuxer.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -286,6 +287,27 @@ bool Demuxer::ReadAny(AVPacket* packet) {
   return true;
 }
 
+/// Note [Wrapped clocks]
+/// Some clocks start again, those of transport and program streams after 26.5 hours. libav adds that length to times that are more than a
+/// minute before the file's first one. In joined recordings these are times of a recording whose clock is behind. So a step of more than half
+/// the length is taken as one in the other direction.
+void Demuxer::UnwrapTimes(AVPacket& packet) {
+  constexpr int kLongestClock_bits = 48;
+  const auto index = static_cast<std::size_t>(packet.stream_index);
+  const int bits = context_->streams[index]->pts_wrap_bits;
+  const std::int64_t time = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+  if (bits <= 0 || bits > kLongestClock_bits || time == AV_NOPTS_VALUE) return;
+  if (index >= clocks_.size()) clocks_.resize(index + 1);
+  WrappedClock& clock = clocks_[index];
+  const std::int64_t length = std::int64_t{1} << bits;
+  const std::int64_t step = clock.last == AV_NOPTS_VALUE ? 0 : time + clock.shift - clock.last;
+  if (std::abs(step) > length / 2) clock.shift += step > 0 ? -length : length;
+  clock.last = time + clock.shift;
+  for (std::int64_t* stamp : {&packet.pts, &packet.dts}) {
+    if (*stamp != AV_NOPTS_VALUE) *stamp += clock.shift;
+  }
+}
+
 bool Demuxer::ReadPacket(AVPacket* packet) {
   for (;;) {
     if (ahead_.empty()) {
@@ -297,6 +319,7 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
     // Streams may appear while reading (MPEG-TS); only the chosen ones are returned.
     const AVStream* stream = context_->streams[packet->stream_index];
     ForgetAbsurdTimes(*packet, stream->time_base);
+    UnwrapTimes(*packet);
     const bool is_chosen = stream == video_ || std::ranges::count(audio_, stream) > 0 ||
                            std::ranges::count(subtitles_, stream) > 0;
     if (is_chosen && stream->discard != AVDISCARD_ALL) return true;
@@ -321,6 +344,7 @@ void Demuxer::ReadVideoOnly() {
 
 bool Demuxer::SeekBefore(std::int64_t timestamp) {
   ahead_.clear();
+  clocks_.clear();
   missing_samples_.reset();
   const int result =
       avformat_seek_file(context_.get(), video_->index, std::numeric_limits<std::int64_t>::min(), timestamp, timestamp, 0);

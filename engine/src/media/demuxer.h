@@ -18,6 +18,12 @@ struct DemuxerOptions {
   bool with_subtitles = false;         ///< hand out the packets of subtitle streams, too
 };
 
+/// See Note [Wrapped clocks].
+struct WrappedClock {
+  std::int64_t last = AV_NOPTS_VALUE;
+  std::int64_t shift = 0;
+};
+
 /// A source with an allowed container; its video track is chosen and its streams are described.
 ///
 /// Note [No second file]
@@ -57,6 +63,7 @@ class Demuxer {
   std::vector<std::int64_t> CountFrames(const std::vector<AVStream*>& streams);
   bool ReadAny(AVPacket* packet);
   bool SkipMissingSample();
+  void UnwrapTimes(AVPacket& packet);
   void CountPacket();
 
   DemuxerOptions options_;
@@ -66,6 +73,7 @@ class Demuxer {
   AVStream* video_ = nullptr;
   std::int64_t packets_ = 0;
   std::optional<std::int64_t> missing_samples_;  ///< that may still be skipped; counted at the first end
+  std::vector<WrappedClock> clocks_;              ///< by stream
   std::vector<AVStream*> audio_;
   std::vector<AVStream*> subtitles_;
   std::deque<UniquePacket> ahead_;  ///< read while the streams were chosen

@@ -63,6 +63,15 @@ Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   return {measured_s, false};
 }
 
+/// Whether libav's estimate is longer than a half turn of the clock. It then counts a recording whose clock is behind as one after a wrap:
+/// Note [Wrapped clocks] in demuxer.cc.
+bool IsWrapped(const Demuxer& demuxer) {
+  const AVStream& video = *demuxer.video();
+  if (video.pts_wrap_bits <= 0 || video.pts_wrap_bits >= 63) return false;
+  const double half_s = static_cast<double>(std::int64_t{1} << video.pts_wrap_bits) / 2 * av_q2d(video.time_base);
+  return static_cast<double>(demuxer.context()->duration) / AV_TIME_BASE > half_s;
+}
+
 std::uint32_t BigEndian(const std::uint8_t* bytes, int count) {
   std::uint32_t value = 0;
   for (int i = 0; i < count; ++i) value = value << 8 | bytes[i];
@@ -234,6 +243,7 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   const bool is_indexed = IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf");
   if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
   if (IsFormat(demuxer, "avi") && DeclaredEnd(demuxer, source) < 0) return WalkedDuration(demuxer, start);  // written to a pipe
+  if (IsWrapped(demuxer)) return WalkedDuration(demuxer, start);
   if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !is_indexed) {
     const double seconds = static_cast<double>(video.duration) * av_q2d(video.time_base);
     return {std::max(seconds - start.undecodable_lead_s(), start.duration_s()), false};
