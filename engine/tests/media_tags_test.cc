@@ -22,7 +22,8 @@ TEST(NormalLanguage, GivesThreeLetters) {
   const std::pair<const char*, const char*> cases[] = {{"eng", "eng"}, {"ENG", "eng"}, {"en", "eng"},
                                                        {"en-US", "eng"}, {"pt-BR", "por"}, {"und", ""},
                                                        {"xx", ""},       {"", ""},         {"english", ""},
-                                                       {"de", "deu"},    {"ger", "ger"},   {"12", ""}};
+                                                       {"de", "deu"},    {"ger", "deu"},   {"12", ""},
+                                                       {"fre", "fra"},   {"chi", "zho"},   {"nld", "nld"}};
   for (const auto& [in, out] : cases) EXPECT_EQ(NormalLanguage(in), out) << in;
 }
 

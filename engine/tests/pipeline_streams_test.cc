@@ -89,7 +89,7 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
     const auto facts = StreamFacts(output_, "s");
     ASSERT_FALSE(facts.empty());
     EXPECT_EQ(facts.at("codec_name"), "mov_text");
-    EXPECT_EQ(facts.at("TAG:language"), "ger");
+    EXPECT_EQ(facts.at("TAG:language"), "deu");
     if (std::string(name).ends_with("mkv")) {
       EXPECT_EQ(facts.at("TAG:handler_name"), "Untertitel");
       EXPECT_EQ(facts.at("DISPOSITION:forced"), "1");

@@ -30,6 +30,20 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 48> kTwoLett
     {"th", "tha"}, {"tr", "tur"}, {"uk", "ukr"}, {"ur", "urd"}, {"vi", "vie"}, {"zh", "zho"},
 }};
 
+/// Codes after the English name of a language, which Matroska has, and those after its own name (ISO 639-2/T), which MP4 requires.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerminological = {{
+    {"alb", "sqi"}, {"arm", "hye"}, {"baq", "eus"}, {"bur", "mya"}, {"chi", "zho"}, {"cze", "ces"}, {"dut", "nld"},
+    {"fre", "fra"}, {"geo", "kat"}, {"ger", "deu"}, {"gre", "ell"}, {"ice", "isl"}, {"mac", "mkd"}, {"mao", "mri"},
+    {"may", "msa"}, {"per", "fas"}, {"rum", "ron"}, {"slo", "slk"}, {"tib", "bod"}, {"wel", "cym"},
+}};
+
+/// The code that a table pairs with `code`, else `other`.
+template <std::size_t kSize>
+std::string Counterpart(const std::array<std::pair<std::string_view, std::string_view>, kSize>& table, const std::string& code, const std::string& other) {
+  const auto found = std::ranges::find(table, code, [](const auto& pair) { return pair.first; });
+  return found == table.end() ? other : std::string(found->second);
+}
+
 /// Length of the valid UTF-8 sequence at `at`; 0 when there is none.
 std::size_t SequenceLength(const std::string& text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -104,11 +118,8 @@ std::string NormalLanguage(const std::string& language) {
     if (std::isalpha(static_cast<unsigned char>(letter)) == 0) break;
     code += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
-  if (code.size() == 2) {
-    const auto found = std::ranges::find(kTwoLetters, code, [](const auto& pair) { return pair.first; });
-    return found == kTwoLetters.end() ? "" : std::string(found->second);
-  }
-  return code.size() == 3 && code != "und" ? code : "";
+  if (code.size() == 2) return Counterpart(kTwoLetters, code, "");
+  return code.size() == 3 && code != "und" ? Counterpart(kTerminological, code, code) : "";
 }
 
 void CopyMetadata(const AVDictionary* source, AVDictionary** target) {

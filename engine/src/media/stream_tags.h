@@ -45,7 +45,7 @@ std::vector<Chapter> ReadChapters(const AVFormatContext& context);
 /// Valid UTF-8 without control characters (line breaks stay), at most `limit` bytes; anything else is left out.
 std::string CleanText(const std::string& text, std::size_t limit);
 
-/// Three-letter ISO 639-2 code of a container's language tag: "eng", "en", "en-US", "und"; empty if unknown.
+/// Three-letter code (ISO 639-2/T, as MP4 requires) of a container's language tag: "eng", "en", "en-US"; "deu" of "ger"; empty if unknown.
 std::string NormalLanguage(const std::string& language);
 
 }  // namespace reelmend::media
