@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "helpers/clips.h"
 #include "reelmend/enhance.h"
@@ -108,6 +112,42 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
               "1\n00:00:00,400 --> 00:00:01,000\nHello you\n\n"
               "2\n00:00:01,000 --> 00:00:01,200\nHello you\nÜber, zwei\nZeilen\n\n"
               "3\n00:00:01,200 --> 00:00:01,600\nÜber, zwei\nZeilen\n\n");
+  }
+}
+
+/// Puts captions (ATSC A/53) into each picture of an MPEG-2 stream: "HI" in CEA-608, shown for a second.
+void AddCaptions(const std::string& file) {
+  const std::string kSlice("\x00\x00\x01\x01", 4);
+  // Load a caption, in the last row, its text; show it; 25 pictures later erase it. Control codes are sent twice.
+  std::vector<std::string> codes = {"\x94\x20", "\x94\x20", "\x94\x70", "\x94\x70", "\xC8\x49", "\x94\x2F", "\x94\x2F"};
+  codes.resize(30, "\x80\x80");
+  codes.insert(codes.end(), 2, "\x94\x2C");
+  std::ifstream in(file, std::ios::binary);
+  std::string stream((std::istreambuf_iterator<char>(in)), {});
+  std::size_t picture = 0;
+  for (std::size_t at = stream.find(kSlice); at != std::string::npos; ++picture) {
+    const std::string code = picture < codes.size() ? codes[picture] : "\x80\x80";
+    const std::string captions = std::string("\x00\x00\x01\xB2GA94\x03\x41\xFF\xFC", 12) + code + "\xFF";
+    stream.insert(at, captions);
+    at = stream.find(kSlice, at + captions.size() + kSlice.size());
+  }
+  std::ofstream(file, std::ios::binary) << stream;
+}
+
+TEST_F(StreamsTest, KeepsCaptionsOfThePictures) {
+  for (const std::string coding : {"-bf 0", "-bf 0 -flags +ilme+ildct -vf setfield=tff"}) {
+    SCOPED_TRACE(coding);
+    source_ = folder_.File("captions.m2v");
+    Ffmpeg(VideoInput("160x96", 2) + " -c:v mpeg2video " + coding + " '" + source_ + "'");
+    AddCaptions(source_);
+    EXPECT_EQ(Enhance(source_, output_, PlainOptions()).frames, 50);
+    std::istringstream side_data(RunCommand("ffprobe -v error -select_streams v -show_entries frame_side_data=side_data_type -of csv=p=0 " + output_));
+    int frames = 0;
+    for (std::string line; std::getline(side_data, line);) frames += line.find("Closed Captions") != std::string::npos ? 1 : 0;
+    EXPECT_EQ(frames, 50);
+    const auto captions = [](const std::string& file) { return RunCommand("ffmpeg -v error -f lavfi -i 'movie=" + file + "[out+subcc]' -map 0:s -f srt -"); };
+    EXPECT_NE(captions(output_).find("HI"), std::string::npos) << captions(output_);
+    EXPECT_EQ(captions(output_), captions(source_));
   }
 }
 

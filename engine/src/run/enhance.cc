@@ -19,6 +19,7 @@
 #include "device/stage_clock.h"
 #include "media/av_error.h"
 #include "media/byte_io.h"
+#include "media/captions.h"
 #include "media/muxer.h"
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
@@ -182,14 +183,16 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       std::int64_t pts;
       std::int64_t duration;
       bool is_warm_up;
+      media::UniqueBuffer captions;
     };
     std::deque<Submitted> submitted;
     const auto retrieve_oldest = [&] {
-      const Submitted oldest = submitted.front();
+      Submitted oldest = std::move(submitted.front());
       submitted.pop_front();
       // Taken here, not in Submit, so that the chain holds only one encoder frame at a time, whatever its depth.
       FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
       chain_->Retrieve(finished.frame.get());
+      if (finished.frame) media::SetCaptions(*finished.frame, std::move(oldest.captions));
       return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
     };
     while (auto timed = decoded_.Pop(stop_.get_token())) {
@@ -201,8 +204,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       const bool is_submitted = chain_->Submit(frame, timed->is_warm_up);
       if (!started_) started_ = Clock::now();
       if (!is_submitted) continue;
+      submitted.push_back({timed->pts, timed->duration, timed->is_warm_up, media::TakeCaptions(frame)});
       timed->frame.reset();  // returned to the decoder before this thread waits for the encoder
-      submitted.push_back({timed->pts, timed->duration, timed->is_warm_up});
       if (chain_->depth() == 1 && !retrieve_oldest()) return;
     }
     while (!submitted.empty() && !stop_.stop_requested()) {
