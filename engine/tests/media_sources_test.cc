@@ -126,6 +126,46 @@ TEST_F(SourcesTest, RefusesEncryptedWebm) {
   ExpectEncrypted(file);
 }
 
+/// Scrambles the packets of a PID of a transport stream, from a share of the file on.
+void ScrambleTransport(const std::string& file, int pid, double from = 0) {
+  std::string bytes = ReadFile(file);
+  for (std::size_t at = static_cast<std::size_t>(from * static_cast<double>(bytes.size())) / 188 * 188; at + 188 <= bytes.size(); at += 188) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[at + i]); };
+    const bool has_adaptation_field = (byte(3) & 0x20) != 0;
+    if (((byte(1) & 0x1F) << 8 | byte(2)) != pid) continue;
+    for (std::size_t i = has_adaptation_field ? 5 + byte(4) : 4; i < 188; ++i) bytes[at + i] = static_cast<char>(bytes[at + i] ^ (17 * i));
+    bytes[at + 3] = static_cast<char>(byte(3) | 0x80);
+  }
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_F(SourcesTest, RefusesScrambledRecordings) {
+  constexpr int kVideo = 0x100;
+  constexpr int kSound = 0x101;
+  const std::string encode = VideoInput("320x180", 3) + " " + ToneInput(3) + " -c:v mpeg2video -b:v 2M -c:a mp2";
+  for (const int pid : {kVideo, kSound}) {
+    const std::string file = Make("pay.ts", encode);
+    EXPECT_NO_THROW(ProbeFile(file));
+    ScrambleTransport(file, pid);
+    ExpectEncrypted(file);
+  }
+  const std::string end = Make("end.ts", encode);  // the subscription ends
+  ScrambleTransport(end, kVideo, 0.9);
+  EXPECT_NO_THROW(ProbeFile(end));
+}
+
+TEST_F(SourcesTest, RefusesACopiedDvd) {
+  const std::string file = Make("film.vob", VideoInput("320x180", 3) + " " + ToneInput(3) + " -c:v mpeg2video -b:v 2M -c:a ac3");
+  EXPECT_NO_THROW(ProbeFile(file));
+  std::string bytes = ReadFile(file);
+  int number = 0;
+  for (std::size_t at = bytes.find(std::string("\0\0\1\xE0", 4)); at != std::string::npos; at = bytes.find(std::string("\0\0\1\xE0", 4), at + 4)) {
+    if (++number % 2 == 0) bytes[at + 6] = static_cast<char>(bytes[at + 6] | 0x30);
+  }
+  std::ofstream(file, std::ios::binary) << bytes;
+  ExpectEncrypted(file);
+}
+
 // ---- frames per billed second ----------------------------------------------------------------------------------
 
 struct Dense {

@@ -23,10 +23,6 @@ int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary
   throw Error(ErrorCode::kUnreadableVideo, sentence);
 }
 
-[[noreturn]] void ThrowEncrypted() {
-  ThrowUnreadable("The video is encrypted: without its key its pictures or its sound cannot be decoded.");
-}
-
 bool IsStillPicture(const AVStream* stream) {
   constexpr int kStill = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS | AV_DISPOSITION_STILL_IMAGE;
   return (stream->disposition & kStill) != 0;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "reelmend/error.h"
+
 extern "C" {
 #include <libavutil/avutil.h>
 }
@@ -94,6 +96,10 @@ bool IsEncryptedMp4(AVIOContext& io) {
 
 bool IsEncrypted(const AVPacket& packet) {
   return av_packet_get_side_data(&packet, AV_PKT_DATA_ENCRYPTION_INFO, nullptr) != nullptr;
+}
+
+void ThrowEncrypted() {
+  throw Error(ErrorCode::kUnreadableVideo, "The video is encrypted: without its key its pictures or its sound cannot be decoded.");
 }
 
 }  // namespace reelmend::media

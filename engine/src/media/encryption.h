@@ -16,4 +16,7 @@ bool IsEncryptedMp4(AVIOContext& io);
 /// Whether libav reports a packet as encrypted. A second check, for files with unusual headers.
 bool IsEncrypted(const AVPacket& packet);
 
+/// Throws Error{kUnreadableVideo}.
+[[noreturn]] void ThrowEncrypted();
+
 }  // namespace reelmend::media

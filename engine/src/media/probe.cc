@@ -8,6 +8,7 @@
 #include "media/first_frame.h"
 #include "media/frame_count.h"
 #include "media/geometry.h"
+#include "media/scrambling.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -125,6 +126,7 @@ std::int64_t DecodeAll(ByteSource& source, const ProbeOptions& options) {
 ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
   media::Demuxer demuxer(source, {options.limits, options.is_cancelled});
   media::CheckComplete(demuxer, source);
+  media::CheckUnscrambled(demuxer, source);
   media::SpanMeter meter(*demuxer.video());
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   ProbeResult result = media::DescribeSource(demuxer, *first);

@@ -12,6 +12,7 @@
 #include "media/duration.h"
 #include "media/first_frame.h"
 #include "media/frame_import.h"
+#include "media/scrambling.h"
 #include "media/timestamps.h"
 #include "media/video_decoder.h"
 #include "pixel/stages.h"
@@ -373,6 +374,7 @@ Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
               const PlanRecord* record) {
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);
+  media::CheckUnscrambled(demuxer, source);
   media::SpanMeter meter(*demuxer.video());
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   Plan plan;
