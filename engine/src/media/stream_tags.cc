@@ -38,8 +38,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTermino
 }};
 
 /// The code that a table pairs with `code`, else `other`.
-template <std::size_t kSize>
-std::string Counterpart(const std::array<std::pair<std::string_view, std::string_view>, kSize>& table, const std::string& code, const std::string& other) {
+template <typename Table>
+std::string Counterpart(const Table& table, const std::string& code, const std::string& other) {
   const auto found = std::ranges::find(table, code, [](const auto& pair) { return pair.first; });
   return found == table.end() ? other : std::string(found->second);
 }
