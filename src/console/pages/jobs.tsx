@@ -21,6 +21,7 @@ export function JobsPage() {
   const list = useJobs(deferred);
   const jobs = list.data;
   useFreshPages(deferred);
+  const { failure, loadMore } = useLoadMore(list, JSON.stringify(deferred));
   const filtered = Object.keys(filters).length > 0;
   return (
     <Page title="Jobs" actions={<LinkButton href="/enhance" tone="primary">Enhance a video</LinkButton>}>
@@ -30,13 +31,23 @@ export function JobsPage() {
         {jobs === undefined && !list.isPending && <Failed error={list.error} onRetry={() => void list.refetch()} />}
         {jobs?.length === 0 && <NoJobs filtered={filtered} onClear={() => setFilter({ mode: undefined, status: undefined, q: undefined })} />}
         {jobs !== undefined && jobs.length > 0 && (
-          <JobTable jobs={jobs} filters={deferred} hasMore={list.hasMore} isReady={!list.isLoadingMore && list.error === null} loadMore={() => void list.loadMore()} />
+          <JobTable jobs={jobs} filters={deferred} hasMore={list.hasMore} isReady={!list.isLoadingMore && failure === null} loadMore={loadMore} />
         )}
         {/* The next page is loaded by itself, but not again and again while that fails. */}
-        {jobs !== undefined && list.error !== null && <More list={list} />}
+        {jobs !== undefined && failure !== null && <More list={{ ...list, error: failure, loadMore }} />}
       </div>
     </Page>
   );
+}
+
+/** Remembers the failure until the next attempt: an event of the stream makes the list one without an error. `name`: of the list */
+function useLoadMore(list: ReturnType<typeof useJobs>, name: string) {
+  const [failure, setFailure] = useState<{ name: string; error: unknown } | null>(null);
+  const loadMore = () => {
+    setFailure(null);
+    void list.loadMore().then(({ error }) => error !== null && setFailure({ name, error }));
+  };
+  return { failure: failure?.name === name ? failure.error : null, loadMore };
 }
 
 type FilterChange = { [K in keyof JobFilters]: JobFilters[K] | undefined };
