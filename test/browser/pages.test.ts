@@ -175,39 +175,6 @@ describe.each([1440, 390])('%i pixels wide', (width) => {
   }
 });
 
-describe('texts as long as they may be', () => {
-  let job: string;
-  let settings: string;
-
-  beforeAll(async () => {
-    const accounts = await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list');
-    const { id } = accounts.find(({ name }) => name === 'Operations')!;
-    const { key } = await world.site.reelmend<{ key: string }>('keys', 'create', id, '--mode', 'test', '--name', 'k'.repeat(100));
-    const body = JSON.stringify({ url: `https://hooks.example.invalid/${'u'.repeat(200)}`, description: 'd'.repeat(100) });
-    const made = await fetch(`${world.service.url}/v1/webhook-endpoints`, { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }, body });
-    expect(made.status).toBe(201);
-    const { page } = await openTab(world, { state: signedIn });
-    await page.goto(`${world.url}/`);
-    job = await createTestJob(page, world, `${'n'.repeat(200)}.mp4`, { metadata: { ['m'.repeat(40)]: 'v'.repeat(500) } });
-    settings = await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k' }, { resolution: '4k', model: 'none' }]);
-    await page.context().close();
-  });
-
-  it.each([1440, 390])('fit, %i pixels wide', async (width) => {
-    const { page } = await openTab(world, { width, height: 800, state: signedIn });
-    const signs = { '/keys': 'k'.repeat(100), '/webhooks': 'd'.repeat(100), [`/jobs/${job}`]: 'm'.repeat(40), [`/previews/${settings}`]: 'Make the whole video with this' };
-    for (const [path, sign] of Object.entries(signs)) {
-      await page.goto(`${world.url}${path}`);
-      await page.getByText(sign).first().waitFor();
-      const outside = await page.evaluate(() =>
-        [document.documentElement, ...document.querySelectorAll('.table-scroll, .button')].filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.outerHTML.slice(0, 100)),
-      );
-      expect(outside, path).toEqual([]);
-    }
-    await page.context().close();
-  });
-});
-
 describe('the documentation', () => {
   it('is linked from the navigation, and leads back', async () => {
     const { page, complaints } = await openTab(world, { state: signedIn });
@@ -356,6 +323,39 @@ describe('by the keyboard alone', () => {
     await page.getByRole('link', { name: 'Credits' }).press('Enter');
     await page.getByRole('heading', { name: 'Credits', exact: true }).waitFor();
     expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    await page.context().close();
+  });
+});
+
+describe('texts as long as they may be', () => {
+  let job: string;
+  let settings: string;
+
+  beforeAll(async () => {
+    const accounts = await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list');
+    const { id } = accounts.find(({ name }) => name === 'Operations')!;
+    const { key } = await world.site.reelmend<{ key: string }>('keys', 'create', id, '--mode', 'test', '--name', 'k'.repeat(100));
+    const body = JSON.stringify({ url: `https://hooks.example.invalid/${'u'.repeat(200)}`, description: 'd'.repeat(100) });
+    const made = await fetch(`${world.service.url}/v1/webhook-endpoints`, { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }, body });
+    expect(made.status).toBe(201);
+    const { page } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/`);
+    job = await createTestJob(page, world, `${'n'.repeat(200)}.mp4`, { metadata: { ['m'.repeat(40)]: 'v'.repeat(500) } });
+    settings = await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k' }, { resolution: '4k', model: 'none' }]);
+    await page.context().close();
+  });
+
+  it.each([1440, 390])('fit, %i pixels wide', async (width) => {
+    const { page } = await openTab(world, { width, height: 800, state: signedIn });
+    const signs = { '/keys': 'k'.repeat(100), '/webhooks': 'd'.repeat(100), [`/jobs/${job}`]: 'm'.repeat(40), [`/previews/${settings}`]: 'Make the whole video with this' };
+    for (const [path, sign] of Object.entries(signs)) {
+      await page.goto(`${world.url}${path}`);
+      await page.getByText(sign).first().waitFor();
+      const outside = await page.evaluate(() =>
+        [document.documentElement, ...document.querySelectorAll('.table-scroll, .button')].filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.outerHTML.slice(0, 100)),
+      );
+      expect(outside, path).toEqual([]);
+    }
     await page.context().close();
   });
 });
