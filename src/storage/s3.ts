@@ -249,15 +249,10 @@ async function destroy(bucket: Bucket, key: string): Promise<void> {
 }
 
 /**
- * Asks twice: servers that keep uploads as folders (versitygw) rename the folder of one that completes, and a listing at that moment
- * may contain neither name, before the object is there.
+ * Unfinished uploads first: one that completes meanwhile is found as the object. versitygw lists neither while it completes an upload,
+ * so the storage is asked again before a certificate is issued (certify in destroy-objects.ts).
  */
 async function isAbsent(bucket: Bucket, key: string): Promise<boolean> {
-  return (await isNotFound(bucket, key)) && (await isNotFound(bucket, key));
-}
-
-/** Unfinished uploads first: one that completes meanwhile is found as the object. */
-async function isNotFound(bucket: Bucket, key: string): Promise<boolean> {
   if ((await uploadsOfKey(bucket, key)).length > 0) return false;
   const versions = await versionsOfKey(bucket, key);
   if (versions !== 'unversioned' && versions.length > 0) return false;
