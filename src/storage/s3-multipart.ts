@@ -1,8 +1,10 @@
 /** Multipart uploads whose parts customers send directly to the bucket, by presigned URLs. */
 import {
+  AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
   HeadObjectCommand,
   ListPartsCommand,
   type ListPartsCommandOutput,
@@ -17,6 +19,21 @@ export async function createMultipart(bucket: Bucket, key: string): Promise<Mult
   const { UploadId } = await answered(bucket, (options) => bucket.client.send(command, options));
   if (UploadId === undefined) throw new Error('the storage began no upload');
   return { key, id: UploadId };
+}
+
+/** Removes an unfinished upload. False if there is none: it was completed or removed. */
+export async function abortMultipart(
+  { client, name }: Bucket,
+  { key, id }: MultipartUpload,
+  options: { requestTimeout?: number } = {},
+): Promise<boolean> {
+  try {
+    await client.send(new AbortMultipartUploadCommand({ Bucket: name, Key: key, UploadId: id }), options);
+    return true;
+  } catch (error) {
+    if (isStatus(error, 404)) return false;
+    throw error;
+  }
 }
 
 /** The signature covers Content-Length, so that S3 itself refuses a part of another size. */
@@ -59,8 +76,26 @@ export async function completeMultipart(
   if (parts === null) return completedBefore(bucket, upload, size);
   const Parts = parts.filter(({ number }) => number <= count).map(({ number, etag }): CompletedPart => ({ PartNumber: number, ETag: etag }));
   if (Parts.length !== count) throw new PartsGoneError(upload.key);
-  const whole = { Bucket: bucket.name, Key: upload.key, UploadId: upload.id, MultipartUpload: { Parts } };
-  return { version: versionOf(await bucket.client.send(new CompleteMultipartUploadCommand(whole))) };
+  return completeVisibly(bucket, upload, Parts);
+}
+
+/**
+ * versitygw lists neither the upload nor the object while it completes one. So a second upload of the key, without parts, exists meanwhile:
+ * with it the key is not absent. If `destroy` has removed that one, the object has to go, too.
+ */
+async function completeVisibly(bucket: Bucket, { key, id }: MultipartUpload, Parts: CompletedPart[]): Promise<{ version: string | null }> {
+  const { client, name: Bucket } = bucket;
+  const sign = await createMultipart(bucket, key);
+  let isDestroyed = false;
+  let version: string | null;
+  try {
+    version = versionOf(await client.send(new CompleteMultipartUploadCommand({ Bucket, Key: key, UploadId: id, MultipartUpload: { Parts } })));
+  } finally {
+    isDestroyed = !(await abortMultipart(bucket, sign));
+  }
+  if (!isDestroyed) return { version };
+  await client.send(new DeleteObjectCommand({ Bucket, Key: key, VersionId: version ?? undefined }));
+  throw new PartsGoneError(key);
 }
 
 /** The response to an earlier call was lost. */

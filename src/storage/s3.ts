@@ -4,7 +4,6 @@ import { createReadStream } from 'node:fs';
 import { stat as statFile } from 'node:fs/promises';
 import { Readable, Transform, pipeline } from 'node:stream';
 import {
-  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -18,7 +17,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { contentDisposition } from './disposition.ts';
 import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './object-keys.ts';
-import { completeMultipart, createMultipart, partCommand, listParts } from './s3-multipart.ts';
+import { abortMultipart, completeMultipart, createMultipart, partCommand, listParts } from './s3-multipart.ts';
 import { createPresign } from './s3-presign.ts';
 import { answered, isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
@@ -195,8 +194,7 @@ async function confirm(
 /** Errors are ignored, because the failure of the upload is reported. */
 async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
   if (uploadId === undefined) return;
-  const command = new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadId });
-  await bucket.client.send(command, { requestTimeout: 10_000 }).catch(() => undefined);
+  await abortMultipart(bucket, { key, id: uploadId }, { requestTimeout: 10_000 }).catch(() => undefined);
 }
 
 async function stat(bucket: Bucket, key: string): Promise<{ size: number } | null> {
@@ -235,11 +233,7 @@ async function getFile(bucket: Bucket, key: string, path: string, signal?: Abort
 /** Unfinished uploads first, so that none completes after the versions were listed. */
 async function destroy(bucket: Bucket, key: string): Promise<void> {
   const target = { Bucket: bucket.name, Key: key };
-  for (const UploadId of await uploadsOfKey(bucket, key)) {
-    await bucket.client.send(new AbortMultipartUploadCommand({ ...target, UploadId })).catch((error: unknown) => {
-      if (!isStatus(error, 404)) throw error;
-    });
-  }
+  for (const id of await uploadsOfKey(bucket, key)) await abortMultipart(bucket, { key, id });
   const versions = await versionsOfKey(bucket, key);
   if (versions === 'unversioned') {
     await bucket.client.send(new DeleteObjectCommand(target));
@@ -248,10 +242,7 @@ async function destroy(bucket: Bucket, key: string): Promise<void> {
   for (const VersionId of versions) await bucket.client.send(new DeleteObjectCommand({ ...target, VersionId }));
 }
 
-/**
- * Unfinished uploads first: one that completes meanwhile is found as the object. versitygw lists neither while it completes an upload,
- * so the storage is asked again before a certificate is issued (certify in destroy-objects.ts).
- */
+/** Unfinished uploads first: one that completes meanwhile is found as the object. */
 async function isAbsent(bucket: Bucket, key: string): Promise<boolean> {
   if ((await uploadsOfKey(bucket, key)).length > 0) return false;
   const versions = await versionsOfKey(bucket, key);
