@@ -76,8 +76,9 @@ const loading = new Set<string>();
 /** Loads the stale pages again that have the shown jobs, and the first page, which gets the new jobs. The others follow when they are shown. */
 export function useFreshPages(filters: JobFilters, shown: Shown = { first: 0, last: 0 }): void {
   const client = useQueryClient();
-  const pages = client.getQueryData<Pages>(jobsKey(filters));
   useEffect(() => {
+    // Not as it was drawn: a page may have been loaded since then.
+    const pages = client.getQueryData<Pages>(jobsKey(filters));
     for (const index of pages === undefined ? [] : pagesOf(pages, shown)) {
       const { stale } = pages!.pages[index]!;
       const load = JSON.stringify([filters, pages!.pageParams[index], stale]);
