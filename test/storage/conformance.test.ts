@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -224,6 +225,21 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
         await storage.completeMultipart(upload, { count: 1, size: 10 });
         isComplete = true;
         expect(await Promise.all(polls)).toEqual([false, false, false]);
+      }
+    });
+
+    it('stays absent when it was destroyed while it became an object', async () => {
+      for (let round = 0; round < 30; round++) {
+        const key = `parts/destroyed-${round}`;
+        const upload = await storage.createMultipart(key);
+        expect(await send(upload, { number: 1, bytes: data.subarray(0, 10) })).toBe(true);
+        const completion = storage.completeMultipart(upload, { count: 1, size: 10 }).catch((error: unknown) => error);
+        await sleep(round % 10);
+        // A destruction that fails is tried again, as by the worker.
+        const isGone = () => storage.destroy(key).then(() => storage.isAbsent(key), () => false);
+        while (!(await isGone()));
+        await completion;
+        expect(await storage.isAbsent(key)).toBe(true);
       }
     });
 
