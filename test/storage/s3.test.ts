@@ -12,6 +12,9 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PartsGoneError } from '../../src/storage/parts-gone.ts';
+import { abortMultipart, completeMultipart, createMultipart } from '../../src/storage/s3-multipart.ts';
+import { uploadsOfKey } from '../../src/storage/s3-queries.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
 import type { S3Storage } from '../../src/storage/index.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
@@ -60,6 +63,27 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     const found = new Set([one.version, two.version, three.version]);
     expect(found.size).toBe(3);
     expect(found).not.toContain(null);
+  });
+
+  it('leaves nothing of an upload whose key is destroyed while the server completes it', async () => {
+    const meanwhile = new S3Client({ endpoint: server.endpoint, region: server.region, ...server.clientConfig, forcePathStyle: true });
+    const key = 'destroyed-meanwhile';
+    const bucket = { client: meanwhile, name: 'media', answerTimeoutMs: 30_000 };
+    // versitygw lists no upload while it completes one, so all that a destruction finds then is the sign that ours leaves.
+    meanwhile.middlewareStack.add((next, { commandName }) => async (args) => {
+      const completed = await next(args);
+      if (commandName !== 'CompleteMultipartUploadCommand') return completed;
+      const found = await uploadsOfKey(bucket, key);
+      expect(found).toHaveLength(1);
+      for (const id of found) await abortMultipart(bucket, { key, id });
+      return completed;
+    }, { step: 'initialize' });
+    const upload = await createMultipart(bucket, key);
+    await meanwhile.send(new UploadPartCommand({ Bucket: 'media', Key: key, UploadId: upload.id, PartNumber: 1, Body: 'part' }));
+    await expect(completeMultipart(bucket, upload, { count: 1, size: 4 })).rejects.toBeInstanceOf(PartsGoneError);
+    expect(await versions(key)).toEqual({ objects: 0, markers: 0 });
+    expect(await storage.isAbsent(key)).toBe(true);
+    meanwhile.destroy();
   });
 
   it('destroys old versions and delete markers, not only the newest', async () => {
