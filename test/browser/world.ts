@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { makeClip } from '../helpers/ffmpeg.ts';
 import { makeDemoClip } from '../helpers/samples.ts';
 import { createSite, type Environment, type Running, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
@@ -179,6 +180,16 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   mkdirSync(shotDir, { recursive: true });
   await page.screenshot({ path: join(shotDir, `${name}.png`), fullPage: true });
 }
+
+/** Makes a clip of a second in the data folder; returns its path. */
+export async function makeTestClip(world: World, name: string): Promise<string> {
+  const path = join(world.site.dataDir, name);
+  await makeClip(path, { video: 'testsrc2=size=160x90:rate=10', seconds: 1, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+  return path;
+}
+
+/** The answer of a service that has too much to do. */
+export const unavailable = { status: 503, json: { error: { code: 'service_unavailable', message: 'The service is busy.', type: 'api_error', request_id: 'req_x' } } };
 
 /** Drops files and folders of this machine, as from a file manager, on the page for a new job. */
 export async function dropFiles(page: Page, files: string[]): Promise<void> {
