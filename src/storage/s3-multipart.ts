@@ -80,18 +80,18 @@ export async function completeMultipart(
 }
 
 /**
- * versitygw lists neither the upload nor the object while it completes one. So a second upload of the key, without parts, exists meanwhile:
- * with it the key is not absent. If `destroy` has removed that one, the object has to go, too.
+ * versitygw lists neither the upload nor the object while it completes an upload. So that the key is not called absent then, a second
+ * upload of it, without parts, exists meanwhile as a placeholder. If `destroy` has removed the placeholder, the object is deleted, too.
  */
 async function completeVisibly(bucket: Bucket, { key, id }: MultipartUpload, Parts: CompletedPart[]): Promise<{ version: string | null }> {
   const { client, name: Bucket } = bucket;
-  const sign = await createMultipart(bucket, key);
+  const placeholder = await createMultipart(bucket, key);
   let isDestroyed = false;
   let version: string | null;
   try {
     version = versionOf(await client.send(new CompleteMultipartUploadCommand({ Bucket, Key: key, UploadId: id, MultipartUpload: { Parts } })));
   } finally {
-    isDestroyed = !(await abortMultipart(bucket, sign));
+    isDestroyed = !(await abortMultipart(bucket, placeholder));
   }
   if (!isDestroyed) return { version };
   await client.send(new DeleteObjectCommand({ Bucket, Key: key, VersionId: version ?? undefined }));

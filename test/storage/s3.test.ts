@@ -69,7 +69,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     const meanwhile = new S3Client({ endpoint: server.endpoint, region: server.region, ...server.clientConfig, forcePathStyle: true });
     const key = 'destroyed-meanwhile';
     const bucket = { client: meanwhile, name: 'media', answerTimeoutMs: 30_000 };
-    // versitygw lists no upload while it completes one, so all that a destruction finds then is the sign that ours leaves.
+    // versitygw lists no upload while it completes one, so all that a destruction finds then is the placeholder.
     meanwhile.middlewareStack.add((next, { commandName }) => async (args) => {
       const completed = await next(args);
       if (commandName !== 'CompleteMultipartUploadCommand') return completed;
