@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -36,6 +37,19 @@ std::size_t FileSource::Read(std::int64_t offset, std::uint8_t* destination, std
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR) throw Error(ErrorCode::kIo, "Reading the source file failed.");
   }
+}
+
+std::vector<std::uint8_t> ReadBytes(ByteSource& source, std::int64_t offset, std::size_t length) {
+  const auto available = static_cast<std::size_t>(std::max<std::int64_t>(0, source.size() - offset));
+  std::vector<std::uint8_t> bytes(std::min(length, available));
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const std::size_t count = source.Read(offset + static_cast<std::int64_t>(filled), &bytes[filled], bytes.size() - filled);
+    if (count == 0) break;
+    filled += count;
+  }
+  bytes.resize(filled);
+  return bytes;
 }
 
 InputIo::InputIo(ByteSource& source, std::function<bool()> is_cancelled)

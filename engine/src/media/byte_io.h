@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "reelmend/probe.h"
 #include "media/av_handles.h"
@@ -26,6 +27,9 @@ class FileSource : public ByteSource {
   int descriptor_ = -1;
   std::int64_t size_ = 0;
 };
+
+/// The `length` bytes at `offset`, fewer at the end of the source. A source may need several reads for them.
+std::vector<std::uint8_t> ReadBytes(ByteSource& source, std::int64_t offset, std::size_t length);
 
 /// An AVIOContext that reads `source`. Exceptions cannot cross libav's C frames: one thrown by the source is
 /// kept, libav sees an I/O error, and RethrowPending() throws it again on our side.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "media/av_error.h"
+#include "media/byte_io.h"
 #include "media/timestamps.h"
 
 extern "C" {
@@ -85,13 +86,7 @@ Duration FlashDuration(Demuxer& demuxer, const SpanMeter& start, ByteSource& sou
   constexpr int kTagHeader = 11;
   constexpr int kVideoTag = 9;
   const std::int64_t from = std::max<std::int64_t>(0, source.size() - kTailBytes);
-  std::vector<std::uint8_t> tail(static_cast<std::size_t>(source.size() - from));
-  std::size_t filled = 0;
-  while (filled < tail.size()) {
-    const std::size_t count = source.Read(from + static_cast<std::int64_t>(filled), &tail[filled], tail.size() - filled);
-    if (count == 0) return {};
-    filled += count;
-  }
+  const std::vector<std::uint8_t> tail = ReadBytes(source, from, kTailBytes);
   for (std::size_t end = tail.size(); end >= 4 + kTagHeader;) {
     const std::size_t size = BigEndian(&tail[end - 4], 4);
     if (size < kTagHeader || size + 4 > end) return {};
@@ -155,8 +150,7 @@ std::int64_t AviEnd(const std::vector<std::uint8_t>& head) {
 
 /// Offset of the container's end according to its header; −1 if it declares none.
 std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
-  std::vector<std::uint8_t> head(4096);
-  head.resize(source.Read(0, head.data(), head.size()));
+  const std::vector<std::uint8_t> head = ReadBytes(source, 0, 4096);
   if (head.size() < 16) return -1;
   if (IsFormat(demuxer, "matroska")) return MatroskaEnd(head);
   if (IsFormat(demuxer, "avi")) return AviEnd(head);

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "media/byte_io.h"
 #include "media/encryption.h"
 
 namespace reelmend::media {
@@ -21,18 +22,6 @@ struct Count {
   }
   bool Exceeds(double share) const { return scrambled > share * packets; }
 };
-
-Bytes ReadSample(ByteSource& source, std::int64_t offset) {
-  Bytes bytes(128 << 10);
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const std::size_t count = source.Read(offset + static_cast<std::int64_t>(filled), &bytes[filled], bytes.size() - filled);
-    if (count == 0) break;
-    filled += count;
-  }
-  bytes.resize(filled);
-  return bytes;
-}
 
 /// Packets of a transport stream: the first one in a sample, and the distance to the next (0: none found).
 struct Grid {
@@ -76,10 +65,11 @@ void CountProgramPackets(const Bytes& bytes, Count& count) {
 void CheckUnscrambled(const Demuxer& demuxer, ByteSource& source) {
   const std::string_view format = demuxer.context()->iformat->name;
   if (format != "mpegts" && format != "mpeg") return;
+  constexpr std::size_t kSampleBytes = 128 << 10;
   std::map<int, Count> of_pid;
   Count of_video;
   for (const int quarter : {1, 2, 3}) {
-    const Bytes bytes = ReadSample(source, source.size() / 4 * quarter);
+    const Bytes bytes = ReadBytes(source, source.size() / 4 * quarter, kSampleBytes);
     if (format == "mpegts") {
       CountTransportPackets(bytes, of_pid);
     } else {
