@@ -273,7 +273,7 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   }
   if (const auto encoder = options.Nested("encoder")) {
     result.encoder.preset = encoder->Text("preset").value_or(result.encoder.preset);
-    result.encoder.crf = static_cast<float>(encoder->Number("crf", 0, 51).value_or(result.encoder.crf));
+    result.encoder.crf = static_cast<float>(encoder->Number("crf", 1, 51).value_or(result.encoder.crf));
     result.encoder.max_bitrate = encoder->Integer("maxBitrate", 0, 1'000'000'000).value_or(result.encoder.max_bitrate);
   }
   ReadLimits(options, result.limits);

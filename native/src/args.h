@@ -18,7 +18,7 @@
 
 namespace reelmend::native {
 
-/// The TypeError for a wrong argument, e.g. `Expected a number in 0…51 for encoder.crf but received 60`.
+/// The TypeError for a wrong argument, e.g. `Expected a number in 1…51 for encoder.crf but received 60`.
 Napi::TypeError WrongArgument(const std::string& expected, const std::string& name, Napi::Value received);
 
 /// Reads named members of one options object; absent and `undefined` members are nullopt.

@@ -74,7 +74,8 @@ describe('wrong arguments', () => {
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', sharpen: 'on' as never }), "sharpen but received 'on'"],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', threads: 1.5 }), 'for threads but received 1.5'],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', model: '' }), "for model but received ''"],
-    ['enhance', () => addon.enhance('a', 'b', { target: '4k', encoder: { crf: 60 } }), 'in 0…51 for encoder.crf'],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', encoder: { crf: 60 } }), 'in 1…51 for encoder.crf'],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', encoder: { crf: 0 } }), 'in 1…51 for encoder.crf but received 0'],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', onProgress: [] as never }), 'received an array'],
     [
       'enhance',

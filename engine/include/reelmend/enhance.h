@@ -41,7 +41,7 @@ struct Segment {
 /// Options of the H.264 encoder. The default is the fastest with VMAF ≥ 95 on all clips of bench/results/encoder.md.
 struct EncoderOptions {
   std::string preset = "superfast";  ///< x264 preset
-  float crf = 16.0F;                 ///< x264 constant rate factor, 0…51; NVENC's constant quality (cq)
+  float crf = 16.0F;                 ///< x264 constant rate factor, 1…51; NVENC's constant quality (cq)
   /// Largest bit rate of the video stream in bits per second, held with a buffer of half a second: any t seconds have at
   /// most (t + 0.5) times as many bits. 0 = no limit. Exceeded if even the coarsest quantiser needs more.
   std::int64_t max_bitrate = 0;

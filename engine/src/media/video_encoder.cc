@@ -48,8 +48,8 @@ void CheckQuality(const EncoderOptions& quality) {
   if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
     throw Error(ErrorCode::kInvalidArgument, "There is no encoder preset named “" + quality.preset + "”.");
   }
-  if (!(quality.crf >= 0.0F && quality.crf <= 51.0F)) {
-    throw Error(ErrorCode::kInvalidArgument, "The encoder's crf must lie between 0 and 51.");
+  if (!(quality.crf >= 1.0F && quality.crf <= 51.0F)) {
+    throw Error(ErrorCode::kInvalidArgument, "The encoder's crf must lie between 1 and 51.");
   }
   if (quality.max_bitrate < 0 || quality.max_bitrate > kLargestBitrate) {
     throw Error(ErrorCode::kInvalidArgument, "The encoder's largest bitrate must lie between 0 and 1 Gbit/s.");
