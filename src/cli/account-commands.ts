@@ -5,7 +5,7 @@ import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
 import { positiveWhole } from './options.ts';
-import { known, type Opened, showOfAccount, withStore } from './with-store.ts';
+import { changeOfAccount, known, type Opened, requireOpen, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 /** characters; the limit of the database */
@@ -66,19 +66,9 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
   });
 }
 
-/** Throws when the account is unknown or closed. */
-async function requireOpen({ store }: Opened, id: string): Promise<void> {
-  const { closedAt } = known(await store.accounts.get(id), 'account', id);
-  if (closedAt !== null) throw new Error(`The account ${id} is closed.`);
-}
-
 /** Changes an open account and prints it. */
-async function change(id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> {
-  await withStore(async (opened) => {
-    await requireOpen(opened, id);
-    show(known(await how(opened.store.accounts), 'open account', id));
-  });
-}
+const change = (id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> =>
+  changeOfAccount(id, async ({ store }) => known(await how(store.accounts), 'open account', id));
 
 /** the option of each quota: what it limits */
 const quotaOptions: Readonly<Record<QuotaName, string>> = {
@@ -167,19 +157,32 @@ function keyName(text: string): string {
 }
 
 async function createKey(accountId: string, { mode, tier, name, access }: KeyOptions): Promise<void> {
-  await withStore(async (opened) => {
-    const { store, secrets } = opened;
-    await requireOpen(opened, accountId);
+  await changeOfAccount(accountId, async ({ store, secrets }) => {
     const { key, lastFour } = generateApiKey(mode);
     const hash = hashApiKey(key, secrets.keyPepper);
     const record = await store.keys.create({ accountId, mode, tier, name, access, hash, lastFour });
-    show({ ...record, key });
+    return { ...record, key };
+  });
+}
+
+/** A key of an open account. Throws for any other. */
+async function keyOfOpen(opened: Opened, id: string) {
+  const key = known(await opened.store.keys.get(id), 'key', id);
+  await requireOpen(opened, key.accountId);
+  return key;
+}
+
+async function renameKey(id: string, name: string): Promise<void> {
+  await withStore(async (opened) => {
+    await keyOfOpen(opened, id);
+    show(known(await opened.store.keys.rename(id, name), 'key', id));
   });
 }
 
 async function rotateKey(id: string, { overlapDays }: { overlapDays: number }): Promise<void> {
-  await withStore(async ({ store, secrets }) => {
-    const old = known(await store.keys.get(id), 'key', id);
+  await withStore(async (opened) => {
+    const { store, secrets } = opened;
+    const old = await keyOfOpen(opened, id);
     const { key, lastFour } = generateApiKey(old.mode);
     const rotated = await store.keys.rotate(id, { hash: hashApiKey(key, secrets.keyPepper), lastFour, overlapDays });
     if (rotated === null) throw new Error(`The key ${id} is revoked or expired.`);
@@ -215,7 +218,7 @@ export function keyCommands(): Command {
     .description('rename a key')
     .argument('<key>', 'id, key_…')
     .argument('<name>', 'at most 100 characters; "" for none', keyName)
-    .action((id: string, name: string) => withStore(async ({ store }) => show(known(await store.keys.rename(id, name), 'key', id))));
+    .action(renameKey);
   keys
     .command('rotate')
     .description('replace a key with a new one of the same mode, tier, name and access; both work during the overlap')

@@ -8,7 +8,7 @@ import { createPasswords } from '../domain/passwords.ts';
 import { type Role, roles } from '../domain/roles.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
-import { known, type Opened, withStore } from './with-store.ts';
+import { changeOfAccount, known, type Opened, withStore } from './with-store.ts';
 import { show } from './table.ts';
 import { terminal } from './terminal.ts';
 
@@ -113,12 +113,12 @@ async function resetTwoFactor(email: string): Promise<void> {
 /** Prints a link that lets another person join an account. */
 async function invite(accountId: string, email: string, { role }: { role: Role }): Promise<void> {
   await requireEmail(email);
-  await withStore(async ({ store, config, secrets }) => {
+  await changeOfAccount(accountId, async ({ store, config, secrets }) => {
     const token = generateLinkToken();
     const tokenHash = hashLinkToken('invitation', token, secrets.keyPepper);
     const made = await store.people.invite({ accountId, email, role, tokenHash, createdBy: null });
     const { id, expiresAt } = known(made, 'open account', accountId);
-    show({ id, email, role, url: linkUrl(publicUrlOf(config), 'invitation', token), expiresAt });
+    return { id, email, role, url: linkUrl(publicUrlOf(config), 'invitation', token), expiresAt };
   });
 }
 

@@ -1,7 +1,7 @@
 /** `reelmend webhooks …`: signing secrets, endpoints and deliveries. */
 import { Command } from 'commander';
 import { positiveWhole } from './options.ts';
-import { known, showOfAccount, withStore } from './with-store.ts';
+import { changeOfAccount, known, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
 
 export function webhookCommands(): Command {
@@ -22,15 +22,13 @@ export function webhookCommands(): Command {
     .description('create a new secret; the old one also signs for 24 hours')
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
-      withStore(async ({ store }) =>
-        show({ account: id, secret: known(await store.webhookSecrets.rotate(id), 'account', id) }),
-      ),
+      changeOfAccount(id, async ({ store }) => ({ account: id, secret: known(await store.webhookSecrets.rotate(id), 'open account', id) })),
     );
   webhooks
     .command('switch-secret')
     .description('sign X-Service-Signature with the newest secret now, without waiting for the 24 hours of a rotation')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) => showOfAccount(id, async ({ store }) => ({ account: id, switched: await store.webhookSecrets.switchNow(id) })));
+    .action((id: string) => changeOfAccount(id, async ({ store }) => ({ account: id, switched: await store.webhookSecrets.switchNow(id) })));
   webhooks
     .command('endpoints')
     .description('list the webhook endpoints of an account, newest first; their secrets are not shown')

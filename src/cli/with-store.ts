@@ -29,6 +29,20 @@ export function showOfAccount(id: string, work: (opened: Opened) => Promise<obje
   });
 }
 
+/** Throws when the account is unknown or closed. */
+export async function requireOpen({ store }: Opened, id: string): Promise<void> {
+  const { closedAt } = known(await store.accounts.get(id), 'account', id);
+  if (closedAt !== null) throw new Error(`The account ${id} is closed.`);
+}
+
+/** Runs `work`, which changes something of the account, if the account is open, and shows what it returns. */
+export function changeOfAccount(id: string, work: (opened: Opened) => Promise<object>): Promise<void> {
+  return withStore(async (opened) => {
+    await requireOpen(opened, id);
+    show(await work(opened));
+  });
+}
+
 /** A default data folder must exist: otherwise the command would create a new service. */
 function requireService({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data' || existsSync(dataDir)) return;

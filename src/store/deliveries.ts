@@ -6,7 +6,7 @@ import type { WebhookEvent } from '../domain/webhooks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import type { JobRow } from './job-rows.ts';
 import { enqueue } from './queue.ts';
-import { type DeliveryState, webhookAttempts, webhookDeliveries, webhookEndpoints } from './schema.ts';
+import { accounts, type DeliveryState, webhookAttempts, webhookDeliveries, webhookEndpoints } from './schema.ts';
 import type { WebhookEndpointRecord } from './types.ts';
 
 export interface DueDelivery {
@@ -244,7 +244,7 @@ export function deliveryQueries(db: Db) {
 
     /**
      * Sends again at once, under the same id, and restarts the schedule. null for an unknown delivery. Throws Error if its
-     * job or endpoint was deleted, and so its URL.
+     * job or endpoint was deleted, and so its URL, or if its account is closed.
      */
     resend: (id: string) => transact(db, (tx) => resend(tx, id)),
 
@@ -347,6 +347,8 @@ async function startAgain(tx: Tx, id: string): Promise<void> {
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return null;
+  const [account] = await tx.select({ closedAt: accounts.closedAt }).from(accounts).where(eq(accounts.id, row.accountId));
+  if (account!.closedAt !== null) throw new Error(`The account ${row.accountId} is closed.`);
   if (row.url === null) throw new Error(`The job or endpoint of ${id} was deleted, and the URL with it.`);
   const url = await currentUrl(tx, row);
   await tx

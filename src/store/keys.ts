@@ -142,9 +142,12 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       });
     },
 
-    /** Renames a key. null for an unknown key. The same name again has no effect. */
+    /** Renames a key. null for an unknown key, or one of a closed account. The same name again has no effect. */
     rename(keyId: string, name: string, actor: Actor = {}): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
+        const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
+        // Closing the account has removed the names, which may contain a person's name.
+        if (owner === undefined || (await lockOpenAccount(tx, owner.accountId)) === null) return null;
         const [before] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId)).for('no key update');
         if (before === undefined || before.name === name) return before ?? null;
         const [renamed] = await tx.update(apiKeys).set({ name }).where(eq(apiKeys.id, keyId)).returning(visible);

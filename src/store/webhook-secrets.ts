@@ -6,7 +6,7 @@
 import { and, desc, eq, gt, isNull, or, sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';
-import { lockAccount } from './account-locks.ts';
+import { lockOpenAccount } from './account-locks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { webhookSecrets } from './schema.ts';
@@ -68,17 +68,17 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return describe(await readActive(db, required(cipher), owner));
     },
 
-    /** Creates a new current secret; the previous one signs for another 24 h. null for an unknown account. */
+    /** Creates a new current secret; the previous one signs for another 24 h. null for an unknown or closed account. */
     rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
       transact(db, (tx) => rotate(tx, required(cipher), accountId, actor)),
 
     /**
      * Signs `x-service-signature` with the newest secret from now on. Returns false, and changes nothing, if it does
-     * already.
+     * already, or the account is unknown or closed.
      */
     switchNow: (accountId: string, actor: Actor = {}): Promise<boolean> =>
       transact(db, async (tx) => {
-        await lockAccount(tx, accountId);
+        if ((await lockOpenAccount(tx, accountId)) === null) return false;
         if (!(await switchSecret(tx, accountOwner(accountId)))) return false;
         await appendEvent(tx, { accountId, kind: 'webhook_secret.switched', data: { ...actor } });
         return true;
@@ -87,7 +87,7 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
 }
 
 async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Actor): Promise<string | null> {
-  if ((await lockAccount(tx, accountId)) === null) return null;
+  if ((await lockOpenAccount(tx, accountId)) === null) return null;
   const { secret } = await replaceSecret(tx, cipher, accountOwner(accountId));
   const data = { overlap_hours: overlapHours, ...actor };
   await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data });

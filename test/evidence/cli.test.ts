@@ -86,8 +86,12 @@ describe('accounts and keys', () => {
 describe('closing an account', () => {
   it('is asked for twice, and leaves its certificates to be exported', async () => {
     const id = await account();
-    const store = createStore({ url: site.databaseUrl });
-    await site.reelmend('keys', 'create', id);
+    const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
+    const store = createStore({ url: site.databaseUrl, cipher: createSecretCipher(keyPepper) });
+    const key = await site.reelmend<{ id: string }>('keys', 'create', id, '--name', "Ada's laptop");
+    const endpoint = await store.webhookEndpoints.create({ accountId: id, mode: 'test', url: 'https://hooks.example.com/', events: ['job.completed'], description: '' });
+    const delivery = await store.webhookEndpoints.test({ accountId: id, id: endpoint.endpoint.id }, 'job.completed');
+    await site.reelmend('webhooks', 'rotate-secret', id);
     const open = await store.accounts.get(id);
     const input = jobInput(open!, { mode: 'test', tier: 'secure' });
     const jobs = [await store.jobs.create(input), await store.jobs.create(input)].map(({ job }) => job.id);
@@ -96,16 +100,21 @@ describe('closing an account', () => {
     expect((await store.accounts.get(id))?.closedAt).toBeNull();
     expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 2 });
     expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
-    for (const [args, message] of [
-      [['keys', 'create', id], 'is closed'],
-      [['accounts', 'approve', id], 'is closed'],
-      [['accounts', 'grant', id, '5'], 'is closed'],
-    ] as const) {
-      expect(await attempt(site.env, [...args])).toMatchObject({ status: 1, stderr: expect.stringContaining(message) });
+    const events = (await store.audit.head(id)).size;
+    for (const args of [
+      ...[['keys', 'create', id], ['keys', 'rename', key.id, 'Ada'], ['keys', 'rotate', key.id]],
+      ...[['accounts', 'approve', id], ['accounts', 'reject', id], ['accounts', 'set-plan', id, 'gold'], ['accounts', 'set-quotas', id, '--jobs-per-day', '5']],
+      ...[['accounts', 'grant', id, '5'], ['accounts', 'withdraw', id, '5'], ['users', 'invite', id, 'ada@example.com']],
+      ...[['webhooks', 'rotate-secret', id], ['webhooks', 'switch-secret', id], ['webhooks', 'resend', delivery!]],
+    ]) {
+      expect(await attempt(site.env, args), args.join(' ')).toMatchObject({ status: 1, stderr: `reelmend: The account ${id} is closed.\n` });
     }
+    expect(await store.webhookSecrets.rotate(id)).toBeNull();
+    expect(await store.webhookSecrets.switchNow(id)).toBe(false);
+    expect(await store.keys.rename(key.id, 'Ada')).toBeNull();
+    expect((await store.audit.head(id)).size).toBe(events);
 
     expect(await site.reelmend('certificates', 'export', id)).toMatchObject({ certificates: [], pending: 2 });
-    const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
     const evidence = createEvidence({ keys: store.signingKeys, cipher: createSecretCipher(keyPepper) });
     const sign = await evidence.certificateSigner();
     for (const job of jobs) await store.certificates.issue(job, (facts) => sign(certificateOf(facts, 'filesystem')));
