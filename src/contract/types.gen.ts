@@ -8814,6 +8814,12 @@ export type OperatorListAccountsData = {
          * Only accounts in this state.
          */
         state?: 'pending' | 'approved' | 'rejected';
+        /**
+         * Only accounts whose name or one of whose people's email addresses contains this text, or whose id begins with it. Upper
+         * and lower case of the letters A to Z are the same.
+         *
+         */
+        q?: string;
     };
     url: '/console/api/operator/accounts';
 };

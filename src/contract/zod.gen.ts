@@ -2207,7 +2207,8 @@ export const zOperatorListAccountsQuery = z.object({
         'pending',
         'approved',
         'rejected'
-    ]).optional()
+    ]).optional(),
+    q: z.string().check(characters({ min: 1, max: 254 })).regex(/^[^\x00]*$/).optional()
 });
 
 /**

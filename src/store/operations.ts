@@ -1,5 +1,5 @@
 /** The state of the service for its operators. No customer URLs are read here. */
-import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from './orm.ts';
+import { and, count, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
@@ -20,6 +20,15 @@ export interface OperatorAccount extends Account {
   people: Person[];
   /** neither revoked nor expired */
   activeKeys: number;
+}
+
+export interface AccountQuery {
+  limit: number;
+  /** exclusive id */
+  startingAfter?: string | undefined;
+  state?: ApprovalStatus | undefined;
+  /** part of the name or of a person's email, or the beginning of the id */
+  text?: string | undefined;
 }
 
 export interface QueueState {
@@ -77,9 +86,8 @@ export function operationQueries(db: Db) {
     /** The last 24 hours in hours, or the last seven days in steps of six hours. */
     history: (period: Period) => readHistory(db, period),
 
-    /** Open accounts, newest first; `startingAfter` is an exclusive id. */
-    async accounts(query: { limit: number; startingAfter?: string | undefined; state?: ApprovalStatus | undefined }) {
-      const { limit, startingAfter, state } = query;
+    /** Open accounts, newest first. */
+    async accounts({ limit, startingAfter, state, text }: AccountQuery): Promise<OperatorAccount[]> {
       const rows = await db
         .select()
         .from(accounts)
@@ -88,6 +96,7 @@ export function operationQueries(db: Db) {
             isNull(accounts.closedAt),
             startingAfter === undefined ? undefined : lt(accounts.id, startingAfter),
             state === undefined ? undefined : eq(accounts.approvalStatus, state),
+            text === undefined ? undefined : matchesAccount(text),
           ),
         )
         .orderBy(desc(accounts.id))
@@ -108,6 +117,13 @@ export function operationQueries(db: Db) {
     /** Latest failure first; `startingAfter` is an exclusive id of a job. */
     failures: (query: { limit: number; startingAfter?: string | undefined }) => failures(db, query),
   };
+}
+
+/** Upper and lower case are the same, in a database with the locale C only of the letters A to Z. */
+function matchesAccount(text: string): SQL {
+  const contains = (column: SQLWrapper) => sql`strpos(lower(${column}), lower(${text})) > 0`;
+  return sql`(${contains(accounts.name)} OR starts_with(${accounts.id}, lower(${text}))
+    OR EXISTS (SELECT FROM ${consoleUsers} WHERE ${consoleUsers.accountId} = ${accounts.id} AND ${contains(consoleUsers.email)}))`;
 }
 
 async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {

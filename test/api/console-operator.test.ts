@@ -67,6 +67,28 @@ describe('operator pages', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
+  it('accounts by a part of their name or of an email, or the beginning of their id', async () => {
+    const { id } = await world.store.accounts.create({ name: '50% Café_Films' });
+    const person = await world.person({ approved: false });
+    const closed = await world.person({});
+    await world.store.accounts.close(closed.accountId);
+    const find = async (q: string, more = '') =>
+      (await operator.browser.call<OperatorAccountList>(`/console/api/operator/accounts?q=${encodeURIComponent(q)}${more}`)).data.map((account) => account.id);
+    for (const q of ['CAFé_films', '50% c', '%', id, id.toUpperCase(), id.slice(0, -1)]) expect(await find(q), q).toEqual([id]);
+    expect(await find(person.email.toUpperCase())).toEqual([person.accountId]);
+    expect(await find(person.email, '&state=pending')).toEqual([person.accountId]);
+    for (const [q, more] of [[person.email, '&state=approved'], [closed.email], [closed.accountId], [id.slice(5)], ['nobody@nowhere']] as const) {
+      expect(await find(q, more), q).toEqual([]);
+    }
+    const pages = await find('acct_', '&limit=1');
+    const [next] = await find('acct_', `&limit=1&starting_after=${pages[0]!}`);
+    expect(next! < pages[0]!).toBe(true);
+    for (const q of ['', 'x'.repeat(255), 'a\0b']) {
+      const response = await operator.browser.request(`/console/api/operator/accounts?q=${encodeURIComponent(q)}`);
+      expect([response.status, (await errorOf(response)).code], q).toEqual([400, 'invalid_request']);
+    }
+  });
+
   it('queue, open jobs and what waits', async () => {
     const before = await operator.browser.call<OperatorOverview>('/console/api/operator/overview');
     await liveJob(world, ours.accountId, {});

@@ -270,7 +270,14 @@ describe.each([1440, 390])('%i pixels wide', (width) => {
 
   it('operators change, help and close accounts', async () => {
     await open('/operator/accounts');
-    await page.getByRole('radio', { name: 'All' }).first().click();
+    await page.getByText('Somebody else').waitFor();
+    const find = page.getByRole('searchbox', { name: 'Find by name, email or id' });
+    await find.fill('nobody@example.com');
+    await page.getByText('No account matches').waitFor();
+    await find.fill(' JOAN@ ');
+    await page.getByText('Analytical Engines', { exact: true }).waitFor();
+    expect.soft(await page.getByRole('radio', { name: 'All' }).getAttribute('aria-checked')).toBe('true');
+    expect.soft(await page.getByText('Operations', { exact: true }).and(page.locator('tbody *')).count()).toBe(0);
     const ofRow = 'Actions for Analytical Engines';
     await checkMenu(ofRow, 'account-actions');
     const forms = [['Grant credits', /^Grant credits/], ['Withdraw credits', /^Withdraw/], ['Set the plan', /^Plan of/], ['Set quotas', /^Quotas of/], ['Reject', /^Reject/]] as const;

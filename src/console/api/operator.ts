@@ -68,9 +68,15 @@ export function useHistory(period: Period) {
 
 export type ApprovalState = OperatorAccount['approval_status'];
 
-export function useAccounts(state: ApprovalState | undefined) {
-  return useList<OperatorAccount, string>(['operator', 'accounts', state ?? 'all'], (cursor, signal) => {
-    const query = { limit: 50, ...(state === undefined ? {} : { state }), ...from(cursor) };
+export interface AccountFilters {
+  state?: ApprovalState;
+  /** part of the name or of a person's email, or the beginning of the id */
+  q?: string;
+}
+
+export function useAccounts(filters: AccountFilters) {
+  return useList<OperatorAccount, string>(['operator', 'accounts', filters], (cursor, signal) => {
+    const query = { limit: 50, ...filters, ...from(cursor) };
     const url = '/console/api/operator/accounts';
     return call<OperatorListAccountsData, OperatorListAccountsResponse>('GET', url, { query }, { signal });
   });

@@ -1,7 +1,7 @@
 /** Accounts: approving, rejecting and closing them, credits, plans, quotas and people. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Check, Coins, Gauge, type LucideIcon, MoreHorizontal, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
-import { useState } from 'react';
+import { Check, Coins, Gauge, type LucideIcon, MoreHorizontal, Search, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
+import { useDeferredValue, useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
 import { type ApprovalState, decide, useAccounts } from '../api/operator.ts';
@@ -30,7 +30,14 @@ const looks: Record<ApprovalState, { tone: Tone; text: string }> = {
 
 export function OperatorAccountsPage() {
   const [filter, setFilter] = useState<Filter>('pending');
-  const list = useAccounts(filter === 'all' ? undefined : filter);
+  const [text, setText] = useState('');
+  const search = useDeferredValue(text.trim());
+  const list = useAccounts({ ...(filter === 'all' ? {} : { state: filter }), ...(search === '' ? {} : { q: search }) });
+  const type = (next: string) => {
+    // A search begins in all states; a state that is chosen then narrows it.
+    if (text === '') setFilter('all');
+    setText(next);
+  };
   const client = useQueryClient();
   const [open, setOpen] = useState<Open | null>(null);
   const refresh = () => client.invalidateQueries({ queryKey: ['operator'] });
@@ -62,10 +69,16 @@ export function OperatorAccountsPage() {
           />
         }
       >
+        <div className="toolbar" role="search" aria-label="Accounts">
+          <div className="search">
+            <Search size={15} aria-hidden="true" />
+            <input className="input" type="search" aria-label="Find by name, email or id" placeholder="Find by name, email or id" maxLength={254} value={text} onChange={(event) => type(event.target.value)} />
+          </div>
+        </div>
         <Load query={list}>
           {(accounts) =>
             accounts.length === 0 ? (
-              <Empty icon={Users} title={filter === 'pending' ? 'No account is waiting for approval' : 'No accounts in this state'} />
+              <NoAccounts filter={filter} search={search} />
             ) : (
               <AccountTable accounts={accounts} onApprove={approve} onOpen={setOpen} />
             )
@@ -76,6 +89,11 @@ export function OperatorAccountsPage() {
       {open !== null && <AccountDialog open={{ ...open, account: newest(open.account, list.data) }} onClose={() => setOpen(null)} onDone={refresh} />}
     </Page>
   );
+}
+
+function NoAccounts({ filter, search }: { filter: Filter; search: string }) {
+  if (search !== '') return <Empty icon={Search} title="No account matches" />;
+  return <Empty icon={Users} title={filter === 'pending' ? 'No account is waiting for approval' : 'No accounts in this state'} />;
 }
 
 /** The account as the list has it now: a dialog stays open while it changes. */

@@ -102,8 +102,8 @@ function accountHandlers(deps: WithConsole): Omit<OperatorHandlers, keyof Servic
   };
   return {
     operatorListAccounts: async (c) => {
-      const { limit, starting_after, state } = c.req.valid('query');
-      const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state });
+      const { limit, starting_after, state, q } = c.req.valid('query');
+      const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state, text: q });
       return c.json(pageOf(rows, limit, { serialize: (account) => serializeOperatorAccount(deps, account), cursor: ({ id }) => id }), 200);
     },
 
