@@ -277,6 +277,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_certificate_due ON public.jobs USING btree (deleted_at) WHERE certificate_due;
 CREATE INDEX jobs_deleted ON public.jobs USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
+CREATE INDEX jobs_failed_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((status = 'error'::text) AND (deleted_at IS NULL) AND (preview IS NULL));
 CREATE INDEX jobs_finished ON public.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
 CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NULL));
@@ -373,6 +374,7 @@ CREATE TABLE objects (
   CONSTRAINT objects_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'destroyed'::text])))
 );
 CREATE INDEX objects_of_job ON public.objects USING btree (job_id);
+CREATE INDEX objects_pending ON public.objects USING btree (job_id) WHERE (state = 'pending'::text);
 CREATE INDEX objects_present ON public.objects USING btree (job_id) WHERE (state <> 'destroyed'::text);
 
 CREATE TABLE password_links (
@@ -502,6 +504,7 @@ CREATE TABLE uploads (
   expires_at timestamp with time zone NOT NULL,
   file_name text,
   id text COLLATE "C" NOT NULL,
+  kept boolean NOT NULL DEFAULT false,
   key text NOT NULL,
   mode text NOT NULL,
   multipart_id text,
@@ -529,11 +532,11 @@ CREATE TABLE uploads (
   CONSTRAINT uploads_size_bytes_check CHECK ((size_bytes > 0)),
   CONSTRAINT uploads_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'verifying'::text, 'ready'::text, 'failed'::text])))
 );
-CREATE INDEX uploads_destroyed ON public.uploads USING btree (destroyed_at) WHERE (destroyed_at IS NOT NULL);
 CREATE INDEX uploads_listed ON public.uploads USING btree (account_id, mode, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX uploads_pending ON public.uploads USING btree (id) WHERE ((destroyed_at IS NULL) AND ((deleted_at IS NOT NULL) OR (status = ANY (ARRAY['verifying'::text, 'failed'::text]))));
 CREATE INDEX uploads_present ON public.uploads USING btree (account_id, mode) WHERE (destroyed_at IS NULL);
 CREATE INDEX uploads_retention ON public.uploads USING btree (expires_at) WHERE (deleted_at IS NULL);
+CREATE INDEX uploads_unkept ON public.uploads USING btree (destroyed_at) WHERE ((destroyed_at IS NOT NULL) AND (NOT kept));
 
 CREATE TABLE webhook_attempts (
   at timestamp with time zone NOT NULL,

@@ -12,6 +12,9 @@ const keptDeliveryDays = 30;
 /** how many days the row of a destroyed upload stays if no job was created from it */
 const keptUploadDays = 30;
 
+/** The search of every five minutes for files that should be gone looks at jobs that changed in so many seconds; the hourly one looks at all. */
+const changedInS = 2 * 3600;
+
 /** the machine time of an account is forgotten after so many seconds without enhancements */
 const idleAccountS = 600;
 
@@ -101,7 +104,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
   const { destroyOverdueS, webhooks } = tuning;
   const bounds = { limit: 200, maxMs: 50_000 };
   const batches: Pick<Batches, 'done' | 'next'>[] = [
-    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeuePendingDeletions(destroyOverdueS, limit) },
+    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeuePendingDeletions(destroyOverdueS, limit, { changedInS }) },
     { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
     { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
@@ -113,7 +116,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     () => store.workers.dropExpiredKeys(),
     () => store.workers.dropFinishedRows(),
     ...batches.map((each) => () => runBatches(worker, { ...bounds, ...each })),
-    () => pruneRequestLog(worker),
+    () => pruneRequestLog(worker, { onlyBusy: true }),
     () => store.rateLimits.prune(),
     () => store.machineTime.forget(idleAccountS),
     () => store.users.dropEndedSessions(),
@@ -125,8 +128,8 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
 
 const prunedAtOnce = 5000;
 
-async function pruneRequestLog({ store, stopping }: ScheduledTaskContext): Promise<void> {
-  const query = { days: keptLogDays, perAccount: keptLogEntries, limit: prunedAtOnce };
+async function pruneRequestLog({ store, stopping }: ScheduledTaskContext, which: { onlyBusy?: boolean } = {}): Promise<void> {
+  const query = { days: keptLogDays, perAccount: keptLogEntries, limit: prunedAtOnce, ...which };
   for (let removed = prunedAtOnce; removed === prunedAtOnce && !stopping.aborted; ) removed = await store.requestLog.prune(query);
 }
 
@@ -143,7 +146,10 @@ export async function checkLedger({ store, logger }: Pick<WorkerContext, 'store'
 
 async function hourly(worker: ScheduledTaskContext): Promise<void> {
   const { deliveries, uploads, objects } = worker.store;
+  const overdue = { done: 'overdue destructions queued again', limit: 200, maxMs: 50_000 };
   await runEach([
+    () => runBatches(worker, { ...overdue, next: (limit) => objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit) }),
+    () => pruneRequestLog(worker),
     () => pruneAll((limit) => deliveries.prune(keptDeliveryDays, limit)),
     () => pruneAll((limit) => uploads.prune(keptUploadDays, limit)),
     () => destroyReturned(worker, 'jobs/', (keys) => objects.destroyReturned(keys)),

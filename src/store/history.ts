@@ -45,13 +45,17 @@ async function readSteps(tx: Tx, period: Period): Promise<readonly StepRow[]> {
         WHERE mode = 'live' AND finished_at >= (SELECT min(begins) FROM steps)
       UNION ALL
       SELECT status, created_at, started_at, finished_at FROM jobs
-        WHERE mode = 'live' AND status IN ('queued', 'running') AND deleted_at IS NULL AND finished_at IS NULL)
-    SELECT s.begins::text AS from,
-      count(*) FILTER (WHERE r.created_at <= s.ends AND coalesce(r.started_at, r.finished_at, 'infinity') > s.ends) AS queued,
-      count(*) FILTER (WHERE r.status = 'done' AND r.finished_at >= s.begins AND r.finished_at < s.begins + ${lengthOf(period)}) AS finished,
-      count(*) FILTER (WHERE r.status = 'error' AND r.finished_at >= s.begins AND r.finished_at < s.begins + ${lengthOf(period)}) AS failed
-    FROM steps s LEFT JOIN recent r ON true
-    GROUP BY s.begins, s.ends ORDER BY s.begins`);
+        WHERE mode = 'live' AND status IN ('queued', 'running') AND deleted_at IS NULL AND finished_at IS NULL),
+    ended AS (
+      SELECT ${stepOf(period, sql`finished_at`)} AS begins, count(*) FILTER (WHERE status = 'done') AS finished, count(*) FILTER (WHERE status = 'error') AS failed
+      FROM recent WHERE finished_at IS NOT NULL GROUP BY 1),
+    -- Most jobs start in the step in which they are created, and were queued at no end of a step. Only the others are compared with all steps.
+    waited AS MATERIALIZED (
+      SELECT created_at, until FROM recent, LATERAL (SELECT coalesce(started_at, finished_at) AS until) u
+      WHERE until IS NULL OR ${stepOf(period, sql`created_at - interval '1 microsecond'`)} <> ${stepOf(period, sql`until - interval '1 microsecond'`)})
+    SELECT s.begins::text AS from, coalesce(e.finished, 0) AS finished, coalesce(e.failed, 0) AS failed,
+      (SELECT count(*) FROM waited w WHERE w.created_at <= s.ends AND coalesce(w.until, 'infinity') > s.ends) AS queued
+    FROM steps s LEFT JOIN ended e ON e.begins = s.begins ORDER BY s.begins`);
 }
 
 async function readDevices(tx: Tx, period: Period, starts: Date[]): Promise<History['devices']> {

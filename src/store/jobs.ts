@@ -12,7 +12,7 @@ import { type Db, type Executor, retried, transact, type Tx, withEach } from './
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
-import { allowsTransition } from './job-states.ts';
+import { allowsTransition, hasStatus } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
@@ -168,7 +168,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
         isNull(jobs.deletedAt),
         (query.previews === true ? isNotNull : isNull)(jobs.preview),
         query.startingAfter === undefined ? undefined : lt(jobs.id, query.startingAfter),
-        query.status === undefined ? undefined : eq(jobs.status, query.status),
+        query.status === undefined ? undefined : hasStatus(query.status),
       ),
     )
     .orderBy(desc(jobs.id))
@@ -261,12 +261,12 @@ async function expireDue(db: Db, limit: number): Promise<string[]> {
  * was accepted before the account was closed may create a job afterwards.
  */
 async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
-  const left = await db
-    .select({ id: jobs.id })
-    .from(jobs)
-    .innerJoin(accounts, and(eq(accounts.id, jobs.accountId), isNotNull(accounts.closedAt)))
-    .where(isNull(jobs.deletedAt))
-    .limit(limit);
+  // Jobs and previews have an index each, in this order. Without the order, PostgreSQL may read all jobs.
+  const ofAccount = (which: SQL) => sql`(SELECT id FROM ${jobs} WHERE ${jobs.accountId} = ${accounts.id} AND ${jobs.deletedAt} IS NULL AND ${which}
+    ORDER BY mode, id DESC LIMIT ${limit}::int)`;
+  const left = await db.execute<{ id: string }>(sql`SELECT j.id FROM ${accounts}
+    CROSS JOIN LATERAL (${ofAccount(isNull(jobs.preview))} UNION ALL ${ofAccount(isNotNull(jobs.preview))}) j
+    WHERE ${accounts.closedAt} IS NOT NULL LIMIT ${limit}::int`);
   return deleteEach(db, left, 'operator');
 }
 

@@ -1,5 +1,5 @@
 /** The stored objects in the database. Each is registered before its file is stored. */
-import { and, eq, inArray, isNull, ne, not, or, sql, type SQLWrapper } from './orm.ts';
+import { and, eq, inArray, isNull, ne, not, or, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
@@ -115,8 +115,12 @@ export function objectQueries(db: Db) {
     /** Queues one job's destruction (again) after `delayS`. */
     destroyLater: (jobId: string, delayS: number): Promise<void> => enqueueDestroy(db, jobId, delayS),
 
-    /** Queues the destruction of objects that should have been destroyed `afterS` seconds ago. */
-    requeuePendingDeletions: (afterS: number, limit: number) => requeuePendingDeletions(db, afterS, limit),
+    /**
+     * Queues the destruction of objects that should have been destroyed `afterS` seconds ago. That reads all objects that exist; with
+     * `changedInS`, only those of jobs that have not ended, or ended or were deleted in so many seconds, and those that may be half stored.
+     */
+    requeuePendingDeletions: (afterS: number, limit: number, { changedInS }: { changedInS?: number } = {}) =>
+      requeuePendingDeletions(db, afterS, limit, changedInS),
   };
 }
 
@@ -175,7 +179,15 @@ async function pendingDeletion(db: Db, jobId: string): Promise<PendingDeletion> 
   };
 }
 
-async function requeuePendingDeletions(db: Db, afterS: number, limit: number): Promise<string[]> {
+/** The collation of `jobs.id` is "C". A comparison with it could not use the index of objects, which has the default one. */
+function changedJobs(seconds: number): SQL {
+  const since = sql`now() - make_interval(secs => ${seconds}::float8)`;
+  const jobsWith = (which: SQL) => sql`SELECT id COLLATE "default" FROM jobs WHERE ${which}`;
+  return sql`${jobsWith(sql`deleted_at >= ${since}`)} UNION ${jobsWith(sql`finished_at >= ${since}`)}
+    UNION ${jobsWith(sql`status IN ('queued', 'running') AND deleted_at IS NULL`)} UNION SELECT job_id FROM objects WHERE state = 'pending'`;
+}
+
+async function requeuePendingDeletions(db: Db, afterS: number, limit: number, changedInS: number | undefined): Promise<string[]> {
   const rows = await db
     .selectDistinct({ jobId: objects.jobId })
     .from(objects)
@@ -184,6 +196,7 @@ async function requeuePendingDeletions(db: Db, afterS: number, limit: number): P
     .where(
       and(
         isPendingDeletion,
+        changedInS === undefined ? undefined : sql`${objects.jobId} IN (${changedJobs(changedInS)})`,
         sql`coalesce(${jobs.deletedAt}, ${jobs.finishedAt}, ${objects.createdAt})
           < now() - make_interval(secs => ${afterS}::float8)`,
         not(destroyIsQueued(objects.jobId, afterS)),

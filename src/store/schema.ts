@@ -147,6 +147,8 @@ export const uploads = pgTable('uploads', {
   deletedAt: timestamptz('deleted_at'),
   deletedBy: text('deleted_by').$type<DeletedBy>(),
   destroyedAt: timestamptz('destroyed_at'),
+  /** a job was created from it, so the row is kept for ever (`prune` in uploads.ts) */
+  kept: boolean('kept').notNull().default(false),
 });
 
 export const objects = pgTable('objects', {

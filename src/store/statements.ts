@@ -93,7 +93,8 @@ async function usage(db: Db, accountId: string, days: number): Promise<UsageDay[
         coalesce(sum(t.credits) FILTER (WHERE t.kind = 'refund'), 0) AS refunded
       FROM ledger_transfers t JOIN jobs j ON j.id = t.job_id
       WHERE t.account_id = ${accountId}
-        AND t.at >= ((SELECT day FROM today) - ${days - 1}::int)::timestamp AT TIME ZONE 'UTC'
+        -- Not by the row of today: the planner knows how many transfers are that young only if it knows the time.
+        AND t.at >= ((now() AT TIME ZONE 'UTC')::date - ${days - 1}::int)::timestamp AT TIME ZONE 'UTC'
       GROUP BY 1)
     SELECT to_char(d.day, 'YYYY-MM-DD') AS date, coalesce(u.jobs, 0) AS jobs, coalesce(u.seconds, 0) AS seconds,
       coalesce(u.credits, 0) AS credits, coalesce(u.refunded, 0) AS refunded

@@ -207,7 +207,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
     /** Queues verifications and destructions again that have waited `afterS` seconds and are not queued. */
     requeueOverdue: (afterS: number, limit: number) => requeueOverdue(db, afterS, limit),
 
-    /** Removes up to `limit` rows of destroyed files that no job was created from, after `days`. Returns how many. */
+    /** Looks at up to `limit` rows of files destroyed `days` ago, and removes those that no job was created from. Returns how many it looked at. */
     prune: (days: number, limit: number) => prune(db, days, limit),
   } satisfies UploadStore & Record<string, unknown>;
 }
@@ -349,12 +349,17 @@ async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<st
   return [...unverified, ...undestroyed].map(({ id }) => id);
 }
 
+/** Uploads that have a job are kept. Each is marked, so that it is looked at once; none gets its first job after its deletion. */
 async function prune(db: Db, days: number, limit: number): Promise<number> {
-  const rows = await db.execute(sql`DELETE FROM uploads WHERE id IN (
-    SELECT u.id FROM uploads u WHERE u.destroyed_at < now() - make_interval(days => ${days}::int)
-      AND u.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.upload_id = u.id)
-    ORDER BY u.destroyed_at LIMIT ${limit} FOR UPDATE OF u SKIP LOCKED) RETURNING id`);
-  return rows.length;
+  const [seen] = await db.execute<{ uploads: number }>(sql`
+    WITH old AS MATERIALIZED (
+      SELECT u.id, EXISTS (SELECT 1 FROM jobs j WHERE j.upload_id = u.id) AS has_job FROM uploads u
+      WHERE u.destroyed_at < now() - make_interval(days => ${days}::int) AND u.deleted_at IS NOT NULL AND NOT u.kept
+      ORDER BY u.destroyed_at LIMIT ${limit}::int FOR UPDATE OF u SKIP LOCKED),
+    marked AS (UPDATE uploads SET kept = true WHERE id = ANY (ARRAY(SELECT id FROM old WHERE has_job))),
+    removed AS (DELETE FROM uploads WHERE id = ANY (ARRAY(SELECT id FROM old WHERE NOT has_job)))
+    SELECT count(*)::int AS uploads FROM old`);
+  return seen!.uploads;
 }
 
 /** The public error behind SQLSTATE RM404 of `create_job`; undefined for any other. */

@@ -165,7 +165,7 @@ describe('scheduled tasks', () => {
     const { tasks } = scheduledTasks(parts);
     await expect(tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers)).rejects.toThrow('2 parts of a scheduled task failed: Error: not this part');
     expect(done).toEqual(['pending deletions', 'ledger']);
-    await expect(tasks['scheduled_hourly']!({}, {} as JobHelpers)).rejects.toThrow('2 parts of a scheduled task failed');
+    await expect(tasks['scheduled_hourly']!({}, {} as JobHelpers)).rejects.toThrow('3 parts of a scheduled task failed');
     expect(done.at(-1)).toBe('returned uploads');
   });
 

@@ -1,0 +1,196 @@
+/**
+ * Lists, statistics and sweeps read what they show or change: their time does not grow with the jobs, files, uploads and requests
+ * that an account has had in a year.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { consoleJobQueries } from '../../src/store/console-jobs.ts';
+import { connect, type Connection, type Db, type Tx } from '../../src/store/database.ts';
+import type { JobFeed } from '../../src/store/job-feed.ts';
+import { jobQueries } from '../../src/store/jobs.ts';
+import { objectQueries } from '../../src/store/objects.ts';
+import { requestLogQueries } from '../../src/store/request-log.ts';
+import { statementQueries } from '../../src/store/statements.ts';
+import { uploadQueries } from '../../src/store/uploads.ts';
+import type { Account } from '../../src/store/types.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+const history = 20_000;
+/** uploads and requests of other accounts */
+const less = 5000;
+/** rows of all tables that a query may read */
+const few = 500;
+
+let world: World;
+let account: Account;
+let connection: Connection;
+beforeAll(async () => {
+  world = await createWorld();
+  connection = connect({ url: world.url, max: 1 });
+  account = await fundedAccount(world.store, 1000);
+  await addHistory(account.id);
+});
+afterAll(async () => {
+  await connection?.close();
+  await world?.close();
+});
+
+/**
+ * Jobs over a year until an hour ago that still have their results. Two fifths are the account's. A few, of another account, failed.
+ * And old uploads that jobs were created from.
+ */
+async function addHistory(accountId: string): Promise<void> {
+  const owner = world.sql`CASE WHEN i % 5 < 2 THEN ${accountId} ELSE 'acct_' || lpad((i % 5)::text, 26, '0') END`;
+  const number = (prefix: string) => world.sql`${prefix} || lpad(i::text, 26, '0')`;
+  const jobs = world.sql`generate_series(1, ${history}::int) i, LATERAL (SELECT now() - (${history}::int - i + 2) * interval '26 minutes' AS at) times`;
+  const old = world.sql`generate_series(1, ${less}::int) i, LATERAL (SELECT now() - interval '60 days' AS at) times`;
+  await world.sql.begin(async (tx) => {
+    // Without triggers: they would run for each row.
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`INSERT INTO jobs (id, account_id, mode, tier, status, resolution, duration_seconds, credits_charged, step, error_code, output, output_key,
+        created_at, started_at, finished_at, expires_at, video_url, upload_id, metadata)
+      SELECT ${number('job_')}, ${owner}, 'live', 'standard', CASE WHEN i % 35 = 4 THEN 'error' ELSE 'done' END, '1080p', 1, 3, 'enhance', CASE WHEN i % 35 = 4 THEN 'source_changed' END, '{}', 'jobs/' || i,
+        at, at, at, now() + interval '1 year', CASE WHEN i > ${less}::int THEN 'https://example.com/' END, CASE WHEN i <= ${less}::int THEN ${number('upl_')} END,
+        jsonb_build_object('order', repeat('7', 400)) FROM ${jobs}`;
+    await tx`INSERT INTO objects (key, job_id, attempt, role, state, size_bytes, sha256, stored_at, created_at)
+      SELECT 'jobs/' || i, ${number('job_')}, 1, 'output', 'stored', 1, repeat('0', 64), at, at FROM ${jobs} WHERE i % 35 <> 4`;
+    await tx`INSERT INTO uploads (id, account_id, mode, size_bytes, part_size_bytes, key, status, sha256, completed_at, expires_at, deleted_at, deleted_by, destroyed_at)
+      SELECT ${number('upl_')}, ${accountId}, 'live', 1, 1, 'uploads/' || i, 'ready', repeat('0', 64), at, at, at, 'retention', at FROM ${old}`;
+    await tx`INSERT INTO ledger_transfers (kind, account_id, job_id, credits, at) SELECT 'charge', ${owner}, ${number('job_')}, 3, at FROM ${jobs}`;
+    await tx`INSERT INTO request_log (id, account_id, key_id, mode, request_id, at, method, path, status, duration_ms)
+      SELECT ${number('log_')}, ${number('acct_')}, 'key', 'live', 'req', now() - interval '20 days', 'GET', '/', 200, 1 FROM generate_series(1, ${less}::int) i`;
+  });
+  // An index alone answers for pages whose rows are known to be visible to all. That takes a moment: the server of the tests commits asynchronously.
+  await eventually(async () => {
+    await world.sql`VACUUM ANALYZE`;
+    const [table] = await world.sql`SELECT relallvisible = relpages AS done FROM pg_class WHERE oid = 'public.jobs'::regclass`;
+    return table!['done'] as boolean;
+  });
+}
+
+/** Number of rows of the service's tables that the work reads, as PostgreSQL counts them for the session. Undoes its changes. */
+async function rowsRead(work: (db: Db) => Promise<unknown>): Promise<number> {
+  const count = async (tx: Tx) => {
+    const [read] = await tx.execute<{ rows: number }>(sql`SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS rows
+      FROM pg_stat_xact_user_tables WHERE schemaname = 'public'`);
+    return read!.rows;
+  };
+  let rows = Number.NaN;
+  const undone = connection.db.transaction(async (tx) => {
+    const before = await count(tx);
+    await work(tx as unknown as Db);
+    rows = (await count(tx)) - before;
+    tx.rollback();
+  });
+  await undone.catch((error: Error) => expect(error.message).toBe('Rollback'));
+  return rows;
+}
+
+const inTurn = <T>(_: string, write: () => Promise<T>) => write();
+const jobsOf = (db: Db) => jobQueries(db, connection.sql, {} as JobFeed, inTurn);
+const failedJob = async (owner = account) => {
+  const { job } = await world.store.jobs.create(jobInput(owner));
+  await world.sql`UPDATE jobs SET status = 'error', error_code = 'processing_failed', credits_refunded = credits_charged, finished_at = now() WHERE id = ${job.id}`;
+  return job.id;
+};
+
+describe('a list of jobs', () => {
+  it.each(['error', 'running', 'queued'] as const)('of the status %s reads no jobs of other statuses', async (status) => {
+    for (const found of [0, 1]) {
+      const query = { accountId: account.id, mode: 'live', limit: 20, status } as const;
+      if (found === 1 && status === 'error') await failedJob();
+      if (found === 1 && status !== 'error') await world.sql`UPDATE jobs SET status = ${status} WHERE id = ${(await world.store.jobs.create(jobInput(account))).job.id}`;
+      for (const list of [(db: Db) => jobsOf(db).list(query).then((page) => page.jobs), (db: Db) => consoleJobQueries(db, {} as JobFeed).list(query)]) {
+        let length = -1;
+        expect(await rowsRead(async (db) => void ({ length } = await list(db)))).toBeLessThan(few);
+        expect(length).toBeGreaterThanOrEqual(found);
+      }
+    }
+  });
+
+  it('in the console is searched by a part of the id in the index, and reads only the jobs that it shows', async () => {
+    const find = async (text: string, more = {}) => {
+      let ids: string[] = [];
+      const rows = await rowsRead(async (db) => {
+        ids = (await consoleJobQueries(db, {} as JobFeed).list({ accountId: account.id, limit: 2, text, ...more })).map(({ id }) => id);
+      });
+      expect(rows).toBeLessThan(few);
+      return ids;
+    };
+    const id = (i: number) => `job_${String(i).padStart(26, '0')}`;
+    expect(await find('012345')).toEqual([id(12_345)]);
+    expect(await find('012344')).toEqual([]);
+    expect(await find('b_0')).toHaveLength(3);
+    expect(await find('b0_')).toEqual([]);
+    const first = await find('00077');
+    expect(first).toEqual([id(7796), id(7795), id(7791)]);
+    expect(await find('00077', { startingAfter: first[1], mode: 'live' })).toEqual([id(7791), id(7790), id(7786)]);
+    expect(await find('00077', { mode: 'test' })).toEqual([]);
+  });
+});
+
+it('the usage of a day reads the transfers and jobs of that day', async () => {
+  let days: { jobs: number }[] = [];
+  expect(await rowsRead(async (db) => void (days = await statementQueries(db).usage(account.id, 1)))).toBeLessThan(few);
+  const [today] = await world.sql`SELECT count(*)::int AS jobs FROM ledger_transfers WHERE account_id = ${account.id} AND kind = 'charge' AND at >= date_trunc('day', now(), 'UTC')`;
+  expect(days).toMatchObject([{ jobs: today!['jobs'] }]);
+});
+
+it('the search for jobs of closed accounts reads no jobs of open ones, and finds jobs and previews', async () => {
+  const closed = await fundedAccount(world.store, 1000);
+  const preview = { settings: [] } as unknown as NonNullable<Parameters<typeof jobInput>[1]>['preview'];
+  const left = [(await world.store.jobs.create(jobInput(closed))).job.id, (await world.store.jobs.create(jobInput(closed, { preview: preview! }))).job.id];
+  await world.store.accounts.close(closed.id);
+  let deleted: string[] = [];
+  expect(await rowsRead(async (db) => void (deleted = await jobsOf(db).deleteOfClosed(200)))).toBeLessThan(few);
+  expect(deleted.toSorted()).toEqual(left.toSorted());
+});
+
+describe('the search for files that should be gone', () => {
+  const find = (db: Db, query?: { changedInS: number }) => objectQueries(db).requeuePendingDeletions(0, 200, query);
+  const old = (i: number) => `job_${String(i).padStart(26, '0')}`;
+
+  it('of jobs that changed lately reads no others', async () => {
+    const [failed, leftover] = [await failedJob(), old(78)];
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'destroy:%'`;
+    await world.sql`INSERT INTO objects (key, job_id, attempt, role) VALUES (${`jobs/${failed}`}, ${failed}, 1, 'original'), ('jobs/78-left', ${leftover}, 1, 'poster')`;
+    let found: string[] = [];
+    expect(await rowsRead(async (db) => void (found = await find(db, { changedInS: 3600 })))).toBeLessThan(few);
+    expect(found.toSorted()).toEqual([failed, leftover].toSorted());
+  });
+
+  it('of all jobs also finds what was lost long ago', async () => {
+    await world.sql`DELETE FROM objects WHERE state = 'pending'`;
+    await world.sql`UPDATE objects SET role = 'segment' WHERE job_id = ${old(100)}`;
+    await world.sql`UPDATE jobs SET output_key = 'another' WHERE id = ${old(100)}`;
+    expect(await find(connection.db, { changedInS: 3600 })).toEqual([]);
+    expect(await find(connection.db)).toEqual([old(100)]);
+  });
+});
+
+it('old uploads are looked at once: those with a job are kept', async () => {
+  const prune = (db: Db, limit: number) => uploadQueries(db, inTurn).prune(30, limit);
+  const unused = newId('upl');
+  await world.sql`INSERT INTO uploads (id, account_id, mode, size_bytes, part_size_bytes, key, status, sha256, completed_at, expires_at, deleted_at, deleted_by, destroyed_at)
+    SELECT ${unused}, account_id, mode, 1, 1, 'uploads/unused', status, sha256, completed_at, expires_at, deleted_at, deleted_by, destroyed_at FROM uploads LIMIT 1`;
+  expect(await prune(connection.db, 3000)).toBe(3000);
+  expect(await prune(connection.db, 3000)).toBe(less + 1 - 3000);
+  expect(await rowsRead(async (db) => expect(await prune(db, 3000)).toBe(0))).toBeLessThan(few);
+  expect(await world.sql`SELECT count(*)::int FROM uploads`).toEqual([{ count: less }]);
+  expect(await world.sql`SELECT 1 FROM uploads WHERE id = ${unused}`).toHaveLength(0);
+});
+
+it('the request log counts the entries of busy accounts only, every five minutes, and of all every hour', async () => {
+  const owner = await fundedAccount(world.store, 0);
+  const add = (ageHours: number, count: number) => world.sql`INSERT INTO request_log (id, account_id, key_id, mode, request_id, at, method, path, status, duration_ms)
+    SELECT 'log_' || lpad((${history}::int - ${ageHours}::int * 100 + i)::text, 26, '0'), ${owner.id}, 'key', 'live', 'req', now() - make_interval(hours => ${ageHours}::int), 'GET', '/', 200, 1
+    FROM generate_series(1, ${count}::int) i`;
+  const prune = (db: Db, onlyBusy: boolean) => requestLogQueries(db).prune({ days: 30, perAccount: 100, limit: 5000, onlyBusy });
+  await add(2, 105);
+  expect(await prune(connection.db, true)).toBe(0);
+  expect(await prune(connection.db, false)).toBe(5);
+  await add(0, 10);
+  expect(await rowsRead(async (db) => expect(await prune(db, true)).toBe(10))).toBeLessThan(few);
+});
