@@ -1,5 +1,6 @@
 /** `reelmend ledger|audit|certificates|signing-keys …`: the ledger and the signed evidence of a service. */
 import { Command } from 'commander';
+import { auditExportText } from '../domain/audit-export.ts';
 import { known, type Opened, withStore } from './with-store.ts';
 import { show } from './table.ts';
 import { print, terminal } from './terminal.ts';
@@ -22,24 +23,28 @@ export function ledgerCommands(): Command {
   return ledger;
 }
 
-/** `… export ACCOUNT`: prints what `read` returns for an account. */
-function exportCommand(what: string, read: (opened: Opened, accountId: string) => Promise<object>): Command {
+/** `… export ACCOUNT`: prints what `write` writes for an account. */
+function exportCommand(what: string, write: (opened: Opened, accountId: string) => Promise<void>): Command {
   return new Command('export')
     .description(what)
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
       withStore(async (opened) => {
         known(await opened.store.accounts.get(id), 'account', id);
-        print(await read(opened, id));
+        await write(opened, id);
       }),
     );
 }
 
 /** Exports the whole log with its signed head and the public keys: everything that `verify audit-log` needs. */
 async function exportAuditLog({ store, evidence }: Opened, accountId: string) {
-  const { entries, head } = await store.audit.export(accountId);
-  const signed = await evidence.signHead({ account_id: accountId, ...head, signed_at: new Date().toISOString() });
-  return { account_id: accountId, entries, head: signed, jwks: await evidence.jwks() };
+  const log = await store.audit.head(accountId);
+  const head = await evidence.signHead({ account_id: accountId, ...log, signed_at: new Date().toISOString() });
+  const parts = auditExportText({ accountId, size: log.size, tail: { head, jwks: await evidence.jwks() } }, (after, limit) =>
+    store.audit.page({ accountId, after, upTo: log.size, limit }),
+  );
+  for await (const part of parts) await terminal().stdoutBytes(Buffer.from(part));
+  await terminal().stdoutBytes(Buffer.from('\n'));
 }
 
 export function auditCommands(): Command {
@@ -53,12 +58,12 @@ export function auditCommands(): Command {
 /** Exports every certificate with the public keys: everything that `verify certificate` needs. */
 async function exportCertificates({ store, evidence }: Opened, accountId: string) {
   const issued = await store.certificates.all(accountId);
-  return {
+  print({
     account_id: accountId,
     certificates: issued.map(({ jobId, jws, issuedAt }) => ({ job_id: jobId, certificate: jws, issued_at: issuedAt })),
     pending: await store.certificates.pending(accountId),
     jwks: await evidence.jwks(),
-  };
+  });
 }
 
 export function certificateCommands(): Command {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { Jwks } from '../evidence/index.ts';
 import { fetch } from './fetch.ts';
+import { parseLargeJson } from './large-json.ts';
 import { print, terminal, warn } from './terminal.ts';
 
 interface VerifyOptions {
@@ -18,16 +19,16 @@ const evidence = () => import('../evidence/index.ts');
 /** exit status for an intact document whose signer is unknown */
 const unverifiedStatus = 2;
 
-async function read(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((cause: unknown) => {
+async function read(path: string): Promise<Buffer> {
+  return readFile(path).catch((cause: unknown) => {
     throw new Error(`Cannot read ${path}.`, { cause });
   });
 }
 
 /** Parses a JSON object; undefined for anything else. */
-function asObject(text: string): Record<string, unknown> | undefined {
+function asObject(json: Buffer): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseLargeJson(json);
     return typeof value === 'object' && value !== null ? { ...value } : undefined;
   } catch {
     return undefined;
@@ -56,7 +57,7 @@ async function keysFor({ jwks, thumbprint }: VerifyOptions, file: Record<string,
 const urlPattern = /^https?:\/\//i;
 const fetchTimeoutMs = 10_000;
 
-async function readJwks(source: string): Promise<string> {
+async function readJwks(source: string): Promise<Buffer> {
   if (!urlPattern.test(source)) return read(source);
   const { protocol, hostname } = new URL(source);
   if (protocol === 'http:' && !isLoopback(hostname)) {
@@ -65,7 +66,7 @@ async function readJwks(source: string): Promise<string> {
   try {
     const response = await fetch(source, { redirect: 'error', signal: AbortSignal.timeout(fetchTimeoutMs) });
     if (!response.ok) throw new Error(`status ${response.status}`);
-    return await response.text();
+    return Buffer.from(await response.arrayBuffer());
   } catch (cause) {
     throw new Error(`Cannot read ${source}.`, { cause });
   }
@@ -92,13 +93,13 @@ const isCertificate = (value: unknown): value is string => typeof value === 'str
  * `certificate`, or an export with many in `certificates`.
  */
 async function certificateCommand(path: string, options: VerifyOptions): Promise<void> {
-  const text = await read(path);
-  const file = asObject(text);
+  const bytes = await read(path);
+  const file = asObject(bytes);
   if (Array.isArray(file?.['certificates'])) {
     const keys = await keysFor(options, file);
     return report(keys, { certificates: await verifyAll(file['certificates'], keys.keys) });
   }
-  const jws = file === undefined ? text.trim() : file['certificate'];
+  const jws = file === undefined ? bytes.toString('utf8').trim() : file['certificate'];
   if (!isCertificate(jws)) throw new Error(`${path} contains no certificate.`);
   const keys = await keysFor(options, file);
   const { verifyCertificate } = await evidence();

@@ -4,8 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { atTerminal } from '../../src/cli/terminal.ts';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import type { AuditEntry } from '../../src/domain/audit.ts';
 import { hashApiKey } from '../../src/domain/api-key.ts';
@@ -195,6 +198,23 @@ interface Exported {
 }
 
 describe('an exported audit log', () => {
+  it('is written in parts, so that a log of millions of entries is not too long for a string, and is verified', async () => {
+    const id = await account();
+    const sql = postgres(site.databaseUrl, { max: 1 });
+    await sql`SELECT count(*) FROM generate_series(1, 1200) i, append_event(${id}, 'evt_' || lpad(i::text, 26, '0'), 'account.approved', NULL, '{}')`;
+    await sql.end();
+    const parts: Buffer[] = [];
+    const refuse = (text: string) => expect.unreachable(text);
+    const output = { stdout: refuse, stderr: refuse, stdoutBytes: async (bytes: Uint8Array) => void parts.push(Buffer.from(bytes)) };
+    await atTerminal({ env: site.env, stdin: Readable.from([]), isTerminal: false, json: false, status: 0, ...output }, () => runProgram(['audit', 'export', id]));
+    const log = Buffer.concat(parts);
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(log.length / 2);
+    const { entries, jwks } = JSON.parse(log.toString()) as Exported;
+    expect(entries.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1201 }, (_, i) => i + 1));
+    await writeFile(join(dir, 'long.json'), log);
+    expect(await offline('verify', 'audit-log', join(dir, 'long.json'), '--jwks', await file('long-keys.json', jwks))).toMatchObject({ status: 0 });
+  });
+
   it('is verified offline, also after the key that signed it was replaced', async () => {
     const id = await account();
     for (const credits of ['1', '2', '3']) await site.reelmend('accounts', 'grant', id, credits);

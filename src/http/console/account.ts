@@ -1,5 +1,6 @@
 /** Credits, retention, audit log and certificates of the session's account. */
 import { Readable } from 'node:stream';
+import { auditExportText } from '../../domain/audit-export.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import { auditPage, signHead } from '../audit-page.ts';
 import type { ConsoleHandlers } from '../register.ts';
@@ -50,7 +51,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const accountId = c.get('session').account.id;
       const head = await store.audit.head(accountId);
       const [signed, jwks] = [await signHead(deps, accountId, head), await deps.evidence.jwks()];
-      const parts = exportText({ accountId, size: head.size, tail: { head: signed, jwks } }, (after, limit) =>
+      const parts = auditExportText({ accountId, size: head.size, tail: { head: signed, jwks } }, (after, limit) =>
         store.audit.page({ accountId, after, upTo: head.size, limit }),
       );
       const headers = {
@@ -80,30 +81,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
   };
 }
 
-const exportPageSize = 500;
-
-interface Export {
-  accountId: string;
-  /** number of entries in the signed head */
-  size: number;
-  tail: object;
-}
-
-/** The JSON of the export, in pages: a long log needs no more memory than a short one. */
-async function* exportText(
-  { accountId, size, tail }: Export,
-  read: (after: number, limit: number) => Promise<{ sequence: number }[]>,
-): AsyncGenerator<string> {
-  yield `{"account_id":${JSON.stringify(accountId)},"entries":[`;
-  for (let after = 0; after < size;) {
-    const entries = await read(after, exportPageSize);
-    if (entries.length === 0) throw new Error(`The audit log of ${accountId} ends before its head.`);
-    yield (after === 0 ? '' : ',') + entries.map((entry) => JSON.stringify(entry)).join(',');
-    after = entries.at(-1)!.sequence;
-  }
-  yield `],${JSON.stringify(tail).slice(1)}`;
-}
-
+/** A long log needs no more memory than a short one. */
 function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
   // Without objectMode, backpressure counts bytes and not chunks.
   return Readable.toWeb(Readable.from(parts, { objectMode: false })) as ReadableStream<Uint8Array>;
