@@ -94,6 +94,24 @@ async function prepareHome(home: string, program: string, { user }: Runner): Pro
   );
 }
 
+/**
+ * Settings of the server's log, which grows as long as the server runs: one line for an error, and none for a checkpoint. Statements
+ * and the details of errors may contain URLs of customers.
+ */
+const briefLog = '-c log_error_verbosity=terse -c log_min_error_statement=panic -c log_checkpoints=off';
+
+/** bytes */
+const longestLog = 10_000_000;
+
+/** Begins a new log when the last one is long, and keeps the last one. */
+async function keepShort(log: string): Promise<void> {
+  const size = await stat(log).then(
+    (facts) => facts.size,
+    () => 0,
+  );
+  if (size > longestLog) await rename(log, `${log}.old`);
+}
+
 class EmbeddedServer {
   readonly #home: string;
   readonly #data: string;
@@ -188,7 +206,8 @@ class EmbeddedServer {
   async #start({ port: before, password }: ServerFacts): Promise<ServerFacts> {
     const port = await freePort(before).catch(() => freePort(0));
     const log = join(this.#home, 'server.log');
-    const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
+    await keepShort(log);
+    const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${briefLog}`;
     try {
       await this.#run(this.#binaries.pg_ctl, ['-D', this.#data, '-l', log, '-w', '-o', options, 'start']);
     } catch (cause) {

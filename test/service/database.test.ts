@@ -1,6 +1,6 @@
 /** The embedded PostgreSQL, shared by the processes of one machine. */
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -36,6 +36,26 @@ describe('the embedded PostgreSQL', () => {
     await second.stop();
     expect(await answers(second)).toBe(false);
     expect(await clients()).toEqual([]);
+  });
+
+  it('logs an error in one line, without the statement and its values, and begins a new log when the last one is long', async () => {
+    const log = join(dataDir, 'postgres', 'server.log');
+    const first = await open();
+    const sql = postgres(first.url, { max: 1, onnotice: () => {} });
+    await sql`CREATE TABLE films (url text CHECK (length(url) < 5))`;
+    await expect(sql`INSERT INTO films VALUES ('https://videos.example.com/film.mp4?token=secret')`).rejects.toThrow('violates check constraint');
+    await sql`CHECKPOINT`;
+    await sql`DROP TABLE films`;
+    await sql.end();
+    await first.stop();
+    const text = await readFile(log, 'utf8');
+    expect(text).toMatch(/ERROR: .* violates check constraint "films_url_check"\n/);
+    expect(text).not.toMatch(/token|INSERT|checkpoint/);
+    expect((await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('server.log'))).toEqual(['server.log']);
+    await truncate(log, 10_000_001);
+    await (await open()).stop();
+    expect((await stat(log)).size).toBeLessThan(10_000);
+    expect((await stat(`${log}.old`)).size).toBe(10_000_001);
   });
 
   it('comes back at the host and port where others wait for it', async () => {
