@@ -1,6 +1,7 @@
 /** What becomes of new videos and jobs when something comes in between: a refusal, a lost answer, a page that is left or closed. */
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitForToast } from './operator.ts';
 import { makeTestClip, openTab, openWorld, signUp, unavailable, type World } from './world.ts';
 
 let world: World;
@@ -265,5 +266,71 @@ describe('jobs that are being created', () => {
     go();
     await page.waitForURL(/\/jobs\/job_/);
     await allow();
+  });
+});
+
+describe('a dialog that is closed during its request', () => {
+  const openDialog = () => page.getByRole('button', { name: 'Create a key' }).first().click();
+
+  /** Begins to create a key and closes the dialog. Returns the function that answers, with `answer` or as the service does. */
+  async function createAndClose(name: string): Promise<(answer?: object) => Promise<void>> {
+    await page.goto(`${world.url}/keys`);
+    await openDialog();
+    await page.getByRole('dialog').getByLabel('Name').fill(name);
+    let go = (_answer?: object) => {};
+    const held = new Promise<object | undefined>((resolve) => (go = resolve));
+    const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/console/api/keys'));
+    await page.route('**/console/api/keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.fallback();
+      const answer = await held;
+      return answer === undefined ? route.continue() : route.fulfill(answer);
+    });
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await sent;
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    return async (answer) => {
+      go(answer);
+      await page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/keys'));
+      await page.unroute('**/console/api/keys');
+    };
+  }
+
+  it('tells of an error that comes later', async () => {
+    const answer = await createAndClose('refused');
+    await answer(unavailable);
+    await waitForToast(page, 'Create a key: The service is busy.');
+  });
+
+  it('still shows a secret that is shown only once', async () => {
+    const answer = await createAndClose('shown late');
+    await answer();
+    await page.locator('dialog [data-secret]').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+  });
+
+  it('does not close the next one when it succeeds', async () => {
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: /^Actions for/ }).first().click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('renamed late');
+    let go = () => {};
+    const held = new Promise<void>((resolve) => (go = resolve));
+    await page.route('**/console/api/keys/*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const sent = page.waitForRequest('**/console/api/keys/*');
+    await page.getByRole('button', { name: 'Rename', exact: true }).click();
+    await sent;
+    await page.keyboard.press('Escape');
+    await openDialog();
+    await page.getByRole('dialog').getByLabel('Name').fill('the next one');
+    go();
+    await page.getByText('renamed late').waitFor();
+    // The next one would be closed by then.
+    await page.waitForTimeout(300);
+    await page.unroute('**/console/api/keys/*');
+    expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('the next one');
   });
 });

@@ -224,8 +224,7 @@ function RenameDialog({ old, onClose }: { old: ConsoleKey; onClose: () => void }
   const form = useAction(async () => {
     await renameKey(old.id, name);
     await client.invalidateQueries({ queryKey: ['keys'] });
-    onClose();
-  });
+  }, onClose);
   return (
     <FormDialog title={`Rename ${masked(old)}`} action="Rename" onClose={onClose} {...form}>
       <NameField value={name} onChange={setName} />

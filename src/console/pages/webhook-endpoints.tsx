@@ -221,8 +221,7 @@ function EditDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose:
   const form = useAction(async () => {
     await updateWebhookEndpoint(endpoint.id, { ...values, url: values.url.trim() });
     await refresh();
-    onClose();
-  });
+  }, onClose);
   return <EndpointForm title="Change the endpoint" action="Save" urlField="url" {...{ values, onClose, ...form }} onChange={setValues} />;
 }
 

@@ -1,8 +1,10 @@
 /** Modal dialogs with the browser's own `<dialog>`, which traps and restores the focus. Escape closes them. */
 import { X } from 'lucide-react';
-import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { ApiError, sentenceOf } from '../api/client.ts';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './feedback.tsx';
+import { toast } from './toasts.tsx';
 
 interface DialogProps {
   title: string;
@@ -85,17 +87,49 @@ export function ConfirmDialog({ title, children, action, danger = false, onConfi
   );
 }
 
-/** Runs an action, one call at a time, and keeps its error. */
+const isSessionEnd = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+
+/** Runs an action, one call at a time, and keeps its error. An error that comes after its dialog or page was left is a message. */
 export function useAction(action: () => Promise<unknown>, onDone: () => void = () => {}) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const isShown = useRef(false);
+  /** how an action ended on a page that waits until its user has signed in again */
+  const whenShown = useRef(() => {});
+  useEffect(() => {
+    isShown.current = true;
+    whenShown.current();
+    whenShown.current = () => {};
+    return () => {
+      isShown.current = false;
+      // The user has signed in again when the page is shown again.
+      setError((old: unknown) => (isSessionEnd(old) ? null : old));
+    };
+  }, []);
+  const settle = (outcome: () => void) => {
+    if (isShown.current) outcome();
+    else whenShown.current = outcome;
+  };
   const run = () => {
     if (busy) return;
+    const place = currentPlace();
     setBusy(true);
     setError(null);
     action()
-      .then(onDone, (cause: unknown) => setError(cause))
+      .then(
+        () => settle(onDone),
+        (cause: unknown) => {
+          if (!isShown.current) toast(`${place}: ${sentenceOf(cause)}`, 'bad');
+          if (isShown.current || !isSessionEnd(cause)) settle(() => setError(cause));
+        },
+      )
       .finally(() => setBusy(false));
   };
   return { run, busy, error };
+}
+
+/** The title of the open dialog, or of the page. */
+function currentPlace(): string {
+  const title = document.querySelector('dialog[open] h2') ?? document.querySelector('h1');
+  return (title?.textContent ?? '').replace(/\?$/, '');
 }
