@@ -22,6 +22,8 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      // While a page waits until its user has signed in again, it needs what it has loaded.
+      gcTime: 3_600_000,
       retry: (failures, error) => failures < 2 && !(error instanceof ApiError && isFinal(error)),
       retryDelay: (attempt) => 400 * 2 ** attempt,
     },

@@ -2,7 +2,7 @@
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitForToast } from './operator.ts';
-import { makeTestClip, openTab, openWorld, signUp, unavailable, type World } from './world.ts';
+import { makeTestClip, openTab, openWorld, password, signUp, unavailable, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -332,5 +332,79 @@ describe('a dialog that is closed during its request', () => {
     await page.waitForTimeout(300);
     await page.unroute('**/console/api/keys/*');
     expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('the next one');
+  });
+});
+
+describe('a session that ends', () => {
+  /** As after its last day, or when an admin has ended it. */
+  const endSession = () => page.context().clearCookies();
+
+  async function signInAgain(email = 'ada@example.com'): Promise<void> {
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor({ state: 'detached' });
+  }
+
+  const submit = () => page.getByRole('button', { name: 'Run in test mode', exact: true });
+  const saysThatItHasEnded = () => page.getByText('Your session has ended.').waitFor();
+
+  it('leaves the input of a dialog, which can be sent after signing in again', async () => {
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    const name = page.getByRole('dialog').getByLabel('Name');
+    await name.fill('typed before');
+    await endSession();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await saysThatItHasEnded();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await signInAgain();
+    expect(await name.inputValue()).toBe('typed before');
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.locator('dialog [data-secret]').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('typed before').waitFor();
+  });
+
+  it('leaves a new video with its file and its settings', async () => {
+    await chooseFiles([await clip('kept.mp4')]);
+    await remove('kept.mp4').waitFor();
+    await page.getByRole('radio', { name: '4K' }).check();
+    await expect.poll(() => submit().isEnabled()).toBe(true);
+    await endSession();
+    await submit().click();
+    await saysThatItHasEnded();
+    await signInAgain();
+    expect(await page.getByRole('radio', { name: '4K' }).isChecked()).toBe(true);
+    await submit().click();
+    await page.waitForURL(/\/jobs\/job_/);
+    await page.getByRole('heading', { name: 'kept.mp4' }).waitFor();
+  });
+
+  it('leaves nothing to somebody else who signs in, nor after signing out', async () => {
+    const other = await openTab(world);
+    await signUp(other, world, 'grace@example.com', 'Operations');
+    await other.page.context().close();
+    await page.goto(`${world.url}/keys`);
+    await page.getByText('typed before').waitFor();
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    await page.getByRole('dialog').getByLabel('Name').fill('of Ada');
+    await endSession();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await saysThatItHasEnded();
+    await signInAgain('grace@example.com');
+    await page.getByText('No keys yet').waitFor();
+    expect([await page.getByRole('dialog').count(), await page.getByText('typed before').count()]).toEqual([0, 0]);
+    // Also where the session had ended before.
+    for (const end of [() => undefined, endSession]) {
+      await end();
+      await page.getByRole('button', { name: 'Operations' }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      expect(await page.getByText('Your session has ended.').count()).toBe(0);
+      expect(await page.locator('.shell').count()).toBe(0);
+      await signInAgain('grace@example.com');
+    }
   });
 });

@@ -1,5 +1,5 @@
 /** The session of the signed-in user: one query that all other parts read. */
-import { type QueryClient, type QueryFunctionContext, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, type QueryFunctionContext, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type {
   ConsoleChangePasswordData,
@@ -24,11 +24,9 @@ export const sessionKey = ['session'] as const;
 const sessionQuery = {
   queryKey: sessionKey,
   queryFn: async ({ client, signal }: QueryFunctionContext): Promise<ConsoleSession | null> => {
-    const before = client.getQueryData<ConsoleSession | null>(sessionKey);
     const session = await getSession(signal);
     setCsrfToken(session?.csrf_token ?? null);
-    // Another window may have signed in as somebody else.
-    if (before !== undefined && session !== null && before?.user.id !== session.user.id) void client.resetQueries({ predicate: isOfUser });
+    if (session !== null) adopt(client, session);
     return session;
   },
 };
@@ -47,7 +45,44 @@ export function useSessionQuery() {
   return useQuery({ ...sessionQuery, staleTime: 30_000 });
 }
 
+const pageKey = ['page-session'] as const;
+
+/** What is shown to a user. */
+interface OpenPage {
+  /** differs for a page that shows nothing of an earlier one */
+  id: string;
+  /** the page's session, also after it has ended */
+  session: ConsoleSession;
+}
+
+/** null before signing in, and after signing out */
+const openPage = (client: QueryClient): OpenPage | null => client.getQueryData<OpenPage | null>(pageKey) ?? null;
+
+export function useOpenPage(): OpenPage | null {
+  return useQuery<OpenPage | null>({ queryKey: pageKey, queryFn: skipToken, gcTime: Infinity }).data ?? null;
+}
+
+/** Returns a function that says whether the session has ended and the page waits for its user to sign in again. */
+export function useWaitsForSignIn(): () => boolean {
+  const client = useQueryClient();
+  return () => client.getQueryData(sessionKey) === null && openPage(client) !== null;
+}
+
+/** The page and its data stay with the user who has signed in again, and go if another one has, perhaps in another window. */
+function adopt(client: QueryClient, session: ConsoleSession): void {
+  const before = openPage(client);
+  const hadEnded = client.getQueryData(sessionKey) === null;
+  const isOther = before !== null && before.session.user.id !== session.user.id;
+  if (isOther) void client.resetQueries({ predicate: isOfUser });
+  // The event stream loads the jobs again, of long lists only what is shown.
+  else if (hadEnded) void client.invalidateQueries({ predicate: (query) => isOfUser(query) && query.queryKey[0] !== 'jobs' });
+  // The page stays if the user is another one all at once: it has to say what became of the last request.
+  const id = before === null || (isOther && hadEnded) ? session.csrf_token : before.id;
+  client.setQueryData<OpenPage>(pageKey, { id, session });
+}
+
 const channelName = 'reelmend-session';
+const signedOut = 'signed out';
 let otherWindows: BroadcastChannel | null = null;
 
 /** Keeps the session of this window that of the browser: windows share the cookie, and any of them may sign in or out. */
@@ -60,7 +95,11 @@ export function followSession(client: QueryClient): void {
     return session !== null && session.user.id === before?.user.id;
   });
   otherWindows = new BroadcastChannel(channelName);
-  otherWindows.onmessage = () => void refetch();
+  otherWindows.onmessage = ({ data }: MessageEvent<string>) =>
+    void refetch().then(() => {
+      // Unlike a session that has ended by itself.
+      if (data === signedOut && client.getQueryData(sessionKey) === null) forget(client);
+    });
 }
 
 export const SessionContext = createContext<ConsoleSession | null>(null);
@@ -75,11 +114,12 @@ export function useSession(): ConsoleSession {
 /** Whether the user may change more than jobs. The service decides; pages only hide what it would refuse. */
 export const useIsAdmin = (): boolean => useSession().user.role === 'admin';
 
-/** The session query is observed, so it is replaced and not removed. */
-const isOfUser = ({ queryKey }: { queryKey: readonly unknown[] }): boolean => queryKey[0] !== sessionKey[0];
+/** The queries of the session are observed, so they are replaced and not removed. */
+const isOfUser = ({ queryKey }: { queryKey: readonly unknown[] }): boolean => queryKey[0] !== sessionKey[0] && queryKey[0] !== pageKey[0];
 
-/** Removes the data of the previous user. */
-function forgetOthers(client: QueryClient): void {
+/** Drops the page and all data of the user who has signed out. */
+function forget(client: QueryClient): void {
+  client.setQueryData(pageKey, null);
   client.removeQueries({ predicate: isOfUser });
 }
 
@@ -92,8 +132,8 @@ export function useSignIn() {
       { body },
       { ownRefusals: true },
     );
-    forgetOthers(client);
     setCsrfToken(session.csrf_token);
+    adopt(client, session);
     client.setQueryData(sessionKey, session);
     otherWindows?.postMessage('signed in');
   };
@@ -106,11 +146,14 @@ export function signUp(body: ConsoleSignUpData['body']): Promise<ConsoleSignUpRe
 export function useSignOut() {
   const client = useQueryClient();
   return async (): Promise<void> => {
-    await call<ConsoleSignOutData, ConsoleSignOutResponse>('POST', '/console/api/sign-out', {});
+    await call<ConsoleSignOutData, ConsoleSignOutResponse>('POST', '/console/api/sign-out', {}, { ownRefusals: true }).catch((error: unknown) => {
+      // The session had ended already.
+      if (!(error instanceof ApiError && error.status === 401)) throw error;
+    });
     setCsrfToken(null);
     client.setQueryData(sessionKey, null);
-    forgetOthers(client);
-    otherWindows?.postMessage('signed out');
+    forget(client);
+    otherWindows?.postMessage(signedOut);
   };
 }
 

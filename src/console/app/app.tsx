@@ -1,7 +1,7 @@
 /** The root component: the shell with its pages for signed-in users, the sign-in page for others. */
-import { Component, type ReactNode } from 'react';
+import { Activity, Component, type ReactNode, useLayoutEffect } from 'react';
 import { useLocation } from 'wouter';
-import { SessionContext, useSessionQuery } from '../api/session.ts';
+import { SessionContext, useOpenPage, useSessionQuery } from '../api/session.ts';
 import { SignInPage } from '../pages/sign-in.tsx';
 import { InvitationPage } from '../pages/invitation.tsx';
 import { NewPasswordPage } from '../pages/new-password.tsx';
@@ -21,6 +21,7 @@ export function App() {
 
 function Console() {
   const { data: session, error, refetch } = useSessionQuery();
+  const open = useOpenPage();
   if (session === undefined) {
     if (error === null) return <div className="boot" aria-busy="true" aria-label="Loading" role="status" />;
     return (
@@ -31,20 +32,35 @@ function Console() {
   }
   return (
     <>
-      {session === null ? (
-        <SignInPage />
-      ) : (
-        <SessionContext value={session}>
-          <Shell>
-            <Boundary>
-              <Pages />
-            </Boundary>
-          </Shell>
-        </SessionContext>
+      {session === null && <SignInPage hasEnded={open !== null} />}
+      {/* A session that ends takes no input away: the page waits, unseen, until its user has signed in again. */}
+      {open !== null && (
+        <Activity mode={session === null ? 'hidden' : 'visible'}>
+          <SessionContext value={session ?? open.session}>
+            <Quiet key={open.id}>
+              <Shell>
+                <Boundary>
+                  <Pages />
+                </Boundary>
+              </Shell>
+            </Quiet>
+          </SessionContext>
+        </Activity>
       )}
       <Toasts />
     </>
   );
+}
+
+/** Pauses videos while the page is not seen. */
+function Quiet({ children }: { children: ReactNode }) {
+  useLayoutEffect(
+    () => () => {
+      for (const video of document.querySelectorAll('video')) video.pause();
+    },
+    [],
+  );
+  return children;
 }
 
 /** An error boundary per page: the navigation keeps working when a page crashes. */

@@ -3,7 +3,7 @@ import { FileVideo, FolderOpen } from 'lucide-react';
 import { type DragEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
-import { useSession } from '../api/session.ts';
+import { useSession, useWaitsForSignIn } from '../api/session.ts';
 import { deleteUpload, isKept, sendFile } from '../api/uploads.ts';
 import { formatBytes, formatDuration, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
@@ -42,6 +42,7 @@ function discard({ uploadId, abort }: Sent): void {
 
 /** Discards what no job or preview is made of: nobody can use it once its list is gone. */
 function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
+  const waitsForSignIn = useRef(useWaitsForSignIn());
   useEffect(() => {
     const leave = () => files.current.filter(({ uploadId }) => uploadId === null || !isKept(uploadId)).forEach(discard);
     const close = ({ persisted }: PageTransitionEvent) => {
@@ -51,7 +52,8 @@ function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
     window.addEventListener('pagehide', close);
     return () => {
       window.removeEventListener('pagehide', close);
-      leave();
+      // The list is shown again, and parts are sent without a session.
+      if (!waitsForSignIn.current()) leave();
     };
   }, [files]);
 }

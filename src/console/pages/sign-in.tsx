@@ -14,7 +14,8 @@ import { Form } from '../ui/form.tsx';
 /** The service marks the document when sign-up is closed (src/http/console/page.ts). */
 const takesSignUps = document.documentElement.dataset['signUp'] !== 'closed';
 
-export function SignInPage() {
+/** `hasEnded`: the session has, and what the user was doing waits */
+export function SignInPage({ hasEnded }: { hasEnded: boolean }) {
   const [location] = useLocation();
   const signingUp = location === '/sign-up';
   useEffect(() => {
@@ -22,6 +23,11 @@ export function SignInPage() {
   }, [signingUp]);
   return (
     <SignedOutFrame>
+      {hasEnded && !signingUp && (
+        <Notice role="status" title="Your session has ended.">
+          <span>Sign in again to go on where you were. What you have entered is kept.</span>
+        </Notice>
+      )}
       <EntryForm signingUp={signingUp} />
     </SignedOutFrame>
   );

@@ -19,15 +19,20 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, wide = false, sticky = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const isShown = useRef(false);
   // A layout effect: the browser restores the focus only if the dialog closes before it leaves the page.
   useLayoutEffect(() => {
     const dialog = ref.current;
+    isShown.current = true;
     if (dialog !== null && !dialog.open) {
       dialog.showModal();
       // The browser begins at the button that closes it.
       dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     }
-    return () => dialog?.close();
+    return () => {
+      isShown.current = false;
+      dialog?.close();
+    };
   }, []);
   return (
     <dialog
@@ -40,7 +45,8 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
       }}
       // Chromium closes it without `cancel` where the page has prevented one since the last action of the user.
       onClose={({ currentTarget }) => {
-        if (currentTarget.open) return;
+        // Nor does a dialog end with the session: it is shown again with its page.
+        if (currentTarget.open || !isShown.current) return;
         if (sticky) currentTarget.showModal();
         else onClose();
       }}
