@@ -1081,11 +1081,12 @@ export type AuditEntry = {
     sequence: number;
     id: string;
     /**
-     * The event, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
+     * The event, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `source.accessed`, `job.deleted`,
      * `preview.created`, `preview.completed`, `preview.failed`, `preview.deleted`,
      * `upload.created`, `upload.ready`, `upload.deleted`, `upload.destroyed` (the storage has confirmed that the file
-     * is absent), `retention.changed`. More may be added. One `result.accessed` covers every link that the same key got for
-     * the job within the following hour.
+     * is absent), `retention.changed`. More may be added. One `result.accessed` covers every link to the result that the
+     * same key or user got for the job within the following hour. `source.accessed` is the same for the source, which only the
+     * console shows.
      *
      */
     kind: string;

@@ -9,6 +9,7 @@ const timelineTexts: Readonly<Record<string, string>> = {
   'job.completed': 'The enhanced video is ready.',
   'job.failed': 'The job failed.',
   'job.deleted': 'The job was deleted.',
+  'source.accessed': 'A link to the source was handed out.',
   'result.accessed': 'A link to the result was handed out.',
   'certificate.issued': 'The deletion certificate was issued.',
 };

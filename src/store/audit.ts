@@ -79,7 +79,7 @@ export function auditQueries(db: Db, inTurn: AccountTurns) {
   } satisfies AuditStore & Record<string, unknown>;
 }
 
-/** seconds within which further accesses to the same result are not recorded */
+/** seconds within which further accesses to the same file are not recorded */
 const repeatedAccessS = 3600;
 
 /** Whether there is such a recent equal entry. */

@@ -413,6 +413,7 @@ export type EventKind =
   | 'upload.failed'
   | 'upload.deleted'
   | 'upload.destroyed'
+  | 'source.accessed'
   | 'result.accessed'
   | 'certificate.issued';
 

@@ -210,12 +210,12 @@ export interface AuditStore {
     head: { size: number; hash: string };
   }>;
   /**
-   * Records that a link to a result, or to a piece of it, was handed out. One entry covers all accesses of the same key or user
-   * to the same job, or piece, in the hour after it.
+   * Records that a link to a source or a result, or to a piece of the result, was handed out. One entry covers all accesses of the
+   * same key or user to the same source, result or piece in the hour after it.
    */
   record(entry: {
     accountId: string;
-    kind: 'result.accessed';
+    kind: 'source.accessed' | 'result.accessed';
     jobId?: string;
     data?: Record<string, unknown>;
   }): Promise<void>;

@@ -134,6 +134,12 @@ describe('links for players', () => {
     await ingestJob(world, job.id);
     const early = await ours.browser.call<ConsoleJobLinks>(path);
     expect(early).toMatchObject({ result: null, source: { expires_in: 3600, size_bytes: 12 } });
+    const accesses = async (jobId: string) =>
+      (await auditEntries(world.store, { accountId: ours.accountId, jobId, limit: 10 })).filter(({ kind }) => kind.endsWith('.accessed')).map(({ kind, data }) => ({ kind, data }));
+    const access = (kind: string) => ({ kind, data: { user_id: ours.userId } });
+    await ours.browser.call(path);
+    expect((await ours.browser.request(path, { method: 'HEAD' })).status).toBe(200);
+    expect(await accesses(job.id)).toEqual([access('source.accessed')]);
     const done = await makeJob(world, ours.accountId);
     await endJob(world, done.id, 'done');
     const links = await ours.browser.call<ConsoleJobLinks>(`/console/api/jobs/${done.id}/links`);
@@ -150,6 +156,7 @@ describe('links for players', () => {
     const events = await auditEntries(world.store, { accountId: ours.accountId, jobId: done.id, limit: 10 });
     expect(events[0]).toMatchObject({ kind: 'result.accessed', data: { user_id: ours.userId } });
     expect(events.filter(({ kind }) => kind === 'result.accessed')).toHaveLength(1);
+    expect(await accesses(done.id)).toEqual([access('result.accessed'), access('source.accessed')]);
   });
 
   it('show the pictures of a result', async () => {

@@ -113,10 +113,11 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const result = await linkTo(deps, output, { fileName: resultFileName(job), contentType: 'video/mp4' });
       const source = await linkTo(deps, original, sourceNameAndType(job));
       // Recorded before the response. A HEAD request gets no link.
-      if (result !== null && c.req.method !== 'HEAD') {
-        const entry = { accountId: account.id, kind: 'result.accessed' as const, jobId: job.id };
-        await store.audit.record({ ...entry, data: { user_id: user.id } });
-      }
+      const record = async (kind: 'source.accessed' | 'result.accessed', link: ConsoleLink | null) => {
+        if (link !== null && c.req.method !== 'HEAD') await store.audit.record({ accountId: account.id, kind, jobId: job.id, data: { user_id: user.id } });
+      };
+      await record('source.accessed', source);
+      await record('result.accessed', result);
       return c.json({ result, source, pictures: await linkPictures(deps, job, pictures) }, 200);
     },
 
