@@ -339,7 +339,7 @@ export type OutputInput = {
      * second: a single second may exceed it by half, the whole video by half a second's worth (each of
      * its parts, if several workers made it). Pictures that would need more lose quality; all others
      * keep the quality that `quality` sets. Sound is not counted. Common values are 8,000,000 to
-     * 16,000,000 at 1080p and 35,000,000 to 60,000,000 at 4k. A limit far below these may be exceeded,
+     * 16,000,000 at 1080p and 35,000,000 to 60,000,000 at 4K. A limit far below these may be exceeded,
      * because the coarsest picture still has some size.
      *
      */

@@ -62,7 +62,7 @@ export interface MediaOptions {
 }
 
 const megabyte = 1024 * 1024;
-/** ceiling of one output file: enough for ten minutes in 4k with 120 frames a second */
+/** ceiling of one output file: enough for ten minutes in 4K with 120 frames a second */
 export const defaultOutputLimitMb = 32 * 1024;
 /** Paths in an isolated child: its input, its output folder, and the engines for GPUs. */
 export const insideInput = '/in/source';

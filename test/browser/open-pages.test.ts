@@ -54,6 +54,16 @@ describe('the certificate of a deleted job', () => {
   });
 });
 
+it('spells the target of a job as the form does', async () => {
+  const id = await createTestJob(page, world, 'slow.mp4', { resolution: '4k' });
+  await page.goto(`${world.url}/jobs`);
+  await page.getByRole('row').filter({ hasText: 'slow.mp4' }).getByText('4K', { exact: true }).waitFor();
+  await page.goto(`${world.url}/jobs/${id}`);
+  await page.getByRole('heading', { name: 'Enhancing to 4K', exact: true }).waitFor();
+  await page.getByText('4K', { exact: true }).waitFor();
+  await deleteJob(page, world, id);
+});
+
 describe('an event stream that was lost for a while', () => {
   /** From now on the stream opens and ends at once. Returns the function that lets the browser reconnect. */
   async function loseStream(): Promise<() => void> {

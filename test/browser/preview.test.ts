@@ -115,7 +115,7 @@ it('lists what was made, shows it again, makes the video with another setting, a
   await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k', model: 'none' }]);
   await page.reload();
   const row = page.getByRole('row').filter({ hasText: 'holiday.mp4' });
-  await row.getByText('4k, model none').waitFor();
+  await row.getByText('4K, model none', { exact: true }).waitFor();
   await row.filter({ hasText: 'Done' }).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await screenshot(page, 'previews-light-1280');
@@ -125,7 +125,7 @@ it('lists what was made, shows it again, makes the video with another setting, a
   await page.locator('video').first().waitFor();
   expect(await axeViolations(page)).toEqual([]);
   const url = page.url();
-  await page.getByRole('button', { name: 'Make the whole video with this', description: '4k, model none' }).click();
+  await page.getByRole('button', { name: 'Make the whole video with this', description: '4K, model none' }).click();
   await page.waitForURL(/\/jobs\/job_/);
   await page.getByRole('heading', { name: 'holiday.mp4' }).waitFor();
 

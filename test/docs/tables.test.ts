@@ -135,6 +135,9 @@ describe('documents and deployment files', () => {
     }
     return found;
   };
+  /** the sentences of the documents, without code */
+  const documentTexts = () =>
+    [...names(['*.md', 'src/site/templates/', ':!test/'], /[\s\S]+/g)].map(([text, file]) => [file, text.replace(/```[\s\S]*?```|`[^`\n]*`/g, '')] as const);
   const documents = ['*.md', 'compose*.yaml', 'Dockerfile*', 'deploy/', ':!test/'];
   /** of the examples that show how a customer uses the service */
   const examples = ['REELMEND_URL', 'REELMEND_API_KEY', 'REELMEND_TEST_KEY', 'REELMEND_WEBHOOK_SECRET'];
@@ -144,6 +147,11 @@ describe('documents and deployment files', () => {
     const read = names(['src/**/*.ts', 'scripts/', 'engine/', 'native/', 'test/', ':!*.md'], pattern);
     const unread = [...names(documents, pattern)].filter(([name]) => !read.has(name) && !examples.includes(name));
     expect(unread).toEqual([]);
+  });
+
+  it('spell the target 4K, except as a value of the API', () => {
+    const misspelled = documentTexts().filter(([, text]) => /\b4k\b/.test(text)).map(([file]) => file);
+    expect(misspelled).toEqual([]);
   });
 
   it('name no file of ours that does not exist', () => {

@@ -1,5 +1,5 @@
 /** Formats numbers, times and sizes in English, like the page. Pure functions. */
-import type { JobSegment } from '../../contract/types.gen.ts';
+import type { JobSegment, Resolution } from '../../contract/types.gen.ts';
 
 const locale = 'en-GB';
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
@@ -56,6 +56,13 @@ export function formatDuration(seconds: number): string {
 
 /** Below this many frames, the engine's start dominates: the predicted time would be several times too long. */
 const earliestTimeLeft = 0.05;
+
+const targets: Readonly<Record<Resolution, string>> = { '1080p': '1080p', '4k': '4K' };
+
+/** The target of a job as people spell it. */
+export function formatTarget(resolution: Resolution): string {
+  return targets[resolution];
+}
 
 /** `40 s left`; null while it is unknown. */
 export function formatTimeLeft({ progress, eta_seconds: seconds }: { progress: number; eta_seconds: number | null }): string | null {

@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import type { ConsoleLedgerEntry } from '../../contract/types.gen.ts';
 import { useLedger, useUsage } from '../api/account.ts';
 import { useSession } from '../api/session.ts';
-import { creditsInDollars, formatCount, formatCredits, formatDuration, formatSigned, plural, shortId } from '../app/format.ts';
+import { creditsInDollars, formatCount, formatCredits, formatDuration, formatSigned, formatTarget, plural, shortId } from '../app/format.ts';
 import { Empty, Load } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
@@ -23,7 +23,7 @@ export function CreditsPage() {
         figures={[
           { name: 'Live balance', value: formatCount(account.credits), unit: `credits · ${creditsInDollars(account.credits)}` },
           { name: 'Minute at 1080p', value: price(pricing.standard.per_minute['1080p']), unit: `Secure ${price(pricing.secure.per_minute['1080p'])}` },
-          { name: 'Minute at 4K', value: price(pricing.standard.per_minute['4k']), unit: `Secure ${price(pricing.secure.per_minute['4k'])}` },
+          { name: `Minute at ${formatTarget('4k')}`, value: price(pricing.standard.per_minute['4k']), unit: `Secure ${price(pricing.secure.per_minute['4k'])}` },
         ]}
       />
       <Usage />

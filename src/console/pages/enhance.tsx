@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { formatBytes, formatDuration, plural } from '../app/format.ts';
+import { formatBytes, formatDuration, formatTarget, plural } from '../app/format.ts';
 import { useLeaveGuard } from '../app/leave-guard.ts';
 import { useNavigateWhileShown } from '../app/navigation.ts';
 import { Button } from '../ui/button.tsx';
@@ -263,8 +263,8 @@ function TargetPanel({ draft, patch }: PartProps) {
           value={draft.resolution}
           onChange={(resolution) => patch({ resolution })}
           choices={[
-            { value: '1080p', title: '1080p', text: `Fits into 1920 × 1080. ${price(tier, '1080p')}.` },
-            { value: '4k', title: '4K', text: `Fits into 3840 × 2160. ${price(tier, '4k')}.` },
+            { value: '1080p', title: formatTarget('1080p'), text: `Fits into 1920 × 1080. ${price(tier, '1080p')}.` },
+            { value: '4k', title: formatTarget('4k'), text: `Fits into 3840 × 2160. ${price(tier, '4k')}.` },
           ]}
         />
         <SelectField label="Quality" value={draft.quality} onChange={(event) => patch({ quality: event.target.value })}>

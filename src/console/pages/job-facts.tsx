@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { AppliedEnhancements, ConsoleJobDetail, Output, PlannedStage, Source } from '../../contract/types.gen.ts';
-import { formatBytes, formatDuration } from '../app/format.ts';
+import { formatBytes, formatDuration, formatTarget } from '../app/format.ts';
 import { CopyButton } from '../ui/button.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
 import { Ago, DateTime } from '../ui/time.tsx';
@@ -115,7 +115,7 @@ function Because({ what, why }: { what: string; why: string | undefined }) {
 
 function jobFacts({ job, webhook_url: webhook, model }: ConsoleJobDetail): Fact[] {
   const facts: Fact[] = [
-    ['Resolution', job.resolution],
+    ['Resolution', formatTarget(job.resolution)],
     ['Created', <DateTime key="created" at={job.created_at} />],
   ];
   if (job.finished_at !== null && job.started_at !== null) {

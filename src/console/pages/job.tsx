@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import type { ConsoleJobDetail, ConsoleLink, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
-import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTimeLeft } from '../app/format.ts';
+import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTarget, formatTimeLeft } from '../app/format.ts';
 import { Button, CopyButton } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
@@ -128,7 +128,7 @@ function RunningJob({ detail: { job, segments } }: { detail: ConsoleJobDetail })
   return (
     <div className="panel panel-body stack-s" aria-live="off">
       <div className="row spread">
-        <h2>{job.status === 'queued' ? 'Waiting for a free worker' : `Enhancing to ${job.resolution}`}</h2>
+        <h2>{job.status === 'queued' ? 'Waiting for a free worker' : `Enhancing to ${formatTarget(job.resolution)}`}</h2>
         <span className="num muted">
           {formatPercent(job.progress)}
           {timeLeft !== null && ` · about ${timeLeft}`}

@@ -6,7 +6,7 @@ import { Link, useSearchParams } from 'wouter';
 import type { ConsoleJob, JobStatus, Mode } from '../../contract/types.gen.ts';
 import { useFreshPages, useJobs } from '../api/job-list.ts';
 import type { JobFilters } from '../api/jobs.ts';
-import { formatCount, formatDuration, plural, shortId } from '../app/format.ts';
+import { formatCount, formatDuration, formatTarget, plural, shortId } from '../app/format.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, Skeleton } from '../ui/feedback.tsx';
 import { CompactSelect } from '../ui/field.tsx';
@@ -240,7 +240,7 @@ const JobRow = memo(function JobRow({ job, index, offset, height }: RowProps) {
         {job.tier === 'secure' && <TierBadge tier="secure" />}
       </span>
       <span role="cell" className="cell-target">
-        {job.resolution}
+        {formatTarget(job.resolution)}
       </span>
       <span role="cell" className="cell-length num">
         {formatDuration(job.duration_seconds)}

@@ -4,7 +4,7 @@ import { useId, useRef, useState } from 'react';
 import type { Preview, PreviewSetting, PreviewStretch } from '../../contract/types.gen.ts';
 import { deletePreview, usePreview } from '../api/previews.ts';
 import { useSession } from '../api/session.ts';
-import { formatPosition, plural } from '../app/format.ts';
+import { formatPosition, formatTarget, plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { ErrorNotice, Load, Notice, ProgressBar } from '../ui/feedback.tsx';
@@ -33,7 +33,7 @@ export function describeSetting({ resolution, model, enhancements = {}, output =
   const quality = output.quality === undefined ? [] : [typeof output.quality === 'number' ? `CRF ${output.quality}` : `${output.quality} quality`];
   const bitrate = output.max_bitrate === undefined ? [] : [`at most ${output.max_bitrate / 1e6} Mbit/s`];
   const rest = [...(model === undefined ? [] : [`model ${model}`]), ...stages, ...quality, ...bitrate];
-  return [resolution, ...(rest.length === 0 ? ['automatic'] : rest)].join(', ');
+  return [formatTarget(resolution), ...(rest.length === 0 ? ['automatic'] : rest)].join(', ');
 }
 
 /** Credits for `seconds` with each setting. */

@@ -19,7 +19,7 @@ export function render(): string {
   -d '{"video_url": "https://media.example.com/holiday.mp4", "resolution": "1080p"}'`;
   const lists = chapters.map(({ title, guides }) => `<h2>${escapeHtml(title)}</h2>\n<ul class="cards">${guides.map(card).join('')}</ul>`);
   return `<h1>Reelmend</h1>
-<p class="lead">Post the URL of a video and a target, 1080p or 4k. Reelmend upscales, denoises, sharpens and adjusts contrast on
+<p class="lead">Post the URL of a video and a target, 1080p or 4K. Reelmend upscales, denoises, sharpens and adjusts contrast on
 machines of your own, and returns a time-limited link to an H.264 MP4.</p>
 <p class="actions"><a class="button primary" href="/docs/quick-start">Quick start</a><a class="button" href="/docs/reference">API reference</a></p>
 ${codeBlock({ language: 'bash', text: request, caption: 'Create a job' })}
