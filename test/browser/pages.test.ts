@@ -327,6 +327,26 @@ describe('by the keyboard alone', () => {
   });
 });
 
+it('nothing sticks out of its panel where pages are 320 pixels wide, as when a narrow window is enlarged to 400 %', async () => {
+  for (const signedOut of [true, false]) {
+    const { page } = await openTab(world, { width: 320, height: 640, ...(signedOut ? {} : { state: signedIn }) });
+    for (const { name, path, sign } of pages.filter((each) => (each.signedOut === true) === signedOut)) {
+      await page.goto(`${world.url}${path()}`);
+      await page.getByText(sign).first().waitFor();
+      const outside = await page.evaluate(() => {
+        const scrolled = '.table-scroll, pre, .tabs-list, thead, .jobs-head, .visually-hidden, svg, .stage';
+        const isOutside = (element: Element) => {
+          const limit = element.closest('.panel')?.getBoundingClientRect().right ?? innerWidth;
+          return element.checkVisibility() && element.closest(scrolled) === null && element.getBoundingClientRect().right > limit + 1;
+        };
+        return [...document.querySelectorAll('main, main *')].filter(isOutside).map((element) => element.outerHTML.slice(0, 100));
+      });
+      expect(outside, name).toEqual([]);
+    }
+    await page.context().close();
+  }
+});
+
 describe('texts as long as they may be', () => {
   let job: string;
   let settings: string;
