@@ -24,6 +24,8 @@ export interface Base {
   client: Client;
   signal: AbortSignal;
   redirect: 'manual';
+  /** Parsed here: the generated client would take an empty body for `{}`. */
+  parseAs: 'text';
 }
 
 /** The generated functions resolve with these fields, even if the call failed. */
@@ -102,7 +104,7 @@ async function attempt<Data>(
     const error = () => new ReelmendTimeoutError(`The service did not respond within ${ms} ms.`, { attempts });
     try {
       return await withTimeLimit({ ms, signal, error }, async (inner) => {
-        return read(await operation({ client, signal: inner, redirect: 'manual' }), attempts);
+        return read(await operation({ client, signal: inner, redirect: 'manual', parseAs: 'text' }), attempts);
       });
     } catch (failure) {
       signal?.throwIfAborted();
@@ -121,14 +123,25 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
     throw new ReelmendConnectionError('The service did not respond.', { attempts, cause: error });
   }
   if (!response.ok) throw apiError(response, error, { attempts });
-  const type = data instanceof ReadableStream ? /^text\/event-stream\b/ : /\bjson\b/;
-  if (data === undefined || !type.test(response.headers.get('Content-Type') ?? '')) {
-    // A SyntaxError as cause marks failures that a retry cannot fix.
-    const cause = data === undefined ? error : new SyntaxError('not JSON');
-    throw new ReelmendConnectionError(`The response with status ${response.status} could not be read.`, {
-      attempts,
-      cause,
-    });
+  try {
+    if (data === undefined) throw error;
+    const parsed = parse(data, response.headers.get('Content-Type') ?? '') as Data;
+    return { data: parsed, response, requestId: response.headers.get('X-Request-Id') ?? undefined };
+  } catch (cause) {
+    throw new ReelmendConnectionError(`The response with status ${response.status} could not be read.`, { attempts, cause });
   }
-  return { data, response, requestId: response.headers.get('X-Request-Id') ?? undefined };
+}
+
+/** `body`: a text, or the stream of events. Throws a SyntaxError for what another attempt cannot mend. */
+function parse(body: unknown, type: string): unknown {
+  if (body instanceof ReadableStream) {
+    if (/^text\/event-stream\b/.test(type)) return body;
+    throw new SyntaxError('no event stream');
+  }
+  if (!/\bjson\b/.test(type)) throw new SyntaxError('not JSON');
+  // No response of the API is empty: a proxy has lost the rest.
+  if (body === '') throw new TypeError('no body');
+  const data: unknown = JSON.parse(body as string);
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) throw new SyntaxError('no JSON object');
+  return data;
 }

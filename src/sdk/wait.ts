@@ -25,7 +25,8 @@ const growth = 1.25;
  * tenth, so that many clients do not poll at the same time.
  */
 export function pollDelayMs(intervalMs: number, firstMs: number, etaS: number | null, random = Math.random): number {
-  const wanted = etaS === null ? intervalMs : Math.min(intervalMs, Math.max(firstMs, etaS * 1000));
+  // A service of another version, or a fake one, may leave the estimate out.
+  const wanted = typeof etaS !== 'number' ? intervalMs : Math.min(intervalMs, Math.max(firstMs, etaS * 1000));
   return wanted * (0.9 + 0.2 * random());
 }
 

@@ -83,6 +83,7 @@ describe('a call', () => {
       'a connection lost in the body',
       () => new Response(cutStream(), { headers: { 'Content-Type': 'application/json' } }),
     ],
+    ['a connection lost before the body', () => new Response('', { headers: { 'Content-Type': 'application/json' } })],
     ['no answer in time', () => never],
   ];
 
@@ -311,6 +312,8 @@ describe('an error', () => {
   it.each([
     ['text', () => new Response('hello', { headers: { 'Content-Type': 'text/plain' } })],
     ['broken JSON', () => new Response('{"id":', { headers: jsonType })],
+    ['null', () => new Response('null', { headers: jsonType })],
+    ['a list', () => new Response('[]', { headers: jsonType })],
     ['no type', () => new Response(new Uint8Array([1, 2]))],
   ])('of a good status with %s is not retried', async (_name, answer) => {
     const { reelmend, requests } = fakeService([answer()]);

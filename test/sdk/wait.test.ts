@@ -65,6 +65,7 @@ describe('waiting', () => {
     expect(pollDelayMs(5000, 1000, 2, () => 0.5)).toBe(2000);
     expect(pollDelayMs(5000, 1000, 0, () => 0.5)).toBe(1000);
     expect(pollDelayMs(5000, 1000, 90, () => 0.5)).toBe(5000);
+    expect(pollDelayMs(5000, 1000, undefined as unknown as null, () => 0.5)).toBe(5000);
     expect([0, 1].map((r) => pollDelayMs(1000, 1000, null, () => r))).toEqual([900, 1100]);
   });
 
