@@ -1,8 +1,8 @@
 /** How to enhance a video, as options of `reelmend jobs create` and `jobs quote`, and the part of a request that they make. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { EnhancementsInput, JobInput, OutputInput, OutputQuality, PreviewSetting, Reelmend, Resolution } from '../sdk/index.ts';
 import type { RemoteOptions } from './connect.ts';
-import { bitrate, positiveWhole, strengthOption } from './options.ts';
+import { bitrate, positiveWhole, strengthOption, targetOption } from './options.ts';
 
 type Strength = NonNullable<EnhancementsInput['denoise']>;
 
@@ -25,7 +25,7 @@ export interface SettingOptions extends RemoteOptions {
 
 export function withSettings(command: Command): Command {
   return command
-    .addOption(new Option('--resolution <target>', 'target size; default: 1080p').choices(['1080p', '4k']))
+    .addOption(targetOption(['1080p', '4k'], 'target size; default: 1080p'))
     .option('--model <name>', 'an installed network, auto, or none for the plain filter')
     .addOption(strengthOption('denoise', 'noise reduction'))
     .addOption(strengthOption('sharpen', 'sharpening'))

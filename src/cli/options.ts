@@ -43,6 +43,13 @@ function strength(text: string): Strength {
 
 export const strengthOption = (name: string, what: string): Option => new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength);
 
+/** `4K`, as people spell it, is the value `4k`. */
+export function targetOption(targets: readonly string[], what: string): Option {
+  const option = new Option('--resolution <target>', what).choices(targets);
+  const chosen = option.parseArg!;
+  return option.argParser((text: string, previous: string) => chosen(text.toLowerCase(), previous) as string);
+}
+
 export function withEncoder(command: Command): Command {
   return command
     .option('--preset <name>', `x264's preset, ultrafast to veryslow; default: ${variables.preset}`)

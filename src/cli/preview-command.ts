@@ -88,7 +88,8 @@ function parseSetting(text: string): PreviewSetting {
   for (const part of text.split(',')) {
     const [name = '', value] = part.split(/=(.*)/s);
     const stage = strengths[name];
-    if (value === undefined && (name === '1080p' || name === '4k')) setting.resolution = name;
+    const target = name.toLowerCase();
+    if (value === undefined && (target === '1080p' || target === '4k')) setting.resolution = target;
     else if (value === undefined) throw new InvalidArgumentError(`Expected name=value, 1080p or 4k instead of "${part}".`);
     else if (name === 'model') setting.model = value;
     else if (name === 'quality') setting.output = { ...setting.output, quality: numberOr(value) as NonNullable<OutputInput['quality']> };

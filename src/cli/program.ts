@@ -1,10 +1,10 @@
 /** The command line `reelmend`. Errors are one line on stderr and exit status 1. */
 import { availableParallelism } from 'node:os';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
-import { configWith, type OverridingOptions, positiveWhole, strengthOption, withEncoder, withMachine } from './options.ts';
+import { configWith, type OverridingOptions, positiveWhole, strengthOption, targetOption, withEncoder, withMachine } from './options.ts';
 import { configOfTerminal, terminal, warn } from './terminal.ts';
 import { remoteCommands } from './remote-commands.ts';
 import { addGroups, rootCommand, run } from './run.ts';
@@ -26,11 +26,7 @@ const automatic = (name: string, what: string) => strengthOption(name, what).def
 /** Adds the options that say how to enhance a video. */
 function withEnhancements(command: Command) {
   return command
-    .addOption(
-      new Option('--resolution <target>', 'target size; source keeps the size of the input')
-        .choices(['1080p', '4k', 'source'])
-        .default('1080p'),
-    )
+    .addOption(targetOption(['1080p', '4k', 'source'], 'target size; source keeps the size of the input').default('1080p'))
     .addOption(automatic('denoise', 'noise reduction'))
     .addOption(automatic('sharpen', 'sharpening'))
     .addOption(automatic('adaptive-contrast', 'local contrast'))

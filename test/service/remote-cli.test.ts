@@ -83,7 +83,7 @@ describe('reelmend upload', () => {
 
 describe('reelmend preview', () => {
   it('makes a preview of a file with each setting and writes its clips', async () => {
-    const settings = ['--setting', '1080p', '--setting', '4k,model=none,sharpen=0.6,faces=off,quality=20'];
+    const settings = ['--setting', '1080p', '--setting', '4K,model=none,sharpen=0.6,faces=off,quality=20'];
     const preview = await json<Preview>('preview', file('Ferien.mov'), ...settings, '--output', file('clips'), '--json');
     expect(preview).toMatchObject({ status: 'done', sandbox: true, file_name: 'Ferien.mov' });
     expect(preview.settings).toEqual([
@@ -128,7 +128,7 @@ describe('reelmend jobs', () => {
 
   it('takes uploads and URLs, lists, gets and deletes', async () => {
     const [upload] = await json<Upload[]>('upload', '--json', file('Ferien.mov'));
-    const job = await json<Job>('jobs', 'create', upload!.id, '--resolution', '4k', '--wait', '--json');
+    const job = await json<Job>('jobs', 'create', upload!.id, '--resolution', '4K', '--wait', '--json');
     expect(job).toMatchObject({ status: 'done', upload_id: upload!.id, resolution: '4k' });
     const other = await json<Job>('jobs', 'create', 'https://media.example.com/slow.mp4', '--json');
     expect(other).toMatchObject({ upload_id: null, file_name: null });
