@@ -128,17 +128,21 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
     const parsed = parse(data, response.headers.get('Content-Type') ?? '') as Data;
     return { data: parsed, response, requestId: response.headers.get('X-Request-Id') ?? undefined };
   } catch (cause) {
-    throw new ReelmendConnectionError(`The response with status ${response.status} could not be read.`, { attempts, cause });
+    // Something else than the API may answer with any page.
+    const hint = cause instanceof WrongType ? ' It does not come from the API: check baseUrl.' : '';
+    throw new ReelmendConnectionError(`The response with status ${response.status} could not be read.${hint}`, { attempts, cause });
   }
 }
+
+class WrongType extends SyntaxError {}
 
 /** `body`: a text, or the stream of events. Throws a SyntaxError for what another attempt cannot mend. */
 function parse(body: unknown, type: string): unknown {
   if (body instanceof ReadableStream) {
     if (/^text\/event-stream\b/.test(type)) return body;
-    throw new SyntaxError('no event stream');
+    throw new WrongType('no event stream');
   }
-  if (!/\bjson\b/.test(type)) throw new SyntaxError('not JSON');
+  if (!/\bjson\b/.test(type)) throw new WrongType('not JSON');
   // No response of the API is empty: a proxy has lost the rest.
   if (body === '') throw new TypeError('no body');
   const data: unknown = JSON.parse(body as string);

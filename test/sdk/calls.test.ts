@@ -323,6 +323,12 @@ describe('an error', () => {
   });
 });
 
+it('a page of something else than the API names baseUrl', async () => {
+  const page = () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } });
+  const { error } = await settle(fakeService([page()]).reelmend.account.get());
+  expect((error as Error).message).toMatch(/not come from the API: check baseUrl/);
+});
+
 describe('Retry-After', () => {
   it('is seconds or a date', () => {
     vi.setSystemTime('2026-11-21T08:00:00Z');
