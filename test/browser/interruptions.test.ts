@@ -382,6 +382,26 @@ describe('a session that ends', () => {
     await page.getByRole('heading', { name: 'kept.mp4' }).waitFor();
   });
 
+  it('goes on sending a file', async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => (go = resolve));
+    await page.route('**/v1/upload-parts/**', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await chooseFiles([await clip('sent-meanwhile.mp4')]);
+    await page.getByRole('progressbar', { name: 'Upload of sent-meanwhile.mp4' }).waitFor();
+    await endSession();
+    // As from another window.
+    await page.evaluate(() => new BroadcastChannel('reelmend-session').postMessage('signed in'));
+    await saysThatItHasEnded();
+    await signInAgain();
+    go();
+    await remove('sent-meanwhile.mp4').waitFor();
+    await remove('sent-meanwhile.mp4').click();
+    await page.unroute('**/v1/upload-parts/**');
+  });
+
   it('leaves nothing to somebody else who signs in, nor after signing out', async () => {
     const other = await openTab(world);
     await signUp(other, world, 'grace@example.com', 'Operations');
