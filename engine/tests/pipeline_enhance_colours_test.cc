@@ -1,6 +1,7 @@
 // Colours of enhanced videos, end to end, checked with ffmpeg and ffprobe.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 #include "helpers/clip_test.h"
@@ -55,6 +56,40 @@ TEST_F(EnhanceColours, KeepsColours) {
       }
     }
     EXPECT_EQ(StreamFacts(output_, "v").at("color_space"), "bt709") << c.name;
+  }
+}
+
+TEST_F(EnhanceColours, KeepsColoursOfPackedBits) {
+  constexpr int kBars[][3] = {{31, 31, 31}, {31, 15, 3}, {4, 30, 17}, {20, 1, 31}, {16, 16, 16}, {8, 8, 8}, {0, 0, 0}};
+  const struct {
+    const char* format;
+    const char* file;
+    int green_bits;
+    bool is_big_endian;
+  } kFormats[] = {{"rgb555le", "bars.avi", 5, false}, {"rgb555be", "bars.mov", 5, true}, {"rgb565le", "bars.mov", 6, false}, {"rgb565be", "bars.mov", 6, true}};
+  const auto to_8_bits = [](int value, int bits) { return value << (8 - bits) | value >> (2 * bits - 8); };
+  for (const auto& [format, name, green_bits, is_big_endian] : kFormats) {
+    std::string pixels;
+    for (int i = 0; i < 64 * 448; ++i) {
+      const auto& [r, g, b] = kBars[i % 448 / 64];
+      const int green = green_bits == 6 ? g << 1 | g >> 4 : g;
+      const int word = r << (5 + green_bits) | green << 5 | b;
+      for (const int shift : {is_big_endian ? 8 : 0, is_big_endian ? 0 : 8}) pixels += static_cast<char>(word >> shift & 255);
+    }
+    std::ofstream(folder_.File("raw"), std::ios::binary) << pixels;
+    const std::string source = Clip(name, "-f rawvideo -video_size 448x64 -pixel_format " + std::string(format) + " -i " + folder_.File("raw") + " -c:v rawvideo");
+    ASSERT_EQ(StreamFacts(source, "v").at("pix_fmt"), format);
+    EnhanceOptions options = PlainOptions();
+    options.encoder.crf = 4;
+    Enhance(source, output_, options);
+    const auto after = DecodeRgb(output_);
+    for (std::size_t bar = 0; bar < 7; ++bar) {
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        const int level = kBars[bar][channel];
+        const int expected = channel == 1 && green_bits == 6 ? to_8_bits(level << 1 | level >> 4, 6) : to_8_bits(level, 5);
+        EXPECT_NEAR(after[(32 * 448 + 32 + bar * 64) * 3 + channel], expected, 2) << format << ", bar " << bar << ", channel " << channel;
+      }
+    }
   }
 }
 

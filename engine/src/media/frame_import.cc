@@ -23,6 +23,26 @@ AVPixelFormat IntermediateFormat(const AVPixFmtDescriptor& format) {
   return is_deep ? AV_PIX_FMT_YUV420P16LE : AV_PIX_FMT_YUV420P;
 }
 
+/// Whether red, green and blue share 16 bits. Scaling from such a format, swscale fills the missing bits with zeros: white becomes 248.
+/// Where it only unpacks one to 8 bits each, it repeats the upper bits: white becomes 255.
+bool HasPackedComponents(const AVPixFmtDescriptor& format) {
+  return (format.flags & AV_PIX_FMT_FLAG_RGB) != 0 && format.comp[0].depth == 5;
+}
+
+UniqueFrame MakePicture(int width, int height, AVPixelFormat format) {
+  UniqueFrame picture = MakeFrame();
+  picture->width = width;
+  picture->height = height;
+  picture->format = format;
+  CheckAv(av_frame_get_buffer(picture.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  return picture;
+}
+
+UniqueScaler MakeConverter(int width, int height, AVPixelFormat from, AVPixelFormat to) {
+  constexpr int kFlags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
+  return UniqueScaler(CheckAlloc(sws_getContext(width, height, from, width, height, to, kFlags, nullptr, nullptr, nullptr)));
+}
+
 int SwsMatrix(pixel::Matrix matrix) {
   switch (matrix) {
     case pixel::Matrix::kBt601: return SWS_CS_ITU601;
@@ -85,19 +105,19 @@ void FrameImporter::MakeScaler() {
   }
   const AVPixelFormat target = IntermediateFormat(*source);
   layout_ = *NativeLayout(target);
-  constexpr int kFlags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-  scaler_.reset(CheckAlloc(
-      sws_getContext(width_, height_, format_, width_, height_, target, kFlags, nullptr, nullptr, nullptr)));
+  AVPixelFormat from = format_;
+  if (HasPackedComponents(*source)) {
+    from = AV_PIX_FMT_RGB24;
+    unpacker_ = MakeConverter(width_, height_, format_, from);
+    unpacked_ = MakePicture(width_, height_, from);
+  }
+  scaler_ = MakeConverter(width_, height_, from, target);
   const int* coefficients = sws_getCoefficients(SwsMatrix(color_.spec.matrix));
   const bool is_rgb = (source->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
   const int target_range = color_.spec.range == pixel::Range::kFull ? 1 : 0;
   const int source_range = is_rgb ? 1 : target_range;
   sws_setColorspaceDetails(scaler_.get(), coefficients, source_range, coefficients, target_range, 0, 1 << 16, 1 << 16);
-  intermediate_ = MakeFrame();
-  intermediate_->width = width_;
-  intermediate_->height = height_;
-  intermediate_->format = target;
-  CheckAv(av_frame_get_buffer(intermediate_.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  intermediate_ = MakePicture(width_, height_, target);
 }
 
 bool FrameImporter::Fits(const AVFrame& frame, AVCodecID codec) const {
@@ -107,8 +127,12 @@ bool FrameImporter::Fits(const AVFrame& frame, AVCodecID codec) const {
 
 pixel::RawPlanes FrameImporter::Planes(const AVFrame& frame) {
   const AVFrame* source = &frame;
+  if (unpacker_) {
+    sws_scale(unpacker_.get(), frame.data, frame.linesize, 0, height_, unpacked_->data, unpacked_->linesize);
+    source = unpacked_.get();
+  }
   if (scaler_) {
-    sws_scale(scaler_.get(), frame.data, frame.linesize, 0, height_, intermediate_->data, intermediate_->linesize);
+    sws_scale(scaler_.get(), source->data, source->linesize, 0, height_, intermediate_->data, intermediate_->linesize);
     source = intermediate_.get();
   }
   pixel::RawPlanes raw;

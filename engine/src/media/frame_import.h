@@ -46,6 +46,8 @@ class FrameImporter {
   AVPixelFormat format_;
   SourceColor color_;
   pixel::PackedLayout layout_;
+  UniqueScaler unpacker_;    ///< only for RGB of 15 and 16 bits
+  UniqueFrame unpacked_;
   UniqueScaler scaler_;      ///< only for formats without a native layout
   UniqueFrame intermediate_;
 };
