@@ -206,6 +206,46 @@ TEST_F(SoundTest, AnyArrangementOfChannelsIsHeard) {
   }
 }
 
+TEST_F(SoundTest, ManyChannelsWithoutNamesAreMixed) {
+  for (const int channels : {9, 12, 16, 64, 65}) {
+    for (const int loud : {0, channels - 1}) {
+      SCOPED_TRACE(std::to_string(loud) + " of " + std::to_string(channels));
+      std::string raw(static_cast<std::size_t>(kRate * channels * 2), '\0');
+      for (int i = 0; i < kRate; ++i) {
+        const auto sample = static_cast<std::int16_t>(20'000 * std::sin(440 * 2 * std::numbers::pi * i / kRate));
+        std::memcpy(&raw[static_cast<std::size_t>(i * channels + loud) * 2], &sample, sizeof sample);
+      }
+      std::ofstream(folder_.File("raw"), std::ios::binary) << raw;
+      // Matroska holds no names of channels.
+      Enhance(Make("many.mkv", VideoInput("160x90", 1) + " -f s16le -ar " + std::to_string(kRate) + " -ac " + std::to_string(channels) + " -i " +
+                                   folder_.File("raw") + " -c:v mpeg4 -c:a copy"),
+              output_, PlainOptions());
+      if (channels > 64) {
+        EXPECT_TRUE(StreamFacts(output_, "a").empty());
+        continue;
+      }
+      ASSERT_EQ(StreamFacts(output_, "a")["channel_layout"], "stereo");
+      EXPECT_NEAR(Loudness(Heard(), 0.2, 0.8), 20'000 / std::sqrt(2 * channels), 200);
+    }
+  }
+}
+
+TEST_F(SoundTest, ChannelsAboveTheListenerAreHeard) {
+  // Only the last channel has sound.
+  struct { const char* layout; const char* output; double mixed; } const cases[] = {
+      {"FL+FR+FC+LFE+BL+BR+SL+SR+TFL+TFR+TBL+TBR", "stereo", 0.707}, {"FL+FR+FC+LFE+BL+BR+TFL+TFR", "7.1", 0.707}, {"FL+FR+BC+TFC", "5.1", 0.5}};
+  for (const auto& [layout, output, mixed] : cases) {
+    SCOPED_TRACE(layout);
+    std::string channels;
+    for (const char* letter = layout; *letter != '\0'; ++letter) channels += *letter == '+' ? "0|" : "";
+    Enhance(Make("above.mov", VideoInput("160x90", 1) + " -f lavfi -i \"aevalsrc='" + channels + "0.2*sin(60*2*PI*t)':d=1:c=" + layout +
+                                  "\" -c:v mpeg4 -c:a pcm_s16le"),
+            output_, PlainOptions());
+    EXPECT_EQ(StreamFacts(output_, "a")["channel_layout"], output);
+    EXPECT_NEAR(LoudestChannel(), mixed * 0.2 * 32'768 / std::numbers::sqrt2, 100);
+  }
+}
+
 TEST_F(SoundTest, ThatNeverBeginsIsNoTrack) {
   const std::string file = Make("late.ts", VideoInput("160x90", 16) + " -itsoffset 12 " + ToneInput(4) + " -c:v libx264 -pix_fmt yuv420p -g 50 -sc_threshold 0 -c:a aac");
   // Also begins between two key frames, so that the video starts after the first packet.

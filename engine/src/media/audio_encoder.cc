@@ -87,7 +87,8 @@ UniqueCodecContext OpenEncoder(int sample_rate, int channels) {
 UniqueCodecContext OpenEncoder(const AVCodecContext& decoder) {
   const bool is_late = decoder.sample_rate == 0 || decoder.ch_layout.nb_channels == 0;
   if (is_late) return DescribesItself(decoder.codec_id) ? OpenEncoder(48'000, 2) : nullptr;
-  return IsSoundRate(decoder.sample_rate) ? OpenEncoder(decoder.sample_rate, decoder.ch_layout) : nullptr;
+  const bool is_sound = IsSoundRate(decoder.sample_rate) && decoder.ch_layout.nb_channels <= kMostMixedChannels;
+  return is_sound ? OpenEncoder(decoder.sample_rate, decoder.ch_layout) : nullptr;
 }
 
 /// An encoder whose frames have that format; null if there is none.
@@ -296,7 +297,9 @@ class EncodedAudio : public AudioTrack {
         swr_alloc_set_opts2(&context, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate, &layout,
                             static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);
     resampler_.reset(context);
-    if (result >= 0 && swr_init(context) >= 0) return true;
+    const std::vector<double> matrix = MixingMatrix(layout, encoder_->ch_layout);
+    const bool is_mixed = result >= 0 && (matrix.empty() || swr_set_matrix(context, matrix.data(), layout.nb_channels) >= 0);
+    if (is_mixed && swr_init(context) >= 0) return true;
     resampler_.reset();
     return false;
   }
