@@ -81,6 +81,9 @@ const Row kFormats[] = {
     {"aac51.mkv", nullptr, "-c:v libx264 -pix_fmt yuv420p -ac 6 -c:a aac", 25, 160, 90, "+aac"},
     {"vorbis51.mkv", nullptr, "-c:v libx264 -pix_fmt yuv420p -ac 6 -c:a libvorbis", 25, 160, 90, "+aac"},
     {"pcm44.mkv", nullptr, "-c:v libx264 -pix_fmt yuv420p -ar 44100 -ac 2 -c:a pcm_f32le", 25, 160, 90, "+aac"},
+    {"wavpack.mkv", nullptr, "-c:v libx264 -pix_fmt yuv420p -c:a wavpack", 25, 160, 90, "+aac"},
+    {"tta.mkv", nullptr, "-c:v libx264 -pix_fmt yuv420p -c:a tta", 25, 160, 90, "+aac"},
+    {"s302m.ts", nullptr, "-c:v mpeg2video -strict -2 -ar 48000 -ac 2 -c:a s302m", 25, 160, 90, "+aac"},
     {"three.mkv", nullptr, "-map 0 -map 1 -map 1 -map 1 -c:v libx264 -pix_fmt yuv420p -c:a:0 aac -c:a:1 ac3 -c:a:2 libvorbis",
      25, 160, 90, "+aac ac3 aac"},
 };

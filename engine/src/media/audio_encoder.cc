@@ -60,7 +60,8 @@ bool DescribesItself(AVCodecID codec) {
     case AV_CODEC_ID_EAC3:
     case AV_CODEC_ID_DTS:
     case AV_CODEC_ID_PCM_BLURAY:
-    case AV_CODEC_ID_PCM_DVD: return true;
+    case AV_CODEC_ID_PCM_DVD:
+    case AV_CODEC_ID_S302M: return true;
     default: return false;
   }
 }

@@ -22,10 +22,10 @@ constexpr const char* kVideoDecoders =
     "h263,h263p,flv,vp6,vp6f,theora,mjpeg,prores,dnxhd,dvvideo,gif,rawvideo,ffv1,huffyuv,ffvhuff,svq1,svq3,"
     "cinepak,qtrle";
 constexpr const char* kAudioDecoders =
-    "aac,aac_latm,mp1float,mp2float,mp3float,mp3,mp2,ac3,eac3,dca,truehd,mlp,opus,libopus,vorbis,flac,alac,"
+    "aac,aac_latm,mp1float,mp2float,mp3float,mp3,mp2,ac3,eac3,dca,truehd,mlp,opus,libopus,vorbis,flac,alac,wavpack,tta,"
     "wmav1,wmav2,wmapro,wmalossless,amrnb,amrwb,nellymoser,speex,libspeex,gsm,gsm_ms,"
     "pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,"
-    "pcm_f64be,pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,adpcm_ima_qt,adpcm_ima_wav,adpcm_ms,adpcm_swf";
+    "pcm_f64be,pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,s302m,adpcm_ima_qt,adpcm_ima_wav,adpcm_ms,adpcm_swf";
 constexpr const char* kTextDecoders = "subrip,srt,ass,ssa,webvtt,text,mov_text";
 
 }  // namespace
