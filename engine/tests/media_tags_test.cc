@@ -4,6 +4,7 @@
 #include "media/cue_timeline.h"
 #include "media/stream_tags.h"
 #include "media/subtitle_track.h"
+#include "media/text_encoding.h"
 
 namespace reelmend::media {
 namespace {
@@ -16,6 +17,21 @@ TEST(CleanText, KeepsValidTextOnly) {
   EXPECT_EQ(CleanText("cut at \xe4\xb8", 100), "cut at ");
   EXPECT_EQ(CleanText("äää", 5), "ää") << "characters must not be split";
   EXPECT_EQ(CleanText("", 5), "");
+}
+
+TEST(ToUtf8, ReadsWhatIsNotUtf8AsWindows1252) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", ""},
+      {"plain", "plain"},
+      {"Grüße, 世界 😀", "Grüße, 世界 😀"},
+      {"Gr\xfc\xdf" "e", "Grüße"},
+      {"caf\xe9", "café"},
+      {"\x93" "5 \x80\x94 \x81\x9d", "“5 €” "},
+      {"\xd0\xcf \xff", "ÐÏ ÿ"},
+      {"für \xff äh", "für  äh"},  // damaged UTF-8
+      {"Fußgänger f\xc3", "Fußgänger f"},  // cut
+  };
+  for (const auto& [in, out] : cases) EXPECT_EQ(ToUtf8(in), out) << in;
 }
 
 TEST(NormalLanguage, GivesThreeLetters) {
@@ -37,10 +53,12 @@ TEST(CopyMetadata, KeepsTheAuthorsTextAndDropsLocationAndDevice) {
   for (const char* key : left) source.Set(key, "words");
   source.Set("description", "shot at +40.6892-074.0445+010.000/");
   source.Set("genre", "\x01\x02");
+  source.Set("synopsis", "Gr\xfc\xdf" "e");
   Dictionary target;
   CopyMetadata(*source.address(), target.address());
   for (const char* key : kept) EXPECT_NE(av_dict_get(*target.address(), key, nullptr, 0), nullptr) << key;
-  EXPECT_EQ(av_dict_count(*target.address()), static_cast<int>(std::size(kept)));
+  EXPECT_STREQ(av_dict_get(*target.address(), "synopsis", nullptr, 0)->value, "Grüße");
+  EXPECT_EQ(av_dict_count(*target.address()), static_cast<int>(std::size(kept)) + 1);
 }
 
 TEST(PlainText, TakesTheTextOutOfAnEvent) {

@@ -115,6 +115,20 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
   }
 }
 
+TEST_F(StreamsTest, ReadsOldSubtitlesAsWindows1252) {
+  std::ofstream(folder_.File("old.srt")) << "1\n00:00:00,400 --> 00:00:01,000\nGr\xfc\xdf" "e, \x93Z\xfcrich\x94\n\n"
+                                            "2\n00:00:01,000 --> 00:00:01,600\nÜber: 5 €\n\n";
+  std::ofstream(folder_.File("old.ass")) << "[Script Info]\nScriptType: v4.00+\n[V4+ Styles]\nFormat: Name, Fontname\nStyle: Default,Gr\xfc" "n\n"
+                                            "[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+                                            "Dialogue: 0,0:00:00.40,0:00:01.00,Default,,0,0,0,,Gr\xfc\xdf" "e, \x93Z\xfcrich\x94\n"
+                                            "Dialogue: 0,0:00:01.00,0:00:01.60,Default,,0,0,0,,Über: 5 €\n";
+  for (const std::string name : {"old.srt", "old.ass"}) {
+    SCOPED_TRACE(name);
+    Enhanced("old.mkv", VideoInput("160x90", 2) + " -i " + folder_.File(name), "-map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -c:s copy");
+    EXPECT_EQ(Subtitles(0), "1\n00:00:00,400 --> 00:00:01,000\nGrüße, “Zürich”\n\n2\n00:00:01,000 --> 00:00:01,600\nÜber: 5 €\n\n");
+  }
+}
+
 /// Puts captions (ATSC A/53) into each picture of an MPEG-2 stream: "HI" in CEA-608, shown for a second.
 void AddCaptions(const std::string& file) {
   const std::string kSlice("\x00\x00\x01\x01", 4);

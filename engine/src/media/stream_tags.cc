@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/text_encoding.h"
 
 namespace reelmend::media {
 namespace {
@@ -44,23 +45,6 @@ std::string Counterpart(const Table& table, const std::string& code, const std::
   return found == table.end() ? other : std::string(found->second);
 }
 
-/// Length of the valid UTF-8 sequence at `at`; 0 when there is none.
-std::size_t SequenceLength(const std::string& text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 && lead <= 0xF4 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (length == 0 || lead > 0xF4 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(at + 1);
-  const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool is_surrogate = lead == 0xED && second >= 0xA0;
-  const bool is_beyond = lead == 0xF4 && second >= 0x90;
-  return is_overlong || is_surrogate || is_beyond ? 0 : length;
-}
-
 bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
 
 /// Skips a sign, `least` to `most` digits and a decimal fraction. Returns false if something else is there.
@@ -86,7 +70,7 @@ bool LooksLikePosition(const std::string& value) {
 
 std::string Tag(const AVDictionary* tags, const char* key) {
   const AVDictionaryEntry* entry = av_dict_get(tags, key, nullptr, 0);
-  return entry == nullptr ? "" : entry->value;
+  return entry == nullptr ? "" : ToUtf8(entry->value);
 }
 
 /// The title, or the handler's name unless programs write that name into every file.
@@ -102,7 +86,7 @@ std::string Title(const AVDictionary* tags) {
 std::string CleanText(const std::string& text, std::size_t limit) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = SequenceLength(text, at);
+    const std::size_t length = Utf8Length(text, at);
     if (out.size() + length > limit) break;
     const auto lead = static_cast<unsigned char>(text[at]);
     const bool is_control = (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "media/av_error.h"
 #include "media/source_policy.h"
 #include "media/stream_tags.h"
+#include "media/text_encoding.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -23,6 +25,21 @@ constexpr std::size_t kLongestCue = 4'000;
 struct FreeSubtitle {
   void operator()(AVSubtitle* subtitle) const noexcept { avsubtitle_free(subtitle); }
 };
+
+/// A packet whose text is UTF-8: libav's decoders refuse any other. In MP4, packets have lengths and boxes beside the text, which is UTF-8.
+UniquePacket Utf8Packet(const AVPacket& packet, AVCodecID codec) {
+  UniquePacket copy = MakePacket();
+  const std::string_view text(reinterpret_cast<const char*>(packet.data), static_cast<std::size_t>(packet.size));
+  const std::string utf8 = codec == AV_CODEC_ID_MOV_TEXT ? std::string(text) : ToUtf8(text);
+  if (utf8 == text) {
+    CheckAv(av_packet_ref(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+    return copy;
+  }
+  CheckAv(av_new_packet(copy.get(), static_cast<int>(utf8.size())), ErrorCode::kInternal, "No memory");
+  CheckAv(av_packet_copy_props(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+  std::ranges::copy(utf8, copy->data);
+  return copy;
+}
 
 }  // namespace
 
@@ -77,8 +94,7 @@ std::unique_ptr<SubtitleTrack> SubtitleTrack::Make(const AVStream& stream, Muxer
 std::string SubtitleTrack::Decode(const AVPacket& packet, std::int64_t& duration_us) {
   AVSubtitle subtitle = {};
   int is_complete = 0;
-  UniquePacket copy = MakePacket();  // the decoder's interface is not const
-  CheckAv(av_packet_ref(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+  const UniquePacket copy = Utf8Packet(packet, decoder_->codec_id);
   const int result = avcodec_decode_subtitle2(decoder_.get(), &subtitle, &is_complete, copy.get());
   const std::unique_ptr<AVSubtitle, FreeSubtitle> owner(&subtitle);
   if (result < 0 || is_complete == 0) return "";

@@ -12,9 +12,9 @@
 
 namespace reelmend::media {
 
-/// One track of subtitles, written as timed text (mov_text). Text and line breaks are kept, styling is not;
-/// simultaneous cues become one sample. Picture subtitles (DVD, Blu-ray, DVB, teletext) and cues after the end of the
-/// video are left out. Never throws for damage: such a cue is left out.
+/// One track of subtitles, written as timed text (mov_text). Text and line breaks are kept, styling is not; simultaneous cues become one
+/// sample. Text that is not UTF-8 is converted (ToUtf8 in text_encoding.h). Picture subtitles (DVD, Blu-ray, DVB, teletext) and cues after
+/// the end of the video are left out. Never throws for damage: such a cue is left out.
 class SubtitleTrack {
  public:
   /// Adds a stream to `muxer`. Null if `stream` is not text, or cannot be decoded.
