@@ -1,6 +1,6 @@
 /** `reelmend enhance`, `plan` and `probe`: work on one file, without a database, with the service's media child. */
 import { createReadStream, rmSync } from 'node:fs';
-import { lstat, mkdtemp, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, realpath, rename, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
@@ -13,6 +13,7 @@ import { fetchInput, type Input } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
 import { requireReplaceable } from './replaceable.ts';
 import { bytes, print, say, terminal, warn } from './terminal.ts';
+import { makeUnfinishedFolder, removeUnfinished } from './unfinished.ts';
 
 const probeTimeoutMs = 60_000;
 /** A day: the limit only ends what is stuck, since the user can interrupt. */
@@ -42,6 +43,13 @@ export interface EnhanceCommand extends EnhanceSettings {
 }
 
 export type PlanCommand = Omit<EnhanceSettings, 'from' | 'to'> & { input: string; json?: boolean };
+
+/** of the folder with an unfinished result, beside the result and for standard output */
+const besidePrefix = '.reelmend-';
+const pipedPrefix = () => join(tmpdir(), 'reelmend-');
+
+/** Removes what killed commands have left in a folder for results. */
+export const removeUnfinishedResults = (folder: string): Promise<void> => removeUnfinished(join(folder, besidePrefix));
 
 /** seconds; longer than any video */
 const endOfAll = 1e7;
@@ -93,12 +101,13 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   const bar = progressBar();
   await interruptible(async (signal) => {
     try {
-      const draft = piped ? await mkdtemp(join(tmpdir(), 'reelmend-')) : undefined;
+      await (piped ? removeUnfinished(pipedPrefix()) : removeUnfinishedResults(dirname(output)));
+      const draft = piped ? await makeUnfinishedFolder(pipedPrefix()) : undefined;
       // If the reader of standard output exits, so does this process, at once.
-      const removeDraft = () => draft !== undefined && rmSync(draft, { recursive: true, force: true });
+      const removeDraft = () => draft !== undefined && rmSync(draft.path, { recursive: true, force: true });
       process.once('exit', removeDraft);
       try {
-        const path = draft === undefined ? output : join(draft, 'output.mp4');
+        const path = draft === undefined ? output : join(draft.path, 'output.mp4');
         const result = await enhanceOne(media, config, { ...command, output: path }, { signal, onProgress: bar.update });
         bar.stop();
         // An MP4's index is written last and stands first, so the file must be whole before its first byte leaves.
@@ -106,7 +115,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
         (piped ? warn : say)(summary(result, piped ? 'standard output' : output));
       } finally {
         process.off('exit', removeDraft);
-        removeDraft();
+        await draft?.remove();
       }
     } finally {
       bar.stop();
@@ -148,9 +157,10 @@ export async function enhanceOne(media: Media, config: Config, command: Omit<Enh
   await lstat(output).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENAMETOOLONG') throw error;
   });
-  const outputDir = await mkdtemp(join(dirname(output), '.reelmend-')).catch((cause) => {
+  const unfinished = await makeUnfinishedFolder(join(dirname(output), besidePrefix)).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
   });
+  const outputDir = unfinished.path;
   try {
     const fetched = join(outputDir, 'input');
     if (input.kind !== 'file') await fetchInput(input, fetched, running.signal);
@@ -165,7 +175,7 @@ export async function enhanceOne(media: Media, config: Config, command: Omit<Enh
     await rename(join(outputDir, 'output.mp4'), output);
     return result;
   } finally {
-    await rm(outputDir, { recursive: true, force: true });
+    await unfinished.remove();
   }
 }
 

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { MultiBar } from 'cli-progress';
 import type { Config } from '../app/config.ts';
 import type { EnhanceResult, Media } from '../media/types.ts';
-import { type EnhanceSettings, enhanceOne, size } from './enhance-file.ts';
+import { type EnhanceSettings, enhanceOne, removeUnfinishedResults, size } from './enhance-file.ts';
 import { type Input, resultName } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
 import { reasonOf } from './reason.ts';
@@ -32,6 +32,7 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
   const twice = outputs.find((output, index) => outputs.indexOf(output) !== index);
   if (twice !== undefined) throw new Error(`Two of the videos would both become ${twice}; give them other names, or enhance them apart.`);
   await mkdir(folder, { recursive: true });
+  await removeUnfinishedResults(folder);
   const outcomes: Outcome[] = [];
   await interruptible(async (signal) => {
     const bars = progressBars();

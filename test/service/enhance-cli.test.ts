@@ -2,7 +2,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fetchInput, targetsOf } from '../../src/cli/inputs.ts';
@@ -157,6 +157,36 @@ describe('one video', () => {
     await eventually(async () => (await readdir('hung-up')).length > 0);
     terminal.kill('SIGKILL');
     await eventually(async () => (await readdir('hung-up')).length === 0);
+  });
+
+  it('removes what killed commands left in the folder of the result, and nothing else', async () => {
+    await mkdir('left');
+    await makeClip('long.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 60, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+    const folders = async () => (await readdir('left')).filter((name) => name.startsWith('.reelmend-'));
+    const locked = async (count: number) => {
+      const files = (await readdir('left', { recursive: true })).filter((name) => name.endsWith('/lock'));
+      return files.length === count ? files.map((file) => dirname(file)) : undefined;
+    };
+    const start = (name: string) => spawn(script, ['enhance', 'long.mp4', `left/${name}.mp4`, ...quick, '--resolution', '4k'], { env: env(), stdio: 'ignore' });
+    const running = start('running');
+    const [kept] = await eventually(() => locked(1));
+    const killed = start('killed');
+    await eventually(() => locked(2));
+    killed.kill('SIGKILL');
+    // Of another machine or start of this one: one that may still be at work, and one that cannot.
+    for (const [name, ageMs] of [['.reelmend-remote', 3600_000], ['.reelmend-before', 72 * 3600_000]] as const) {
+      await mkdir(`left/${name}`);
+      await writeFile(`left/${name}/lock`, 'another boot');
+      for (const path of [`left/${name}/lock`, `left/${name}`]) await utimes(path, new Date(), new Date(Date.now() - ageMs));
+    }
+    // Without a lock, or of somebody else's program.
+    for (const name of ['.reelmend-noLock', '.reelmend-mine']) await mkdir(`left/${name}`);
+    await writeFile('left/.reelmend-mine/lock', 'mine');
+    await enhance('clips/a.mp4', 'left/done.mp4');
+    expect((await folders()).toSorted()).toEqual(['.reelmend-mine', '.reelmend-noLock', '.reelmend-remote', kept].toSorted());
+    running.kill('SIGTERM');
+    await eventually(async () => (await folders()).length === 3);
+    expect(await readdir('left')).toContain('done.mp4');
   });
 
   it('to a standard output that is full fails with a sentence', async () => {
