@@ -1,6 +1,7 @@
 // Enhance, end to end, checked with ffmpeg and ffprobe.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -188,6 +189,27 @@ TEST_F(EnhanceTest, KeepsTheTimeOfAPictureThatIsShownBrieflyAfterAPause) {
   const std::vector<double> times = testing::FrameTimes(output_);
   ASSERT_EQ(times.size(), expected.size());
   for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(times[i], expected[i], 0.001) << i;
+}
+
+TEST_F(EnhanceTest, KeepsTheEndAfterSlides) {
+  // Slides for 10 s each, the last for 3 s, and then 25 frames in a second; the same in the finest time base, for minutes each.
+  const std::pair<const char*, const char*> kVideos[] = {{"10", "-enc_time_base 1/1000"}, {"400", "-enc_time_base 1/1000000 -video_track_timescale 1000000"}};
+  for (const auto& [slide_s, time_base] : kVideos) {
+    for (const char* preset : {"superfast", "slow"}) {
+      SCOPED_TRACE(std::string(slide_s) + " s, " + preset);
+      const std::string times = "if(lt(N,8),N*" + std::string(slide_s) + ",7*" + slide_s + "+3+(N-8)/25)";
+      const std::string source = Clip("slides.mp4", VideoInput("160x90", 2.4) + " -vf \"settb=1/1000000,setpts='(" + times + ")/TB'\" -fps_mode passthrough " +
+                                                        time_base + " -c:v libx264 -bf 0 -g 1000 -pix_fmt yuv420p");
+      const std::vector<double> expected = testing::FrameTimes(source);
+      ASSERT_GE(expected.size(), 59U);
+      EnhanceOptions options = PlainOptions();
+      options.encoder.preset = preset;
+      Enhance(source, output_, options);
+      const std::vector<double> shown = testing::FrameTimes(output_);
+      ASSERT_EQ(shown.size(), expected.size());
+      for (std::size_t i = 0; i < shown.size(); ++i) EXPECT_NEAR(shown[i], expected[i], 0.001) << i;
+    }
+  }
 }
 
 TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {

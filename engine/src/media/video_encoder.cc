@@ -74,6 +74,15 @@ std::int64_t DecodeTimes::Next(std::int64_t frame_ticks) {
   return shown_.front();
 }
 
+LatestDecoding::LatestDecoding(AVRational frame_rate, AVRational time_base)
+    : longest_lead_(std::clamp(av_rescale_q(3, av_inv_q(frame_rate), time_base), av_rescale_q(1, {1, 1}, time_base),
+                               av_rescale_q(10, {1, 1}, time_base))) {}
+
+std::int64_t LatestDecoding::Of(std::int64_t encoder_time, std::int64_t next_shown) {
+  last_ = std::max({encoder_time, next_shown - longest_lead_, last_ + 1});
+  return last_;
+}
+
 VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
     : packet_(MakePacket()),
       knows_cuts_(options.knows_cuts),
@@ -81,6 +90,7 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
       next_key_(std::numeric_limits<std::int64_t>::min()),
       last_key_(std::numeric_limits<std::int64_t>::min()),
       frame_ticks_(std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(options.frame_rate), options.time_base))) {
+  if (!options.is_reproducible) latest_decoding_.emplace(options.frame_rate, options.time_base);
   CheckQuality(options.quality);
   const bool is_nvenc = options.hw_frames != nullptr;
   const AVCodec* codec = avcodec_find_encoder_by_name(is_nvenc ? "h264_nvenc" : "libx264");
@@ -234,6 +244,10 @@ void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
     CheckEncoder(result);
     packet_->duration = TakeDuration(packet_->pts);
     if (is_on_gpu()) packet_->dts = decode_times_.Next(frame_ticks_);
+    if (latest_decoding_) {
+      const std::int64_t next_shown = timings_.empty() ? packet_->pts : std::min(packet_->pts, timings_.front().pts);
+      packet_->dts = latest_decoding_->Of(packet_->dts, next_shown);
+    }
     packet_->time_base = context_->time_base;
     on_packet(*packet_);
     av_packet_unref(packet_.get());

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "reelmend/enhance.h"
@@ -56,6 +58,26 @@ class DecodeTimes {
   std::int64_t first_ = 0;
   std::int64_t next_ = 0;
   std::int64_t lead_ = 0;  ///< how long before the first frame the first packet is decoded
+};
+
+/// Brings decoding times closer to the times at which frames are shown.
+///
+/// Note [Decoding times after pauses]
+/// x264 decodes a frame when the frame two before it is shown. After pauses, as between slides, that is long before the frame itself is
+/// shown. libav's MP4 demuxer takes the time until the next decoding for the frame's duration, and drops what follows two key frames that
+/// seem to last beyond the video's end. More than 2^28 ticks before the frame, it ignores when frames are shown. So a packet is decoded at
+/// most three frames, but 1 to 10 s, before the next frame is shown. Packets of a steady frame rate keep x264's times. Pieces of a video
+/// keep them, too, because joining computes them for the whole video.
+class LatestDecoding {
+ public:
+  LatestDecoding(AVRational frame_rate, AVRational time_base);
+
+  /// Decoding time of a packet. `next_shown`: the earliest time at which this frame or one of the later packets is shown.
+  std::int64_t Of(std::int64_t encoder_time, std::int64_t next_shown);
+
+ private:
+  std::int64_t longest_lead_;
+  std::int64_t last_ = std::numeric_limits<std::int64_t>::min();
 };
 
 /// Note [Scene cuts for x264]
@@ -113,6 +135,7 @@ class VideoEncoder {
   std::int64_t last_key_;
   std::int64_t frame_ticks_;
   DecodeTimes decode_times_;
+  std::optional<LatestDecoding> latest_decoding_;  ///< none for pieces
   std::deque<Timing> timings_;  ///< of frames whose packets have not come out; libav 5 does not carry durations
 };
 

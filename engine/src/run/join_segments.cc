@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "media/av_error.h"
@@ -10,6 +11,7 @@
 #include "media/demuxer.h"
 #include "media/muxer.h"
 #include "media/timestamps.h"
+#include "media/video_encoder.h"
 #include "plan/plan_record.h"
 #include "reelmend/segments.h"
 #include "run/side_streams.h"
@@ -98,6 +100,7 @@ class JoinedVideo {
     if (paths.size() != record.cuts.size()) throw Error(ErrorCode::kInvalidArgument, "The plan has another number of segments.");
     Open();
     clock_ = std::make_unique<DecodeClock>(times_, shift_);
+    latest_decoding_ = std::make_unique<media::LatestDecoding>(record.plan.frame_rate, record.plan.time_base);
     const AVStream& first = piece_->stream();
     parameters_.reset(media::CheckAlloc(avcodec_parameters_alloc()));
     media::CheckAv(avcodec_parameters_copy(parameters_.get(), first.codecpar), ErrorCode::kInternal, "No memory");
@@ -135,14 +138,17 @@ class JoinedVideo {
       ThrowMismatch("Piece " + std::to_string(index_) + " of the video was encoded in another way than the first one.");
     }
     for (const std::int64_t time : times_.shown) shown_.push_back(time + shift_);
+    waiting_ = {times_.shown.begin(), times_.shown.end()};
   }
 
   void Retime(AVPacket& packet) {
     const auto index = std::ranges::lower_bound(times_.shown, packet.pts) - times_.shown.begin();
     const auto next = static_cast<std::size_t>(index) + 1;
     packet.duration = (next < times_.shown.size() ? times_.shown[next] : times_.end) - packet.pts;
+    const std::int64_t next_shown = (waiting_.empty() ? packet.pts : *waiting_.begin()) + shift_;
+    waiting_.erase(packet.pts);
     packet.pts += shift_;
-    packet.dts = clock_->Of(static_cast<std::size_t>(frames_++), shown_);
+    packet.dts = latest_decoding_->Of(clock_->Of(static_cast<std::size_t>(frames_++), shown_), next_shown);
     packet.time_base = record_.plan.time_base;
   }
 
@@ -155,7 +161,9 @@ class JoinedVideo {
   std::int64_t shift_ = 0;
   std::int64_t end_ = 0;
   std::vector<std::int64_t> shown_;  ///< frames of all pieces so far, increasing
+  std::set<std::int64_t> waiting_;    ///< times of frames of the open piece whose packets have not been read
   std::unique_ptr<DecodeClock> clock_;
+  std::unique_ptr<media::LatestDecoding> latest_decoding_;
   media::UniqueCodecParameters parameters_;
   std::int64_t frames_ = 0;
 };
