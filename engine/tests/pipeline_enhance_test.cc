@@ -212,6 +212,28 @@ TEST_F(EnhanceTest, KeepsTheEndAfterSlides) {
   }
 }
 
+TEST_F(EnhanceTest, KeepsPicturesThatAreShownForDays) {
+  // 100,000 s are more ticks than MP4 has between two samples. Such a picture becomes several samples.
+  const std::string source =
+      Clip("slides.mkv", VideoInput("160x90", 0.32) + " -vf \"settb=1/1000,setpts='(N/25+gt(N,3)*100000+gt(N,4)*100000)/TB'\" -fps_mode passthrough -enc_time_base 1/1000 "
+                         "-c:v libx264 -bf 0 -pix_fmt yuv420p");
+  const std::vector<double> expected = testing::FrameTimes(source);
+  ASSERT_EQ(expected.size(), 8U);
+  ASSERT_NEAR(expected.at(5), 200'000.2, 0.001);
+  for (const char* preset : {"superfast", "slow"}) {
+    SCOPED_TRACE(preset);
+    EnhanceOptions options = PlainOptions();
+    options.encoder.preset = preset;
+    const EnhanceResult result = Enhance(source, output_, options);
+    EXPECT_EQ(result.frames, 8);
+    EXPECT_NEAR(std::stod(StreamFacts(output_, "v").at("duration")), result.duration_s, 0.001);
+    const std::vector<double> times = testing::FrameTimes(output_);
+    EXPECT_TRUE(std::ranges::is_sorted(times));
+    for (const double time : expected) EXPECT_TRUE(std::ranges::any_of(times, [&](double t) { return std::abs(t - time) < 0.001; })) << time;
+    EXPECT_LT(times.size(), 20U);
+  }
+}
+
 TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
   for (const std::string rate : {"25", "2"}) {
     const std::string source =

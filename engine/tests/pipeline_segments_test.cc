@@ -98,6 +98,8 @@ const FormatCase kFormats[] = {
     {"NoTimestamps", "a.avi", "-c:v mpeg4 -bf 2 -g 25 -c:a libmp3lame", "its frames have no timestamps"},
     {"HiddenFrames", "a.webm", "-c:v libvpx -deadline realtime -cpu-used 8 -auto-alt-ref 1 -lag-in-frames 16 -g 50 -c:a libopus",
      "its codec may hide frames"},
+    {"LongPause", "a.mkv", "-vf \"settb=1/1000,setpts='(N/25+gte(N,50)*200000)/TB'\" -fps_mode passthrough -enc_time_base 1/1000 -c:v libx264 -g 25 -pix_fmt yuv420p -an",
+     "one of its frames is shown for very long"},
     {"Short", "a.mp4", "-t 3 -c:v libx264 -g 10 -pix_fmt yuv420p -c:a aac", "it is short"},
 };
 

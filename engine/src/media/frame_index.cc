@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "media/timestamps.h"
+#include "media/video_encoder.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -35,6 +36,13 @@ bool AllRise(const std::vector<std::int64_t>& times, AVRational time_base) {
     return av_rescale_q(a, time_base, output) >= av_rescale_q(b, time_base, output);
   };
   return std::ranges::adjacent_find(times, same) == times.end();
+}
+
+/// Whether a frame becomes several samples, which a piece does not have.
+bool HasLongFrame(const std::vector<std::int64_t>& times, AVRational time_base) {
+  const AVRational output = OutputTimeBase(time_base);
+  const auto is_long = [&](std::int64_t a, std::int64_t b) { return av_rescale_q(b - a, time_base, output) >= kLongestSample; };
+  return std::ranges::adjacent_find(times, is_long) != times.end();
 }
 
 /// Collects the packets' times, and the first reason why they do not determine the frames.
@@ -82,6 +90,7 @@ FrameIndex ReadFrameIndex(Demuxer& demuxer, std::int64_t first_timestamp) {
   std::ranges::sort(index.times);
   if (index.times.empty() || index.times.front() != first_timestamp) reader.Refuse("its first frame cannot be found again");
   if (!AllRise(index.times, video.time_base)) reader.Refuse("its timestamps do not rise");
+  if (HasLongFrame(index.times, video.time_base)) reader.Refuse("one of its frames is shown for very long");
   return index;
 }
 

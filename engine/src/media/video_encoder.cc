@@ -200,6 +200,12 @@ bool VideoEncoder::StartsGroup(std::int64_t pts, bool is_cut) const {
 
 void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
                           const std::function<void(AVPacket&)>& on_packet) {
+  for (; duration > kLongestSample; pts += kLongestSample, duration -= kLongestSample) EncodeSample(frame, pts, kLongestSample, on_packet);
+  EncodeSample(frame, pts, duration, on_packet);
+}
+
+void VideoEncoder::EncodeSample(AVFrame& frame, std::int64_t pts, std::int64_t duration,
+                                const std::function<void(AVPacket&)>& on_packet) {
   frame.pts = pts;
   const bool is_cut = knows_cuts_ && frame.pict_type == AV_PICTURE_TYPE_I;
   frame.pict_type = AV_PICTURE_TYPE_NONE;

@@ -16,6 +16,9 @@
 
 namespace reelmend::media {
 
+/// Longest sample that VideoEncoder makes, in ticks. MP4 has 31 bits for the time between two samples.
+constexpr std::int64_t kLongestSample = std::int64_t{1} << 30;
+
 /// A GPU cannot encode at all, or not this size. Another attempt would fail, too.
 class EncoderUnsupported : public Error {
  public:
@@ -104,7 +107,8 @@ class VideoEncoder {
   UniqueFrame TakeFrame();
 
   /// Encodes a frame; `pts` and `duration` are in the time base, pts strictly increasing. Packets that are
-  /// ready go to `on_packet` with pts, dts, duration and time_base set.
+  /// ready go to `on_packet` with pts, dts, duration and time_base set. A longer frame than
+  /// kLongestSample becomes several samples.
   void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet);
 
   /// Flushes everything that is held back.
@@ -115,6 +119,7 @@ class VideoEncoder {
     std::int64_t pts;
     std::int64_t duration;
   };
+  void EncodeSample(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet);
   bool StartsGroup(std::int64_t pts, bool is_cut) const;
   bool is_on_gpu() const { return context_->hw_frames_ctx != nullptr; }
   /// Throws for a negative result of the encoder.
