@@ -192,7 +192,7 @@ void Demuxer::Describe() {
 
 void Demuxer::ChooseStreams() {
   bool has_still = false;
-  bool has_unsupported = false;
+  const AVStream* unsupported = nullptr;
   std::vector<AVStream*> candidates;
   for (unsigned i = 0; i < context_->nb_streams; ++i) {
     AVStream* stream = context_->streams[i];
@@ -205,13 +205,13 @@ void Demuxer::ChooseStreams() {
     } else if (IsStillPicture(stream)) {
       has_still = true;
     } else if (FindAllowedDecoder(stream->codecpar->codec_id) == nullptr) {
-      has_unsupported = true;
+      if (unsupported == nullptr) unsupported = stream;
     } else {
       candidates.push_back(stream);
     }
   }
   if (candidates.empty()) {
-    if (has_unsupported) ThrowUnreadable("The video's codec is not supported.");
+    if (unsupported != nullptr) ThrowUnreadable(WhyUnsupported(unsupported->codecpar->codec_id));
     if (has_still) ThrowUnreadable("The file holds a still picture but no video.");
     ThrowUnreadable(audio_.empty() ? "The file holds no video." : "The file holds sound but no video.");
   }

@@ -4,6 +4,7 @@
 
 extern "C" {
 #include <libavcodec/avcodec.h>
+#include <libavcodec/codec_desc.h>
 #include <libavutil/avstring.h>
 }
 
@@ -42,6 +43,11 @@ const AVCodec* FindAllowedDecoder(AVCodecID id) {
   const AVCodec* codec = id == AV_CODEC_ID_AV1 ? avcodec_find_decoder_by_name("libdav1d") : nullptr;
   if (codec == nullptr) codec = avcodec_find_decoder(id);
   return codec != nullptr && av_match_list(codec->name, AllowedDecoders(), ',') > 0 ? codec : nullptr;
+}
+
+std::string WhyUnsupported(AVCodecID id) {
+  const AVCodecDescriptor* codec = id == AV_CODEC_ID_NONE ? nullptr : avcodec_descriptor_get(id);
+  return codec == nullptr ? "The video's codec is not supported." : "The video's codec (" + std::string(codec->name) + ") is not supported.";
 }
 
 bool IsTextSubtitle(AVCodecID id) {

@@ -132,7 +132,7 @@ VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, i
 
 void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
   const AVCodec* codec = gpu_codec != nullptr ? gpu_codec : FindAllowedDecoder(parameters_->codec_id);
-  if (codec == nullptr) throw Error(ErrorCode::kUnreadableVideo, "The video's codec is not supported.");
+  if (codec == nullptr) throw Error(ErrorCode::kUnreadableVideo, WhyUnsupported(parameters_->codec_id));
   const int exported = context_ ? context_->export_side_data : 0;
   context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
   context_->export_side_data = exported;
