@@ -303,7 +303,7 @@ TEST_F(FaultTest, TellsTheTimeLeft) {
 }
 
 TEST_F(FaultTest, PassesOnWhatACallbackThrows) {
-  const std::string source = Clip("clip.mp4", VideoInput("320x180", 4) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+  const std::string source = Clip("clip.mp4", VideoInput("320x180", 20) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
   EnhanceCallbacks callbacks;
   callbacks.on_progress = [](const Progress&) { throw Error(ErrorCode::kInternal, "Callback failed."); };
   ExpectError(source, PlainOptions(), ErrorCode::kInternal, callbacks);
