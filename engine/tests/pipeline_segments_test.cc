@@ -100,6 +100,12 @@ const FormatCase kFormats[] = {
      "its codec may hide frames"},
     {"LongPause", "a.mkv", "-vf \"settb=1/1000,setpts='(N/25+gte(N,50)*200000)/TB'\" -fps_mode passthrough -enc_time_base 1/1000 -c:v libx264 -g 25 -pix_fmt yuv420p -an",
      "one of its frames is shown for very long"},
+    {"Slides", "a.mkv",
+     "-vf \"settb=1/1000,setpts='if(lt(N,10),N*10,93+(N-10)/25)/TB'\" -fps_mode passthrough "
+     "-enc_time_base 1/1000 -c:v libx264 -bf 0 -g 30 -pix_fmt yuv420p -an"},
+    {"Pauses", "a.mkv",
+     "-vf \"settb=1/1000,setpts='if(gt(mod(N,75),70),N/25+floor(N/75)*40+(mod(N,75)-70)*10,N/25+floor(N/75)*40)/TB'\" -fps_mode passthrough "
+     "-enc_time_base 1/1000 -c:v libx264 -bf 2 -g 30 -pix_fmt yuv420p -an"},
     {"Short", "a.mp4", "-t 3 -c:v libx264 -g 10 -pix_fmt yuv420p -c:a aac", "it is short"},
 };
 
@@ -109,7 +115,7 @@ std::vector<FormatCase> FormatsThatAre(bool are_long) {
   std::vector<FormatCase> cases;
   for (FormatCase c : kFormats) {
     const bool is_only_long = IsOneOf(c, {"IntraRefresh", "SlowStretch", "Flash", "ProRes", "Offset", "NegativeOffsets", "Fragments"});
-    const bool is_made_once = IsOneOf(c, {"ClosedGop", "FewKeyFrames", "VariableRate", "EditList", "Hevc", "Vp9", "Mpeg2Interlaced"});
+    const bool is_made_once = IsOneOf(c, {"ClosedGop", "FewKeyFrames", "VariableRate", "Slides", "Pauses", "EditList", "Hevc", "Vp9", "Mpeg2Interlaced"});
     c.twice = are_long || !is_made_once;
     if (are_long ? is_only_long || is_made_once : !is_only_long) cases.push_back(c);
   }

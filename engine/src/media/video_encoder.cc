@@ -89,8 +89,8 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
       key_interval_(av_rescale_q(kKeyIntervalSeconds, {1, 1}, options.time_base)),
       next_key_(std::numeric_limits<std::int64_t>::min()),
       last_key_(std::numeric_limits<std::int64_t>::min()),
-      frame_ticks_(std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(options.frame_rate), options.time_base))) {
-  if (!options.is_reproducible) latest_decoding_.emplace(options.frame_rate, options.time_base);
+      frame_ticks_(std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(options.frame_rate), options.time_base))),
+      latest_decoding_(options.frame_rate, options.time_base) {
   CheckQuality(options.quality);
   const bool is_nvenc = options.hw_frames != nullptr;
   const AVCodec* codec = avcodec_find_encoder_by_name(is_nvenc ? "h264_nvenc" : "libx264");
@@ -250,10 +250,8 @@ void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
     CheckEncoder(result);
     packet_->duration = TakeDuration(packet_->pts);
     if (is_on_gpu()) packet_->dts = decode_times_.Next(frame_ticks_);
-    if (latest_decoding_) {
-      const std::int64_t next_shown = timings_.empty() ? packet_->pts : std::min(packet_->pts, timings_.front().pts);
-      packet_->dts = latest_decoding_->Of(packet_->dts, next_shown);
-    }
+    const std::int64_t next_shown = timings_.empty() ? packet_->pts : std::min(packet_->pts, timings_.front().pts);
+    packet_->dts = latest_decoding_.Of(packet_->dts, next_shown);
     packet_->time_base = context_->time_base;
     on_packet(*packet_);
     av_packet_unref(packet_.get());

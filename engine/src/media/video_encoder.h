@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "reelmend/enhance.h"
@@ -69,8 +68,8 @@ class DecodeTimes {
 /// x264 decodes a frame when the frame two before it is shown. After pauses, as between slides, that is long before the frame itself is
 /// shown. libav's MP4 demuxer takes the time until the next decoding for the frame's duration, and drops what follows two key frames that
 /// seem to last beyond the video's end. More than 2^28 ticks before the frame, it ignores when frames are shown. So a packet is decoded at
-/// most three frames, but 1 to 10 s, before the next frame is shown. Packets of a steady frame rate keep x264's times. Pieces of a video
-/// keep them, too, because joining computes them for the whole video.
+/// most three frames, but 1 to 10 s, before the next frame is shown. Packets of a steady frame rate keep x264's times. Joining pieces of a
+/// video computes the same for all of it.
 class LatestDecoding {
  public:
   LatestDecoding(AVRational frame_rate, AVRational time_base);
@@ -140,7 +139,7 @@ class VideoEncoder {
   std::int64_t last_key_;
   std::int64_t frame_ticks_;
   DecodeTimes decode_times_;
-  std::optional<LatestDecoding> latest_decoding_;  ///< none for pieces
+  LatestDecoding latest_decoding_;
   std::deque<Timing> timings_;  ///< of frames whose packets have not come out; libav 5 does not carry durations
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -40,21 +41,20 @@ class Piece {
   std::unique_ptr<media::Demuxer> demuxer_;
 };
 
-/// When the frames of a piece are shown, and when its first packets are decoded, in its time base.
+/// When the frames of a piece are shown and its packets are decoded, in its time base.
 struct PieceTimes {
-  std::vector<std::int64_t> shown;  ///< increasing
-  std::vector<std::int64_t> first_decoded;
-  std::int64_t end = 0;             ///< of its last frame
+  std::vector<std::int64_t> shown;    ///< increasing
+  std::vector<std::int64_t> decoded;  ///< increasing
+  std::int64_t end = 0;               ///< of its last frame
 };
 
 PieceTimes ReadTimes(const std::string& path, const std::function<bool()>& is_cancelled) {
-  constexpr std::size_t kFirst = 16;
   Piece piece(path, is_cancelled);
   PieceTimes times;
   const media::UniquePacket packet = media::MakePacket();
   while (piece.Read(packet.get())) {
     times.shown.push_back(packet->pts);
-    if (times.first_decoded.size() < kFirst) times.first_decoded.push_back(packet->dts);
+    times.decoded.push_back(packet->dts);
     av_packet_unref(packet.get());
   }
   std::ranges::sort(times.shown);
@@ -63,19 +63,28 @@ PieceTimes ReadTimes(const std::string& path, const std::function<bool()>& is_ca
   return times;
 }
 
+/// How many frames the encoder of a piece holds back: at least `least`, and so many that no packet is decoded before the frame is shown that
+/// comes as many frames earlier.
+std::size_t EncoderDelay(const PieceTimes& times, std::size_t least) {
+  const auto fits = [&](std::size_t delay) {
+    return std::equal(times.shown.begin(), times.shown.end() - static_cast<std::ptrdiff_t>(delay),
+                      times.decoded.begin() + static_cast<std::ptrdiff_t>(delay), std::less_equal<>());
+  };
+  for (std::size_t delay = least; delay < times.shown.size(); ++delay) {
+    if (fits(delay)) return delay;
+  }
+  ThrowMismatch("The first piece of the video is too short.");
+}
+
 /// Decoding times of the joined video. Packets are decoded in the order of the pieces. Each piece can be decoded alone.
 /// So the decoding time of a packet is the presentation time of the frame that comes as many frames earlier as the encoder
-/// holds back. The first packets have no such frame and keep the encoder's times. An encoder of the whole video sets the
-/// same times.
+/// holds back. The first packets have no such frame and keep the piece's times. An encoder of the whole video sets the
+/// same times. After pauses, LatestDecoding makes both later.
 class DecodeClock {
  public:
   /// `times` are those of the first piece, which the output shows `shift` later.
-  DecodeClock(const PieceTimes& times, std::int64_t shift) {
-    const std::int64_t lead = times.shown.front() - times.first_decoded.front();
-    std::size_t delay = 0;
-    while (delay < times.first_decoded.size() && times.shown[delay] - times.shown[0] < lead) ++delay;
-    if (delay >= times.first_decoded.size()) ThrowMismatch("The first piece of the video is too short.");
-    for (std::size_t i = 0; i < delay; ++i) first_.push_back(times.first_decoded[i] + shift);
+  DecodeClock(const PieceTimes& times, std::int64_t shift, std::size_t delay) {
+    for (std::size_t i = 0; i < delay; ++i) first_.push_back(times.decoded[i] + shift);
   }
 
   /// Decoding time of packet `number` of a video whose frames are shown at `shown`.
@@ -99,9 +108,10 @@ class JoinedVideo {
       : record_(record), paths_(paths), is_cancelled_(is_cancelled) {
     if (paths.size() != record.cuts.size()) throw Error(ErrorCode::kInvalidArgument, "The plan has another number of segments.");
     Open();
-    clock_ = std::make_unique<DecodeClock>(times_, shift_);
-    latest_decoding_ = std::make_unique<media::LatestDecoding>(record.plan.frame_rate, record.plan.time_base);
     const AVStream& first = piece_->stream();
+    const std::size_t delay = EncoderDelay(times_, static_cast<std::size_t>(std::max(0, first.codecpar->video_delay)));
+    clock_ = std::make_unique<DecodeClock>(times_, shift_, delay);
+    latest_decoding_ = std::make_unique<media::LatestDecoding>(record.plan.frame_rate, record.plan.time_base);
     parameters_.reset(media::CheckAlloc(avcodec_parameters_alloc()));
     media::CheckAv(avcodec_parameters_copy(parameters_.get(), first.codecpar), ErrorCode::kInternal, "No memory");
   }
