@@ -71,6 +71,8 @@ const Row kFormats[] = {
     {"dnxhr.mov", "-f lavfi -i testsrc2=size=320x180:rate=25:duration=0.4", "-c:v dnxhd -profile:v dnxhr_lb -pix_fmt yuv422p",
      10, 320, 180, ""},
     {"qtrle.mov", nullptr, "-c:v qtrle -pix_fmt rgb24", 25, 160, 90, ""},
+    {"png.mov", nullptr, "-c:v png -pix_fmt rgba", 25, 160, 90, ""},
+    {"v210.mov", nullptr, "-c:v v210 -c:a pcm_s24le", 25, 160, 90, "+aac"},
     {"ffv1.mkv", nullptr, "-c:v ffv1 -c:a pcm_s16le", 25, 160, 90, "+aac"},
     {"vp9.ivf", nullptr, "-c:v libvpx-vp9 -deadline realtime -cpu-used 8", 25, 160, 90, ""},
     {"animation.gif", "-f lavfi -i testsrc2=size=100x80:rate=10:duration=1", "", 10, 100, 80, ""},

@@ -21,7 +21,7 @@ constexpr const char* kDemuxers =
 constexpr const char* kVideoDecoders =
     "h264,hevc,vp8,vp9,libdav1d,av1,mpeg4,mpeg1video,mpeg2video,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,"
     "h263,h263p,flv,vp6,vp6f,theora,mjpeg,prores,dnxhd,dvvideo,gif,rawvideo,ffv1,huffyuv,ffvhuff,svq1,svq3,"
-    "cinepak,qtrle";
+    "cinepak,qtrle,png,v210";
 constexpr const char* kAudioDecoders =
     "aac,aac_latm,mp1float,mp2float,mp3float,mp3,mp2,ac3,eac3,dca,truehd,mlp,opus,libopus,vorbis,flac,alac,wavpack,tta,"
     "wmav1,wmav2,wmapro,wmalossless,amrnb,amrwb,nellymoser,speex,libspeex,gsm,gsm_ms,"
