@@ -7,10 +7,11 @@ import { appendEvent, type NewEvent } from './events.ts';
 import { eventHeads, jobEvents } from './schema.ts';
 import type { AuditStore } from './types.ts';
 
-export interface AuditLog {
-  /** oldest first */
-  entries: AuditEntry[];
-  head: LogHead;
+interface AuditPage {
+  accountId: string;
+  after: number;
+  upTo: number;
+  limit: number;
 }
 
 export interface LogHead {
@@ -59,22 +60,14 @@ export function auditQueries(db: Db, inTurn: AccountTurns) {
     head: (accountId: string): Promise<LogHead> => readHead(db, accountId),
 
     /** Entries `after` < sequence ≤ `upTo`, oldest first. Entries never change, so pages read later fit together. */
-    async page(query: { accountId: string; after: number; upTo: number; limit: number }): Promise<AuditEntry[]> {
-      return readPage(db, query);
-    },
-
-    /** The whole log and its head, from one snapshot of the database. */
-    async export(accountId: string): Promise<AuditLog> {
-      return db.transaction(
-        async (tx) => {
-          const entries: AuditEntry[] = [];
-          const head = await readHead(tx, accountId);
-          const read = () => readPage(tx, { accountId, after: entries.length, upTo: head.size, limit: pageSize });
-          for (let page = await read(); page.length > 0; page = await read()) entries.push(...page);
-          return { entries, head };
-        },
-        { isolationLevel: 'repeatable read', accessMode: 'read only' },
-      );
+    async page({ accountId, after, upTo, limit }: AuditPage): Promise<AuditEntry[]> {
+      const rows = await db
+        .select()
+        .from(jobEvents)
+        .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after), lte(jobEvents.seq, upTo)))
+        .orderBy(asc(jobEvents.seq))
+        .limit(limit);
+      return rows.map(toEntry);
     },
   } satisfies AuditStore & Record<string, unknown>;
 }
@@ -100,23 +93,8 @@ async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: N
   return found !== undefined;
 }
 
-const pageSize = 1000;
-
-async function readPage(
-  on: Executor,
-  { accountId, after, upTo, limit }: { accountId: string; after: number; upTo: number; limit: number },
-): Promise<AuditEntry[]> {
-  const rows = await on
-    .select()
-    .from(jobEvents)
-    .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after), lte(jobEvents.seq, upTo)))
-    .orderBy(asc(jobEvents.seq))
-    .limit(limit);
-  return rows.map(toEntry);
-}
-
-async function readHead(on: Executor, accountId: string): Promise<LogHead> {
-  const [head] = await on.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
+async function readHead(db: Db, accountId: string): Promise<LogHead> {
+  const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
   return head ? { size: head.seq, hash: head.hash } : { size: 0, hash: genesisHash };
 }
 
