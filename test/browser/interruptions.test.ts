@@ -1,5 +1,5 @@
 /** What becomes of new videos and jobs when something comes in between: a refusal, a lost answer, a page that is left or closed. */
-import type { Page, Route } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitForToast } from './operator.ts';
 import { makeTestClip, openTab, openWorld, password, signUp, unavailable, type World } from './world.ts';
@@ -336,6 +336,12 @@ describe('a dialog that is closed during its request', () => {
 });
 
 describe('a session that ends', () => {
+  beforeAll(async () => {
+    const other = await openTab(world);
+    await signUp(other, world, 'grace@example.com', 'Operations');
+    await other.page.context().close();
+  });
+
   /** As after its last day, or when an admin has ended it. */
   const endSession = () => page.context().clearCookies();
 
@@ -348,6 +354,20 @@ describe('a session that ends', () => {
 
   const submit = () => page.getByRole('button', { name: 'Run in test mode', exact: true });
   const saysThatItHasEnded = () => page.getByText('Your session has ended.').waitFor();
+
+  /** Until the first part of the first file is being sent: before, its upload needs the session. */
+  async function sendFiles(...names: string[]): Promise<void> {
+    const sending = page.waitForRequest('**/v1/upload-parts/**');
+    await chooseFiles(await Promise.all(names.map(clip)));
+    await sending;
+  }
+
+  /** The page is told, as by another window. */
+  async function endSessionMeanwhile(): Promise<void> {
+    await endSession();
+    await page.evaluate(() => new BroadcastChannel('reelmend-session').postMessage('signed in'));
+    await saysThatItHasEnded();
+  }
 
   it('leaves the input of a dialog, which can be sent after signing in again', async () => {
     await page.goto(`${world.url}/keys`);
@@ -389,12 +409,8 @@ describe('a session that ends', () => {
       await held;
       await route.continue();
     });
-    await chooseFiles([await clip('sent-meanwhile.mp4')]);
-    await page.getByRole('progressbar', { name: 'Upload of sent-meanwhile.mp4' }).waitFor();
-    await endSession();
-    // As from another window.
-    await page.evaluate(() => new BroadcastChannel('reelmend-session').postMessage('signed in'));
-    await saysThatItHasEnded();
+    await sendFiles('sent-meanwhile.mp4');
+    await endSessionMeanwhile();
     await signInAgain();
     go();
     await remove('sent-meanwhile.mp4').waitFor();
@@ -403,9 +419,6 @@ describe('a session that ends', () => {
   });
 
   it('leaves nothing to somebody else who signs in, nor after signing out', async () => {
-    const other = await openTab(world);
-    await signUp(other, world, 'grace@example.com', 'Operations');
-    await other.page.context().close();
     await page.goto(`${world.url}/keys`);
     await page.getByText('typed before').waitFor();
     await page.getByRole('button', { name: 'Create a key' }).first().click();
@@ -426,5 +439,32 @@ describe('a session that ends', () => {
       expect(await page.locator('.shell').count()).toBe(0);
       await signInAgain('grace@example.com');
     }
+  });
+
+  it.each([
+    ['somebody else signs in', () => signInAgain('grace@example.com')],
+    ['its user signs out in another window', async () => {
+      await page.evaluate(() => new BroadcastChannel('reelmend-session').postMessage('signed out'));
+      await page.getByText('Your session has ended.').waitFor({ state: 'detached' });
+      await signInAgain('grace@example.com');
+    }],
+  ])('sends no file any more when %s', async (_, leave) => {
+    await page.context().clearCookies();
+    await page.goto(`${world.url}/`);
+    await signInAgain();
+    let created = 0;
+    const count = (request: Request) => void (created += Number(request.method() === 'POST' && request.url().endsWith('/console/api/uploads')));
+    page.on('request', count);
+    await page.route('**/v1/upload-parts/**', () => {});
+    await sendFiles('first.mp4', 'second.mp4');
+    const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('/v1/upload-parts/'));
+    await endSessionMeanwhile();
+    await leave();
+    await aborted;
+    // The second file would be sent after the first one.
+    await page.waitForTimeout(300);
+    expect(created).toBe(1);
+    page.off('request', count);
+    await page.unroute('**/v1/upload-parts/**');
   });
 });

@@ -68,6 +68,16 @@ export function useWaitsForSignIn(): () => boolean {
   return () => client.getQueryData(sessionKey) === null && openPage(client) !== null;
 }
 
+let pageEnd = new AbortController();
+
+/** Aborted when the page goes for good: its user has signed out, or another one has signed in after the session ended. */
+export const endOfPage = (): AbortSignal => pageEnd.signal;
+
+function endPage(): void {
+  pageEnd.abort();
+  pageEnd = new AbortController();
+}
+
 /** The page and its data stay with the user who has signed in again, and go if another one has, perhaps in another window. */
 function adopt(client: QueryClient, session: ConsoleSession): void {
   const before = openPage(client);
@@ -77,7 +87,9 @@ function adopt(client: QueryClient, session: ConsoleSession): void {
   // The event stream loads the jobs again, of long lists only what is shown.
   else if (hadEnded) void client.invalidateQueries({ predicate: (query) => isOfUser(query) && query.queryKey[0] !== 'jobs' });
   // The page stays if the user is another one all at once: it has to say what became of the last request.
-  const id = before === null || (isOther && hadEnded) ? session.csrf_token : before.id;
+  const isNew = before === null || (isOther && hadEnded);
+  if (isNew) endPage();
+  const id = isNew ? session.csrf_token : before.id;
   client.setQueryData<OpenPage>(pageKey, { id, session });
 }
 
@@ -119,6 +131,7 @@ const isOfUser = ({ queryKey }: { queryKey: readonly unknown[] }): boolean => qu
 
 /** Drops the page and all data of the user who has signed out. */
 function forget(client: QueryClient): void {
+  endPage();
   client.setQueryData(pageKey, null);
   client.removeQueries({ predicate: isOfUser });
 }

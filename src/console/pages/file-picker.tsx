@@ -3,7 +3,7 @@ import { FileVideo, FolderOpen } from 'lucide-react';
 import { type DragEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
-import { useSession, useWaitsForSignIn } from '../api/session.ts';
+import { endOfPage, useSession, useWaitsForSignIn } from '../api/session.ts';
 import { deleteUpload, isKept, sendFile } from '../api/uploads.ts';
 import { formatBytes, formatDuration, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
@@ -52,8 +52,9 @@ function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
     window.addEventListener('pagehide', close);
     return () => {
       window.removeEventListener('pagehide', close);
-      // The list is shown again, and parts are sent without a session.
-      if (!waitsForSignIn.current()) leave();
+      if (!waitsForSignIn.current()) return leave();
+      // The list is shown again, and parts are sent without a session. If another user signs in, nothing is sent in their name.
+      endOfPage().addEventListener('abort', () => files.current.forEach(({ abort }) => abort.abort()), { once: true });
     };
   }, [files]);
 }
