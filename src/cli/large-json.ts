@@ -19,8 +19,10 @@ export function parseLargeJson(bytes: Buffer, longest = longestText): unknown {
   if (first === '[' && last === ']') return [...partsOf(inner, ',')].map((part) => parseLargeJson(part, longest));
   if (first !== '{' || last !== '}') return JSON.parse(text.toString('utf8'));
   const members = [...partsOf(inner, ',')].map((member): [string, unknown] => {
-    const [name] = partsOf(member, ':');
-    return [JSON.parse(name!.toString('utf8')) as string, parseLargeJson(member.subarray(name!.length + 1), longest)];
+    const [before] = partsOf(member, ':');
+    const name: unknown = JSON.parse(before!.toString('utf8'));
+    if (typeof name !== 'string') throw new SyntaxError('Expected a name of a member in JSON');
+    return [name, parseLargeJson(member.subarray(before!.length + 1), longest)];
   });
   return Object.fromEntries(members);
 }

@@ -15,7 +15,7 @@ describe('a long JSON text', () => {
     expect(parse(` \n${JSON.stringify(value)}\r\n\t `)).toEqual(value);
   });
 
-  it.each(['', ' '.repeat(20), '[1, 2, 3, 4,]', '{"a": 1, "b"}', '{"a": 1,, "b": 2}', '{a: "long enough"}', '["not closed", 1', '[1, 2, 3] [4, 5]', 'no JSON at all', '{"a": "b" "c": 1}', '[[1, 2, 3, 4}, 5]'])(
+  it.each(['', ' '.repeat(20), '[1, 2, 3, 4,]', '{"a": 1, "b"}', '{"a": 1,, "b": 2}', '{a: "long enough"}', '["not closed", 1', '[1, 2, 3] [4, 5]', 'no JSON at all', '{"a": "b" "c": 1}', '[[1, 2, 3, 4}, 5]', '{1: 2, "a": 3}', '{{"a": 1}: 2}'])(
     'that is none is refused: %j',
     (json) => expect(() => parse(json)).toThrow(SyntaxError),
   );
