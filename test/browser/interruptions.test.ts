@@ -467,4 +467,39 @@ describe('a session that ends', () => {
     page.off('request', count);
     await page.unroute('**/v1/upload-parts/**');
   });
+
+  it('is not mistaken for the next one: answers of the former session that come late change nothing', async () => {
+    /** Asks for the session and keeps the answer back. Returns the function that gives it. */
+    const askForSession = async () => {
+      let answer = () => {};
+      const held = new Promise<void>((resolve) => (answer = resolve));
+      const path = '**/console/api/session';
+      const asked = new Promise<void>((resolve) => {
+        void page.route(path, async (route) => {
+          const response = await route.fetch();
+          resolve();
+          await held;
+          await route.fulfill({ response }).catch(() => undefined);
+          await page.unroute(path);
+        });
+      });
+      await page.evaluate(() => new BroadcastChannel('reelmend-session').postMessage('signed in'));
+      await asked;
+      return async () => {
+        answer();
+        // It would have been taken by then.
+        await page.waitForTimeout(300);
+      };
+    };
+    const answerOfSignedIn = await askForSession();
+    await page.getByRole('button', { name: 'Operations' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await answerOfSignedIn();
+    expect(await page.locator('.shell').count()).toBe(0);
+    const answerOfSignedOut = await askForSession();
+    await signInAgain('grace@example.com');
+    await answerOfSignedOut();
+    expect(await page.getByRole('heading', { name: 'Sign in' }).count()).toBe(0);
+  });
 });

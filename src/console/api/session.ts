@@ -136,6 +136,9 @@ function forget(client: QueryClient): void {
   client.removeQueries({ predicate: isOfUser });
 }
 
+/** A pending answer about the session may be older than the one that begins or ends now. */
+const ignorePending = (client: QueryClient): Promise<void> => client.cancelQueries({ queryKey: sessionKey });
+
 export function useSignIn() {
   const client = useQueryClient();
   return async (body: ConsoleSignInData['body']): Promise<void> => {
@@ -145,6 +148,7 @@ export function useSignIn() {
       { body },
       { ownRefusals: true },
     );
+    await ignorePending(client);
     setCsrfToken(session.csrf_token);
     adopt(client, session);
     client.setQueryData(sessionKey, session);
@@ -163,6 +167,7 @@ export function useSignOut() {
       // The session had ended already.
       if (!(error instanceof ApiError && error.status === 401)) throw error;
     });
+    await ignorePending(client);
     setCsrfToken(null);
     client.setQueryData(sessionKey, null);
     forget(client);
