@@ -41,8 +41,8 @@ export interface FilesystemStorage extends Storage {
   writePart(upload: MultipartUpload, part: StoredPart, body: AsyncIterable<Uint8Array>): Promise<boolean>;
 }
 
-/** Uploads of killed processes are removed after so many ms. */
-const staleUploadMs = 24 * 3600 * 1000;
+/** Drafts of killed processes are removed after so many ms. */
+const staleDraftMs = 24 * 3600 * 1000;
 
 export function createFilesystemStorage(options: FilesystemStorageOptions): FilesystemStorage {
   if (options.linkSecret.length < 16) throw new TypeError('linkSecret must have at least 16 characters');
@@ -98,8 +98,12 @@ class Folders {
     return join(this.objects, key);
   }
 
-  /** Names of unfinished uploads start with the key's hash, so that destroy finds them. */
-  uploadPrefix(key: string): string {
+  /** A new path in `incoming`, from where the object gets its name when it is complete. Starts with the key's hash, so that destroy finds it. */
+  newDraft(key: string): string {
+    return join(this.incoming, this.draftPrefix(key) + randomUUID());
+  }
+
+  draftPrefix(key: string): string {
     return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
   }
 
@@ -114,7 +118,7 @@ class Folders {
   async #make(): Promise<void> {
     await mkdir(this.objects, { recursive: true, mode: 0o700 });
     await mkdir(this.incoming, { recursive: true, mode: 0o700 });
-    const old = Date.now() - staleUploadMs;
+    const old = Date.now() - staleDraftMs;
     for (const name of await readdir(this.incoming)) {
       const path = join(this.incoming, name);
       const info = await lstat(path).catch(() => null);
@@ -134,29 +138,29 @@ async function putFile(
   signal: AbortSignal | undefined,
 ): Promise<StoredObject> {
   await folders.make();
-  const upload = join(folders.incoming, folders.uploadPrefix(key) + randomUUID());
+  const draft = folders.newDraft(key);
   try {
     const source = await open(path, constants.O_RDONLY);
-    const copied = await copyHashed(source.createReadStream(), upload, { sync: true, exclusive: true, signal });
+    const copied = await copyHashed(source.createReadStream(), draft, { sync: true, exclusive: true, signal });
     signal?.throwIfAborted();
-    await moveToTarget(folders, upload, folders.path(key));
+    await moveToTarget(folders, draft, folders.path(key));
     return { key, size: copied.size, sha256: copied.sha256, version: null };
   } catch (error) {
-    await rm(upload, { force: true });
+    await rm(draft, { force: true });
     throw error;
   }
 }
 
-/** Renames the upload to its target. A concurrent destroy may remove the still empty folder; then tries again. */
-async function moveToTarget(folders: Folders, upload: string, target: string): Promise<void> {
+/** Renames the draft to its target. A concurrent destroy may remove the still empty folder; then tries again. */
+async function moveToTarget(folders: Folders, draft: string, target: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {
-      await rename(upload, target);
+      await rename(draft, target);
       break;
     } catch (error) {
       if (!isMissing(error) || attempt === 5) throw error;
-      await lstat(upload); // throws if the upload is gone: its key was destroyed meanwhile
+      await lstat(draft); // throws if the draft is gone: its key was destroyed meanwhile
     }
   }
   let folder = dirname(target);
@@ -221,14 +225,14 @@ async function completeMultipart(
     await removeParts(folders.parts, upload);
     return { version: null };
   }
-  const whole = join(folders.incoming, folders.uploadPrefix(key) + randomUUID());
+  const draft = folders.newDraft(key);
   const paths = Array.from({ length: count }, (_, index) => partPath(folders.parts, upload, index + 1));
-  const copied = await copyHashed(Readable.from(contents(paths)), whole, { sync: true, exclusive: true, signal: undefined });
+  const copied = await copyHashed(Readable.from(contents(paths)), draft, { sync: true, exclusive: true, signal: undefined });
   try {
     if (copied.size !== size) throw new Error(`The parts of ${key} have ${copied.size} bytes instead of ${size}`);
-    await moveToTarget(folders, whole, folders.path(key));
+    await moveToTarget(folders, draft, folders.path(key));
   } catch (error) {
-    await rm(whole, { force: true });
+    await rm(draft, { force: true });
     throw error;
   }
   await removeParts(folders.parts, upload);
@@ -241,7 +245,7 @@ async function* contents(paths: string[]): AsyncGenerator<Buffer> {
 
 async function destroy(folders: Folders, key: string): Promise<void> {
   for (const folder of await partFoldersOf(folders.parts, key)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  for (const upload of await uploadsOf(folders, key)) await rm(upload, { force: true });
+  for (const draft of await draftsOf(folders, key)) await rm(draft, { force: true });
   const path = folders.path(key);
   if ((await stat(folders, key)) === null) return;
   try {
@@ -260,10 +264,10 @@ async function destroy(folders: Folders, key: string): Promise<void> {
   }
 }
 
-async function uploadsOf(folders: Folders, key: string): Promise<string[]> {
+async function draftsOf(folders: Folders, key: string): Promise<string[]> {
   try {
     const names = await readdir(folders.incoming);
-    const prefix = folders.uploadPrefix(key);
+    const prefix = folders.draftPrefix(key);
     return names.filter((name) => name.startsWith(prefix)).map((name) => join(folders.incoming, name));
   } catch (error) {
     if (isMissing(error)) return [];
@@ -274,7 +278,7 @@ async function uploadsOf(folders: Folders, key: string): Promise<string[]> {
 /** In the order in which parts become an object: a file that moves on meanwhile is found at its next place. */
 async function isAbsent(folders: Folders, key: string): Promise<boolean> {
   if ((await partFoldersOf(folders.parts, key)).length > 0) return false;
-  if ((await uploadsOf(folders, key)).length > 0) return false;
+  if ((await draftsOf(folders, key)).length > 0) return false;
   if ((await stat(folders, key)) !== null) return false;
   await assertThere(folders);
   return true;

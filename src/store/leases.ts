@@ -19,7 +19,10 @@ import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueStep, hasUsableRow, queuedSteps } from './queue.ts';
 import { type DeviceClass, jobs, objects, type Step } from './schema.ts';
 
-/** Times in seconds are those when the lease was acquired. The database computes them: a worker's clock may differ from its clock. */
+/**
+ * The times (`…ForS`, in seconds) are those when the lease was acquired, and null if the last attempt ended in another way. The
+ * database computes them, because clocks of workers may differ.
+ */
 export interface Lease {
   job: JobRecord;
   fence: Fence;
@@ -35,11 +38,11 @@ export interface Lease {
   traceparent: string | null;
   /** number of earlier counted failures of this step */
   failures: number;
-  /** how long disk space had been short although no other job could free any; null: it was not at the last attempt */
+  /** how long disk space has been short, with no other job that could free any */
   diskFullForS: number | null;
-  /** how long the job had waited for disk space; null: it did not wait at the last attempt */
+  /** how long the job has waited for disk space, whether or not other jobs could free some */
   diskWaitForS: number | null;
-  /** how long its attempts had ended by faults of the storage or the database; null: the last one did not */
+  /** how long all its attempts have ended with faults of the storage or the database */
   infrastructureFaultForS: number | null;
 }
 
@@ -166,16 +169,16 @@ export function leaseQueries(db: Db) {
   };
 }
 
-/**
- * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
- * lease. An expired lease counts until sweepExpired removes it and counts the crash.
- */
 const waits = {
   diskFullForS: secondsSince(jobs.insufficientDiskSince),
   diskWaitForS: secondsSince(jobs.diskWaitSince),
   infrastructureFaultForS: secondsSince(jobs.infrastructureFaultSince),
 };
 
+/**
+ * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
+ * lease. An expired lease counts until sweepExpired removes it and counts the crash.
+ */
 function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
   return transact(db, async (tx) => {
     const [row] = await tx

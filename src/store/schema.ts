@@ -108,9 +108,13 @@ export const jobs = pgTable('jobs', {
   originalKey: text('original_key'),
   outputKey: text('output_key'),
   pictures: jsonb('pictures').$type<JobPicture[]>(),
+  /** grows with each lease */
   attempt: integer('attempt').notNull().default(0),
+  /** leases that have expired */
   crashes: integer('crashes').notNull().default(0),
+  /** of the current step, those that count */
   failures: integer('failures').notNull().default(0),
+  /** while no other job could free any disk space */
   insufficientDiskSince: timestamptz('insufficient_disk_since'),
   diskWaitSince: timestamptz('disk_wait_since'),
   infrastructureFaultSince: timestamptz('infrastructure_fault_since'),
@@ -195,9 +199,9 @@ export const segments = pgTable(
     queued: boolean('queued').notNull().default(true),
     priority: smallint('priority').notNull().default(0),
     startedAt: timestamptz('started_at'),
-    /** read and written by workers of the version before alone */
+    /** only workers of the previous version read and write it */
     moved: boolean('moved').notNull().default(false),
-    /** a link to its piece was handed out; read and written by the API of the version before alone */
+    /** a link to its piece was handed out; only the API of the previous version reads and writes it */
     linked: boolean('previewed').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.number] })],

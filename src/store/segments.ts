@@ -52,7 +52,7 @@ export interface Piece {
 /** The share of a job's progress that is left for joining. */
 const joiningShare = 0.02;
 
-/** Many workers write the progress of one job every second, and each write notifies its watchers. */
+/** Smaller steps of a job's progress are not written while its segments run: many workers report every second, and each write notifies its watchers. */
 const smallestStep = 0.0025;
 
 export interface WaitingSegment {
@@ -70,7 +70,7 @@ export function segmentQueries(db: Db) {
     /** The video is cut: queues the first `atOnce` segments and gives up the job's lease. Throws LeaseLost. */
     planned: (fence: Fence, plan: PlannedSegments) => transact(db, (tx) => planned(tx, fence, plan)),
 
-    /** Acquires the lease of a pending segment; null if it has none to give or the job does not want it. */
+    /** Acquires the lease of a segment; null if the segment is not pending, or its job no longer needs it. */
     acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
       transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
 
@@ -116,8 +116,8 @@ export function segmentQueries(db: Db) {
     retryLater: (fence: SegmentFence, how: RetryLater) => transact(db, (tx) => retryLater(tx, fence, how)),
 
     /**
-     * The segment failed on its device class: the video is planned again, on the other class. False, and nothing is changed,
-     * when no worker has that class, or the video came from it. Throws LeaseLost.
+     * The segment failed on its device class: the video is planned again, on the other class. Returns false, and changes nothing,
+     * if no worker has that class or the video was moved before. Throws LeaseLost.
      */
     moveToOtherClass: (fence: SegmentFence) => transact(db, (tx) => moveToOtherClass(tx, fence)),
 
@@ -247,7 +247,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
       infrastructureFaultForS: secondsSince(segments.infrastructureFaultSince),
     });
   if (!row) return null;
-  // The piece of an earlier attempt, if it was stored.
+  // An earlier attempt may have stored its piece.
   if (row.attempt > 1) await enqueueDestroy(tx, which.jobId);
   const [later] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, which.jobId), sql`${segments.number} > ${which.number}`)).limit(1);
   const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitForS, infrastructureFaultForS } = row;
@@ -268,11 +268,11 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
 }
 
 /**
- * Of all segments together. The time left is that of the frames left at the speed of the segments that run now, and at least
- * that of the slowest of these. It stays as it is while none of them has a speed yet. Steps smaller than `smallestStep` are not
- * written.
+ * Writes the progress of a job, which is that of all its segments together, unless it has grown by less than `least`. The time left
+ * is that of the frames left at the speed of the segments that run now, and at least that of the slowest of these. It stays as it is
+ * while none of them has a speed yet.
  */
-async function showProgress(on: Executor, jobId: string, smallestStep = 0): Promise<void> {
+async function showProgress(on: Executor, jobId: string, least = 0): Promise<void> {
   await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done),
       eta_seconds = coalesce(ceil(greatest(p.left_alone, p.frames_left / nullif(p.speed, 0)))::int, eta_seconds)
     FROM (
@@ -281,13 +281,13 @@ async function showProgress(on: Executor, jobId: string, smallestStep = 0): Prom
       FROM (SELECT progress, frames, CASE WHEN state = 'running' AND progress > 0
           THEN progress * frames / greatest(0.001, extract(epoch FROM clock_timestamp() - started_at)) END AS speed
         FROM segments WHERE job_id = ${jobId}) s) p
-    WHERE id = ${jobId} AND step = 'segments' AND status = 'running' AND deleted_at IS NULL AND p.done >= jobs.progress + ${smallestStep}::float8`);
+    WHERE id = ${jobId} AND step = 'segments' AND status = 'running' AND deleted_at IS NULL AND p.done >= jobs.progress + ${least}::float8`);
 }
 
 async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string> {
   const row = await lockJob(tx, fence);
   const key = fence.pieceKey;
-  // It is there already when the answer to the first try was lost.
+  // It exists already if the response to the first attempt was lost.
   await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: row.attempt, role: 'segment' }).onConflictDoNothing();
   await tx.update(segments).set({ objectKey: key }).where(held(fence));
   return key;

@@ -349,7 +349,7 @@ async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<st
   return [...unverified, ...undestroyed].map(({ id }) => id);
 }
 
-/** Uploads that have a job are kept. Each is marked, so that it is looked at once; none gets its first job after its deletion. */
+/** Uploads that a job was created from are kept, and marked, so that each is looked at only once. A deleted upload gets no more jobs. */
 async function prune(db: Db, days: number, limit: number): Promise<number> {
   const [seen] = await db.execute<{ uploads: number }>(sql`
     WITH old AS MATERIALIZED (

@@ -229,7 +229,7 @@ interface UrlFieldProps {
 function UrlField({ url, problem, hint, onChange }: UrlFieldProps) {
   const [isLeft, setLeft] = useState(false);
   const typed = url.trim();
-  // Nobody is interrupted while typing `https://`.
+  // No mistake is reported while `https://` is being typed.
   const isBegun = !isLeft && ['https://', 'http://'].some((scheme) => scheme.startsWith(typed.toLowerCase()));
   const isWrong = typed !== '' && !isBegun && !isVideoUrl(typed);
   return (
@@ -285,36 +285,42 @@ function TargetPanel({ draft, patch }: PartProps) {
   );
 }
 
-function Extras({ draft, patch, problem }: PartProps & { problem: (field: string) => string | undefined }) {
+function EnhancementFields({ draft, patch }: PartProps) {
   const { models } = useSession().limits;
   return (
-    // The browser names a field that it refuses only where it can show it.
+    <div className="form-grid">
+      {stages.map(({ name, label }) => (
+        <SelectField
+          key={name}
+          label={label}
+          value={draft.strengths[name]}
+          onChange={(event) => patch({ strengths: { ...draft.strengths, [name]: event.target.value } })}
+        >
+          <option value="auto">Automatic</option>
+          <option value="off">Off</option>
+          <option value="0.25">Light</option>
+          <option value="0.5">Medium</option>
+          <option value="0.8">Strong</option>
+        </SelectField>
+      ))}
+      <SelectField label="Model" value={draft.model} onChange={(event) => patch({ model: event.target.value })}>
+        <option value="auto">Automatic</option>
+        <option value="none">None, filters only</option>
+        {models.filter((model) => model !== 'auto' && model !== 'none').map((model) => (
+          <option key={model}>{model}</option>
+        ))}
+      </SelectField>
+    </div>
+  );
+}
+
+function Extras({ draft, patch, problem }: PartProps & { problem: (field: string) => string | undefined }) {
+  return (
+    // Unfolded when the browser refuses a field in it: otherwise it could not say which.
     <details className="more" onInvalidCapture={({ currentTarget }) => void (currentTarget.open = true)}>
       <summary>Enhancements, bitrate and webhook</summary>
       <div className="stack">
-        <div className="form-grid">
-          {stages.map(({ name, label }) => (
-            <SelectField
-              key={name}
-              label={label}
-              value={draft.strengths[name]}
-              onChange={(event) => patch({ strengths: { ...draft.strengths, [name]: event.target.value } })}
-            >
-              <option value="auto">Automatic</option>
-              <option value="off">Off</option>
-              <option value="0.25">Light</option>
-              <option value="0.5">Medium</option>
-              <option value="0.8">Strong</option>
-            </SelectField>
-          ))}
-          <SelectField label="Model" value={draft.model} onChange={(event) => patch({ model: event.target.value })}>
-            <option value="auto">Automatic</option>
-            <option value="none">None, filters only</option>
-            {models.filter((model) => model !== 'auto' && model !== 'none').map((model) => (
-              <option key={model}>{model}</option>
-            ))}
-          </SelectField>
-        </div>
+        <EnhancementFields draft={draft} patch={patch} />
         <CheckField
           label="Poster and thumbnails"
           hint="JPEG files of the result: a poster and five thumbnails. Not in test mode."
