@@ -7,18 +7,20 @@ import { appendEvent, type NewEvent } from './events.ts';
 import { eventHeads, jobEvents } from './schema.ts';
 import type { AuditStore } from './types.ts';
 
-interface AuditPage {
-  accountId: string;
-  after: number;
-  upTo: number;
-  limit: number;
-}
-
 export interface LogHead {
   /** number of entries */
   size: number;
   /** of the last entry; 64 zeros for an empty log */
   hash: string;
+}
+
+interface AuditPageQuery {
+  accountId: string;
+  /** exclusive sequence number */
+  after: number;
+  /** inclusive sequence number */
+  upTo: number;
+  limit: number;
 }
 
 export function auditQueries(db: Db, inTurn: AccountTurns) {
@@ -59,8 +61,8 @@ export function auditQueries(db: Db, inTurn: AccountTurns) {
 
     head: (accountId: string): Promise<LogHead> => readHead(db, accountId),
 
-    /** Entries `after` < sequence ≤ `upTo`, oldest first. Entries never change, so pages read later fit together. */
-    async page({ accountId, after, upTo, limit }: AuditPage): Promise<AuditEntry[]> {
+    /** Oldest first. Entries never change, so pages read later fit together. */
+    async page({ accountId, after, upTo, limit }: AuditPageQuery): Promise<AuditEntry[]> {
       const rows = await db
         .select()
         .from(jobEvents)

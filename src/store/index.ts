@@ -34,7 +34,6 @@ import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
 export type { CreateAccount, CreditMovement } from './accounts.ts';
-export type { LogHead } from './audit.ts';
 export type { DestroyedJob, DestroyedObject } from './certificates.ts';
 export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';

@@ -3,10 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { JobRecord } from '../../src/domain/job.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
-import { readAuditLog } from '../helpers/audit-log.ts';
 import { createWorkshop, hang, type Workshop } from '../helpers/worker-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+import { auditLog, createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
@@ -205,7 +204,7 @@ describe('a deletion certificate', () => {
     await Promise.all([shop.worker().start(), shop.worker().start(), shop.worker().start()]);
     const ids = await Promise.all(jobs.map(async (job) => (await certificate(job)).id));
     expect(new Set(ids).size).toBe(10);
-    const log = await readAuditLog(world.store, account.id);
+    const log = await auditLog(world.store, account.id);
     expect(log.entries.filter(({ kind }) => kind === 'certificate.issued')).toHaveLength(10);
     const signer = evidence();
     const head = await signer.signHead({ account_id: account.id, ...log.head, signed_at: new Date().toISOString() });

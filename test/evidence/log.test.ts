@@ -5,8 +5,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { signHead, verifyAuditLog } from '../../src/evidence/audit-log.ts';
 import { generateSigningKey } from '../../src/evidence/signing-keys.ts';
 import type { Store } from '../../src/store/index.ts';
-import { readAuditLog } from '../helpers/audit-log.ts';
-import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditLog, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -17,7 +16,7 @@ afterAll(() => world.close());
 /** Exports the log, signs its head, and returns the result of the offline verifier. */
 async function verifyLog(store: Store, accountId: string) {
   const key = await generateSigningKey();
-  const { entries, head } = await readAuditLog(store, accountId);
+  const { entries, head } = await auditLog(store, accountId);
   const signed = await signHead({ account_id: accountId, ...head, signed_at: new Date().toISOString() }, key);
   return verifyAuditLog({ entries, head: signed }, { keys: [key.publicJwk] });
 }

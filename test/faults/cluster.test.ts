@@ -18,12 +18,12 @@ import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
-import { readAuditLog } from '../helpers/audit-log.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { createSite, type JobView, type Site } from '../helpers/service.ts';
 import { type Cluster, createClient, seeded, send, startCluster } from '../helpers/worker-cluster.ts';
+import { auditLog } from '../helpers/worker-world.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { eventually } from '../helpers/wait.ts';
 import { killTree, processTree } from '../media/processes.ts';
@@ -320,7 +320,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
       });
     }
     for (const accountId of new Set(orders.map((each) => each.accountId))) {
-      const { entries, head } = await readAuditLog(store, accountId);
+      const { entries, head } = await auditLog(store, accountId);
       const signed = await evidence.signHead({ account_id: accountId, ...head, signed_at: new Date().toISOString() });
       expect(await verifyAuditLog({ entries, head: signed }, keys)).toMatchObject({ ok: true });
     }

@@ -7,9 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEvidence, verifyAuditLog } from '../../src/evidence/index.ts';
 import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
-import { readAuditLog } from '../helpers/audit-log.ts';
 import { isLongRun } from '../helpers/long-run.ts';
-import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+import { auditLog, createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -286,7 +285,7 @@ describe('random calls, crashes and time', () => {
         real: { account, ids: [], acquired: new Map() },
       });
       await fc.asyncModelRun(setup, commands);
-      const { entries, head } = await readAuditLog(world.store, account.id);
+      const { entries, head } = await auditLog(world.store, account.id);
       const signed = await signer.signHead({ account_id: account.id, ...head, signed_at: new Date().toISOString() });
       expect(await verifyAuditLog({ entries, head: signed }, await signer.jwks())).toMatchObject({ ok: true });
       expect(await world.store.ledgerCheck()).toEqual([]);

@@ -40,6 +40,12 @@ export async function auditEntries(store: Store, query: { accountId: string; job
   return (await store.audit.list(query)).entries;
 }
 
+/** The whole audit log, oldest first, and its head. */
+export async function auditLog(store: Store, accountId: string) {
+  const head = await store.audit.head(accountId);
+  return { entries: await store.audit.page({ accountId, after: 0, upTo: head.size, limit: head.size }), head };
+}
+
 /** An approved account with that many live credits. */
 export async function fundedAccount(store: Store, credits: number): Promise<Account> {
   const { id } = await store.accounts.create({ name: 'Test' });

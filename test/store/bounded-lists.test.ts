@@ -2,11 +2,10 @@
  * Lists, statistics and sweeps read what they show or change: their time does not grow with the jobs, files, uploads and requests
  * that an account has had in a year.
  */
-import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { consoleJobQueries } from '../../src/store/console-jobs.ts';
-import { connect, type Connection, type Db, type Tx } from '../../src/store/database.ts';
+import { connect, type Connection, type Db } from '../../src/store/database.ts';
 import type { JobFeed } from '../../src/store/job-feed.ts';
 import { jobQueries } from '../../src/store/jobs.ts';
 import { objectQueries } from '../../src/store/objects.ts';
@@ -14,6 +13,7 @@ import { requestLogQueries } from '../../src/store/request-log.ts';
 import { statementQueries } from '../../src/store/statements.ts';
 import { uploadQueries } from '../../src/store/uploads.ts';
 import type { Account } from '../../src/store/types.ts';
+import { rowsReadIn } from '../helpers/rows-read.ts';
 import { eventually } from '../helpers/wait.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
@@ -70,18 +70,13 @@ async function addHistory(accountId: string): Promise<void> {
   });
 }
 
-/** Number of rows of the service's tables that the work reads, as PostgreSQL counts them for the session. Undoes its changes. */
+/** Number of rows of the service's tables that the work reads. Undoes its changes. */
 async function rowsRead(work: (db: Db) => Promise<unknown>): Promise<number> {
-  const count = async (tx: Tx) => {
-    const [read] = await tx.execute<{ rows: number }>(sql`SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS rows
-      FROM pg_stat_xact_user_tables WHERE schemaname = 'public'`);
-    return read!.rows;
-  };
   let rows = Number.NaN;
   const undone = connection.db.transaction(async (tx) => {
-    const before = await count(tx);
+    const before = await rowsReadIn(tx);
     await work(tx as unknown as Db);
-    rows = (await count(tx)) - before;
+    rows = (await rowsReadIn(tx)) - before;
     tx.rollback();
   });
   await undone.catch((error: Error) => expect(error.message).toBe('Rollback'));

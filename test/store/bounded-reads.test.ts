@@ -12,6 +12,7 @@ import { checkRecentLedger, type LedgerCheckpoint, nextLedgerCheckpoint } from '
 import { migrate } from '../../src/store/migrate.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createTestDatabase } from '../helpers/database.ts';
+import { rowsReadIn } from '../helpers/rows-read.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 const history = 20_000;
@@ -64,14 +65,9 @@ async function addHistory(accountId: string): Promise<void> {
 /** Number of rows of the service's tables that the work reads, as PostgreSQL counts them for the session. */
 function rowsRead(work: (tx: Tx) => Promise<unknown>): Promise<number> {
   return connection.db.transaction(async (tx) => {
-    const count = async () => {
-      const [read] = await tx.execute<{ rows: number }>(sql`SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS rows
-        FROM pg_stat_xact_user_tables WHERE schemaname = 'public'`);
-      return read!.rows;
-    };
-    const before = await count();
+    const before = await rowsReadIn(tx);
     await work(tx);
-    return (await count()) - before;
+    return (await rowsReadIn(tx)) - before;
   });
 }
 
