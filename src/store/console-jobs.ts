@@ -162,8 +162,8 @@ function idsWith(db: Db, which: SQL | undefined, text: string, limit: number) {
   return db
     .select({ id: jobs.id })
     .from(jobs)
-    // LIKE, because the planner knows how rare a text is. It takes other functions for frequent, and reads all jobs from the newest on.
-    .where(and(which, sql`${jobs.id} LIKE ${`%${text.replaceAll('_', '\\_')}%`}`))
+    // Only for LIKE does the planner estimate how rare a text is. With strpos it expects many matches, and reads all jobs from the newest on.
+    .where(and(which, sql`${jobs.id} LIKE ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`))
     .orderBy(desc(jobs.id))
     .limit(limit);
 }
