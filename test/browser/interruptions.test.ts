@@ -269,41 +269,41 @@ describe('jobs that are being created', () => {
   });
 });
 
+const openKeyDialog = () => page.getByRole('button', { name: 'Create a key' }).first().click();
+
+/** Begins to create a key and closes the dialog. Returns the function that answers, with `answer` or as the service does. */
+async function createKeyAndClose(name: string): Promise<(answer?: object) => Promise<void>> {
+  await page.goto(`${world.url}/keys`);
+  await openKeyDialog();
+  await page.getByRole('dialog').getByLabel('Name').fill(name);
+  let go = (_answer?: object) => {};
+  const held = new Promise<object | undefined>((resolve) => (go = resolve));
+  const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/console/api/keys'));
+  await page.route('**/console/api/keys', async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    const answer = await held;
+    return answer === undefined ? route.continue() : route.fulfill(answer);
+  });
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await sent;
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  return async (answer) => {
+    go(answer);
+    await page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/keys'));
+    await page.unroute('**/console/api/keys');
+  };
+}
+
 describe('a dialog that is closed during its request', () => {
-  const openDialog = () => page.getByRole('button', { name: 'Create a key' }).first().click();
-
-  /** Begins to create a key and closes the dialog. Returns the function that answers, with `answer` or as the service does. */
-  async function createAndClose(name: string): Promise<(answer?: object) => Promise<void>> {
-    await page.goto(`${world.url}/keys`);
-    await openDialog();
-    await page.getByRole('dialog').getByLabel('Name').fill(name);
-    let go = (_answer?: object) => {};
-    const held = new Promise<object | undefined>((resolve) => (go = resolve));
-    const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/console/api/keys'));
-    await page.route('**/console/api/keys', async (route) => {
-      if (route.request().method() !== 'POST') return route.fallback();
-      const answer = await held;
-      return answer === undefined ? route.continue() : route.fulfill(answer);
-    });
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await sent;
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    return async (answer) => {
-      go(answer);
-      await page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/keys'));
-      await page.unroute('**/console/api/keys');
-    };
-  }
-
   it('tells of an error that comes later', async () => {
-    const answer = await createAndClose('refused');
+    const answer = await createKeyAndClose('refused');
     await answer(unavailable);
     await waitForToast(page, 'Create a key: The service is busy.');
   });
 
   it('still shows a secret that is shown only once', async () => {
-    const answer = await createAndClose('shown late');
+    const answer = await createKeyAndClose('shown late');
     await answer();
     await page.locator('dialog [data-secret]').waitFor();
     await page.getByRole('button', { name: 'I have copied it' }).click();
@@ -324,7 +324,7 @@ describe('a dialog that is closed during its request', () => {
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
     await sent;
     await page.keyboard.press('Escape');
-    await openDialog();
+    await openKeyDialog();
     await page.getByRole('dialog').getByLabel('Name').fill('the next one');
     go();
     await page.getByText('renamed late').waitFor();
@@ -501,5 +501,26 @@ describe('a session that ends', () => {
     await signInAgain('grace@example.com');
     await answerOfSignedOut();
     expect(await page.getByRole('heading', { name: 'Sign in' }).count()).toBe(0);
+  });
+
+  it('leaves no messages to somebody else, neither those that were shown nor those that come later', async () => {
+    const signOut = async () => {
+      await page.getByRole('button', { name: 'Operations' }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    };
+    const messages = () => page.getByText('The service is busy.').count();
+    const answer = await createKeyAndClose('refused');
+    await answer(unavailable);
+    await waitForToast(page, 'Create a key: The service is busy.');
+    await signOut();
+    expect(await messages()).toBe(0);
+    await signInAgain('grace@example.com');
+    const answerLater = await createKeyAndClose('refused later');
+    await signOut();
+    await answerLater(unavailable);
+    // It would be shown by then.
+    await page.waitForTimeout(300);
+    expect(await messages()).toBe(0);
   });
 });

@@ -2,6 +2,7 @@
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { ApiError, sentenceOf } from '../api/client.ts';
+import { endOfPage } from '../api/session.ts';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './feedback.tsx';
 import { toast } from './toasts.tsx';
@@ -119,13 +120,14 @@ export function useAction(action: () => Promise<unknown>, onDone: () => void = (
   const run = () => {
     if (busy) return;
     const place = currentPlace();
+    const pageEnd = endOfPage();
     setBusy(true);
     setError(null);
     action()
       .then(
         () => settle(onDone),
         (cause: unknown) => {
-          if (!isShown.current) toast(`${place}: ${sentenceOf(cause)}`, 'bad');
+          if (!isShown.current && !pageEnd.aborted) toast(`${place}: ${sentenceOf(cause)}`, 'bad');
           if (isShown.current || !isSessionEnd(cause)) settle(() => setError(cause));
         },
       )

@@ -1,6 +1,7 @@
 /** Short messages at the edge of the page, and a live region for screen readers. */
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
+import { endOfPage } from '../api/session.ts';
 
 interface Toast {
   id: number;
@@ -29,8 +30,14 @@ function subscribe(listener: () => void): () => void {
 
 const visibleMs = { good: 4500, bad: 9000 };
 
+/** Leaves nothing to the next user, not even in the live region. */
+function clear(): void {
+  set({ toasts: [], heard: '' });
+}
+
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   const id = nextId++;
+  endOfPage().addEventListener('abort', clear, { once: true });
   set({ toasts: [...state.toasts.slice(-3), { id, tone, text }], heard: text });
   setTimeout(() => dismiss(id), visibleMs[tone]);
 }
