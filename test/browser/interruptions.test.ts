@@ -2,7 +2,7 @@
 import type { Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitForToast } from './operator.ts';
-import { makeTestClip, openTab, openWorld, password, signUp, unavailable, type World } from './world.ts';
+import { createTestJob, makeTestClip, openTab, openWorld, password, signUp, unavailable, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -400,6 +400,19 @@ describe('a session that ends', () => {
     await submit().click();
     await page.waitForURL(/\/jobs\/job_/);
     await page.getByRole('heading', { name: 'kept.mp4' }).waitFor();
+  });
+
+  it('pauses a video, which goes on when it is played again', async () => {
+    await page.goto(`${world.url}/jobs/${await createTestJob(page, world, 'played.mp4')}`);
+    const player = page.getByRole('region', { name: 'Player' });
+    const isPaused = () => player.locator('video').first().evaluate((video: HTMLVideoElement) => video.paused);
+    await player.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(isPaused).toBe(false);
+    await endSessionMeanwhile();
+    expect(await page.evaluate(() => [...document.querySelectorAll('video')].every((video) => video.paused))).toBe(true);
+    await signInAgain();
+    await player.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(isPaused).toBe(false);
   });
 
   it('goes on sending a file', async () => {

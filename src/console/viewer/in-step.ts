@@ -45,6 +45,8 @@ export function useClipsInStep(): InStep {
     onLoadedMetadata: ({ currentTarget }) => goOn(currentTarget),
   });
   useKeptInStep(videos, playing);
+  // The page is left, or waits until its user has signed in again: it pauses all videos.
+  useEffect(() => () => setPlaying(false), []);
   const toggle = () => {
     const all = [...videos.current.values()];
     notePlace();

@@ -80,6 +80,8 @@ export function useSyncedVideos({ leader, follower, frameRate, sources, mayRenew
     return { toggle: () => (wanted.current ? pause() : play()), pause, seek, step };
   }, [leader, follower, frame, patch]);
 
+  // The page is left, or waits until its user has signed in again.
+  useEffect(() => controls.pause, [controls]);
   const { place, fail } = usePlace({ leader, sources, time: state.time, patch, mayRenew });
   useLeader({ leader, controls, patch, wanted, place, fail });
   useFollower({ leader, follower, frame, patch, wanted, place, fail });
