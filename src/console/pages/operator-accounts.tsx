@@ -28,12 +28,19 @@ const looks: Record<ApprovalState, { tone: Tone; text: string }> = {
   rejected: { tone: 'bad', text: 'Rejected' },
 };
 
+const filters: readonly { value: Filter; label: string }[] = [
+  { value: 'pending', label: 'Pending' },
+  { value: 'approved', label: 'Approved' },
+  { value: 'rejected', label: 'Rejected' },
+  { value: 'all', label: 'All' },
+];
+
 export function OperatorAccountsPage() {
   const [filter, setFilter] = useState<Filter>('pending');
   const [text, setText] = useState('');
   const search = useDeferredValue(text.trim());
   const list = useAccounts({ ...(filter === 'all' ? {} : { state: filter }), ...(search === '' ? {} : { q: search }) });
-  const type = (next: string) => {
+  const find = (next: string) => {
     // A search begins in all states; a state that is chosen then narrows it.
     if (text === '') setFilter('all');
     setText(next);
@@ -52,29 +59,8 @@ export function OperatorAccountsPage() {
   };
   return (
     <Page title="Accounts" intro="New accounts can use test mode only, until you approve them. The account’s audit log records your decisions and grants.">
-      <Panel
-        title="Accounts"
-        flush
-        actions={
-          <Segmented<Filter>
-            label="State"
-            value={filter}
-            onChange={setFilter}
-            options={[
-              { value: 'pending', label: 'Pending' },
-              { value: 'approved', label: 'Approved' },
-              { value: 'rejected', label: 'Rejected' },
-              { value: 'all', label: 'All' },
-            ]}
-          />
-        }
-      >
-        <div className="toolbar" role="search" aria-label="Accounts">
-          <div className="search">
-            <Search size={15} aria-hidden="true" />
-            <input className="input" type="search" aria-label="Find by name, email or id" placeholder="Find by name, email or id" maxLength={254} value={text} onChange={(event) => type(event.target.value)} />
-          </div>
-        </div>
+      <Panel title="Accounts" flush actions={<Segmented<Filter> label="State" value={filter} onChange={setFilter} options={filters} />}>
+        <AccountSearch text={text} onChange={find} />
         <Load query={list}>
           {(accounts) =>
             accounts.length === 0 ? (
@@ -88,6 +74,18 @@ export function OperatorAccountsPage() {
       </Panel>
       {open !== null && <AccountDialog open={{ ...open, account: newest(open.account, list.data) }} onClose={() => setOpen(null)} onDone={refresh} />}
     </Page>
+  );
+}
+
+function AccountSearch({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+  const label = 'Find by name, email or id';
+  return (
+    <div className="toolbar" role="search" aria-label="Accounts">
+      <div className="search">
+        <Search size={15} aria-hidden="true" />
+        <input className="input" type="search" aria-label={label} placeholder={label} maxLength={254} value={text} onChange={(event) => onChange(event.target.value)} />
+      </div>
+    </div>
   );
 }
 
