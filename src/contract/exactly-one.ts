@@ -1,4 +1,4 @@
-/** An object with exactly one of several properties: JSON Schema's `oneOf` of `required`. */
+/** An object with exactly one of several properties; `exactlyOne` of plugin/keywords.ts recognizes the rule in openapi.yaml. */
 import type { z } from 'zod';
 
 /**

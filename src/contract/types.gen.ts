@@ -2808,34 +2808,6 @@ export type UploadId2 = UploadId;
  */
 export type IdempotencyKey = string;
 
-/**
- * Lower-case hex HMAC-SHA256 of the raw body. The HMAC key is the account's signing secret exactly as shown, as
- * UTF-8 text including `whsec_`: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the old
- * secret signs this header until the account switches, or until the overlap of 24 hours ends.
- *
- */
-export type ServiceSignature = string;
-
-/**
- * Id of the event. It is the same in every attempt.
- */
-export type WebhookId = string;
-
-/**
- * Time of this attempt, in seconds since the Unix epoch. Refuse it if it differs from your clock by more than 300
- * s.
- *
- */
-export type WebhookTimestamp = string;
-
-/**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The HMAC
- * key is the decoded base64 after `whsec_`. During a rotation there is one signature for each secret, separated by
- * spaces.
- *
- */
-export type WebhookSignature = string;
-
 export type ListJobsData = {
     body?: never;
     path?: never;

@@ -180,7 +180,8 @@ export const zWebhookEndpointTest = z.strictObject({
  *
  */
 export const zStrength = z.union([
-    z.enum(['auto', 'off']),
+    z.literal('auto'),
+    z.literal('off'),
     z.number().gte(0).lte(1)
 ]);
 
@@ -203,7 +204,8 @@ export const zEnhancementsInput = z.strictObject({
  *
  */
 export const zOutputQuality = z.union([
-    z.enum(['standard', 'high']),
+    z.literal('standard'),
+    z.literal('high'),
     z.number().gte(10).lte(40)
 ]);
 
@@ -1693,34 +1695,6 @@ export const zUploadId2 = zUploadId;
  * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
 export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/);
-
-/**
- * Lower-case hex HMAC-SHA256 of the raw body. The HMAC key is the account's signing secret exactly as shown, as
- * UTF-8 text including `whsec_`: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the old
- * secret signs this header until the account switches, or until the overlap of 24 hours ends.
- *
- */
-export const zServiceSignature = z.string().regex(/^[0-9a-f]{64}$/);
-
-/**
- * Id of the event. It is the same in every attempt.
- */
-export const zWebhookId = z.string().check(characters({ min: 1 }));
-
-/**
- * Time of this attempt, in seconds since the Unix epoch. Refuse it if it differs from your clock by more than 300
- * s.
- *
- */
-export const zWebhookTimestamp = z.string().regex(/^[0-9]{1,12}$/);
-
-/**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The HMAC
- * key is the decoded base64 after `whsec_`. During a rotation there is one signature for each secret, separated by
- * spaces.
- *
- */
-export const zWebhookSignature = z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/);
 
 export const zListJobsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { exactlyOne } from '../../src/contract/plugin/keywords.ts';
 import { recordStatus } from './seen-statuses.ts';
 
 type Json = Record<string, unknown>;
@@ -52,6 +53,12 @@ function closed(node: unknown): unknown {
   if (Object.keys(node).join() === 'required') {
     const names = (node as { required: string[] }).required;
     return { type: 'object', ...node, properties: Object.fromEntries(names.map((name) => [name, {}])), additionalProperties: true };
+  }
+  // zod's converter knows no `if`.
+  const alternatives = exactlyOne(node);
+  if (alternatives !== undefined) {
+    const { if: _condition, then: _then, else: _else, ...rest } = node as Json;
+    return closed({ ...rest, oneOf: alternatives.map((name) => ({ required: [name] })) });
   }
   const copy: Json = {};
   for (const [key, value] of Object.entries(node)) {

@@ -13,12 +13,10 @@ export function carryDroppedKeywords(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(carryDroppedKeywords);
   if (typeof node !== 'object' || node === null) return node;
   const copy: Record<string, unknown> = {};
+  const alternatives = exactlyOne(node);
+  if (alternatives !== undefined) copy[exactlyOneExtension] = alternatives;
   for (const [key, value] of Object.entries(node)) {
-    const alternatives = key === 'oneOf' ? requiredAlternatives(value) : undefined;
-    if (alternatives !== undefined) {
-      copy[exactlyOneExtension] = alternatives;
-      continue;
-    }
+    if (alternatives !== undefined && conditional.has(key)) continue;
     copy[key] = carryDroppedKeywords(value);
     const extension = carried[key];
     // Only keyword positions hold plain values: the value of a property that is named like a keyword is a schema.
@@ -27,20 +25,26 @@ export function carryDroppedKeywords(node: unknown): unknown {
   return copy;
 }
 
-/**
- * `oneOf` of `required` lists with one name each: exactly one of these properties is required. The generator would turn it
- * into an intersection of types, which cannot be strict.
- */
+/** `if`, `then` and `else` that require exactly one of two properties; the generator does not know these keywords. */
 const exactlyOneExtension = 'x-keep-exactly-one';
+const conditional: ReadonlySet<string> = new Set(['if', 'then', 'else']);
 
-function requiredAlternatives(oneOf: unknown): string[] | undefined {
-  if (!Array.isArray(oneOf)) return undefined;
-  const names = oneOf.map((alternative: unknown) => {
-    if (typeof alternative !== 'object' || alternative === null || Object.keys(alternative).join() !== 'required') return [];
-    const { required } = alternative as { required: unknown };
-    return Array.isArray(required) && required.length === 1 ? required : [];
-  });
-  return names.length > 0 && names.every(([name]) => typeof name === 'string') ? names.map(([name]) => String(name)) : undefined;
+/** The names of two properties if the schema says: if the first one is present, not the second one, else the second one. */
+export function exactlyOne(schema: object): string[] | undefined {
+  const { if: condition, then, else: otherwise } = schema as Conditional;
+  const [first, second] = [condition, otherwise].map((part) => part?.required?.[0]);
+  if (first === undefined || second === undefined || then?.not?.required?.[0] !== second) return undefined;
+  return [first, second];
+}
+
+interface Conditional {
+  if?: Requirement;
+  then?: { not?: Requirement };
+  else?: Requirement;
+}
+
+interface Requirement {
+  required?: string[];
 }
 
 export interface KeptKeywords {

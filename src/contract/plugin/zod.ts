@@ -1,6 +1,6 @@
 /**
  * Adds what the zod plugin omits from objects and arrays: `additionalProperties: false`, `propertyNames`, `minProperties`,
- * `maxProperties`, `uniqueItems`, `oneOf` of required properties. And corrects what it interprets otherwise: a text's
+ * `maxProperties`, `uniqueItems`, exactly one of two properties. And corrects what it interprets otherwise: a text's
  * `minLength` and `maxLength`.
  */
 import type { Plugins } from '@hey-api/openapi-ts';

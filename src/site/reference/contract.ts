@@ -14,6 +14,8 @@ export interface Schema {
   items?: Schema;
   anyOf?: Schema[];
   oneOf?: Schema[];
+  if?: Schema;
+  else?: Schema;
   additionalProperties?: boolean | Schema;
   enum?: unknown[];
   const?: unknown;

@@ -6,10 +6,10 @@ type Render = (markdown: string) => string;
 
 const code = (value: unknown) => `<code>${escapeHtml(typeof value === 'string' ? value : JSON.stringify(value))}</code>`;
 
-/** The variants of a value: of `anyOf`, or of a list of types. `null` is reported separately. */
+/** The variants of a value: of `anyOf`, `oneOf`, or a list of types. `null` is reported separately. */
 function variantsOf(schema: Schema): Schema[] {
   const { anyOf, oneOf, type } = schema;
-  const variants = anyOf ?? (oneOf?.every((branch) => Object.keys(branch).join() === 'required') === true ? undefined : oneOf);
+  const variants = anyOf ?? oneOf;
   if (variants !== undefined) return variants.map(resolve);
   return Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : [schema];
 }
@@ -79,8 +79,9 @@ function field({ name, schema: unresolved, note, location }: Field, render: Rend
 }
 
 function fieldList(schema: Schema, render: Render, depth = 0): string {
-  const { properties = {}, required = [], oneOf = [] } = schema;
-  const choice = oneOf.flatMap((branch) => branch.required ?? []);
+  const { properties = {}, required = [] } = schema;
+  // The contract uses conditions only for "exactly one of two".
+  const choice = [schema.if, schema.else].flatMap((part) => part?.required ?? []);
   const noteOf = (name: string) => (required.includes(name) ? 'required' : choice.includes(name) ? 'one of these is required' : undefined);
   const fields = Object.entries(properties).map(([name, property]) => {
     const note = noteOf(name);
