@@ -1862,6 +1862,10 @@ export const zListAuditLogQuery = z.object({
     job_id: zJobOrPreviewId.optional()
 });
 
+export const zGetOpenApiJsonQuery = z.object({
+    console: z.boolean().optional().default(true)
+});
+
 export const zDownloadFilePath = z.object({
     key: z.string().check(characters({ min: 1, max: 512 })).regex(/^[a-z0-9_\/.-]+$/)
 });

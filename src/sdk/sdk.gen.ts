@@ -541,7 +541,9 @@ export const getJwks = <ThrowOnError extends boolean = false>(options?: Options<
 /**
  * Get this document as JSON
  *
- * This document, converted to JSON.
+ * This document, converted to JSON. `console=false` leaves out the operations of the tag Console and the schemas that
+ * only they use, so that generators make a client of the API alone.
+ *
  */
 export const getOpenApiJson = <ThrowOnError extends boolean = false>(options?: Options<GetOpenApiJsonData, ThrowOnError>): RequestResult<GetOpenApiJsonResponses, GetOpenApiJsonErrors, ThrowOnError> => (options?.client ?? client).get<GetOpenApiJsonResponses, GetOpenApiJsonErrors, ThrowOnError>({ url: '/v1/openapi.json', ...options });
 

@@ -3421,11 +3421,20 @@ export type GetJwksResponse = GetJwksResponses[keyof GetJwksResponses];
 export type GetOpenApiJsonData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Whether the document has the operations of the tag Console.
+         */
+        console?: boolean;
+    };
     url: '/v1/openapi.json';
 };
 
 export type GetOpenApiJsonErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
     /**
      * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */

@@ -149,6 +149,13 @@ describe('what the log says', () => {
   });
 });
 
+interface Description {
+  paths: object;
+  tags: { name: string }[];
+  components: { schemas: object; securitySchemes: object };
+  webhooks: object;
+}
+
 describe('the description', () => {
   it('is the authored document, byte for byte and as JSON, without a key', async () => {
     const api = makeApi();
@@ -157,6 +164,21 @@ describe('the description', () => {
     expect(await yaml.text()).toBe(descriptionText);
     const json = await api.request('/v1/openapi.json', { key: null });
     expect(await json.json()).toEqual(parse(descriptionText));
+  });
+
+  it('without the console: its operations, its tag, and what only they use are left out', async () => {
+    const api = makeApi();
+    const all = (await (await api.request('/v1/openapi.json?console=true', { key: null })).json()) as Description;
+    const some = (await (await api.request('/v1/openapi.json?console=false', { key: null })).json()) as Description;
+    const publicPaths = Object.keys(all.paths).filter((path) => !path.startsWith('/console/'));
+    expect(Object.keys(some.paths)).toEqual(publicPaths);
+    expect(some.tags.map(({ name }) => name)).toEqual(all.tags.map(({ name }) => name).filter((name) => name !== 'Console'));
+    expect(Object.keys(some.components.schemas).filter((name) => /^(Console|Operator)/.test(name))).toEqual([]);
+    expect(Object.keys(some.components.securitySchemes)).toEqual(['apiKey']);
+    expect(some.webhooks).toEqual(all.webhooks);
+    const refused = await api.request('/v1/openapi.json?console=no', { key: null });
+    expect(refused.status).toBe(400);
+    expect(await errorOf(refused)).toMatchObject({ code: 'invalid_request', param: '/console' });
   });
 });
 

@@ -1,5 +1,6 @@
 /** Serves openapi.yaml, unchanged and as JSON. */
 import { parse } from 'yaml';
+import { withoutTag } from '../../contract/plugin/audience.ts';
 import type { OpenApiDocument } from '../../contract/types.gen.ts';
 import { zOpenApiDocument } from '../../contract/zod.gen.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -7,19 +8,24 @@ import type { Handlers } from '../register.ts';
 
 /**
  * Parses the document at the first request for JSON and not at the start, since parsing takes 15 MB of memory. Keeps only
- * the JSON text. That request fails if the text is no OpenAPI 3.1 document; a test checks the shipped one.
+ * the JSON texts. That request fails if the text is no OpenAPI 3.1 document; a test checks the shipped one.
  */
 export function descriptionHandlers({ description }: HttpDeps): Pick<Handlers, 'getOpenApiJson' | 'getOpenApiYaml'> {
-  let json: string | undefined;
-  const asJson = () => {
+  const texts = new Map<boolean, string>();
+  const asJson = (console: boolean) => {
     const document = parse(description) as OpenApiDocument;
     // Only a check: the parsed result would lack the fields that the schema does not name.
     zOpenApiDocument.parse(document);
-    return JSON.stringify(document);
+    return JSON.stringify(console ? document : withoutTag(document, 'Console'));
   };
   return {
     // The type of a response body cannot be derived from a text; the tests compare it with the contract.
-    getOpenApiJson: (c) => c.body((json ??= asJson()), 200, { 'Content-Type': 'application/json' }) as never,
+    getOpenApiJson: (c) => {
+      const { console } = c.req.valid('query');
+      const text = texts.get(console) ?? asJson(console);
+      texts.set(console, text);
+      return c.body(text, 200, { 'Content-Type': 'application/json' }) as never;
+    },
     getOpenApiYaml: (c) => c.body(description, 200, { 'Content-Type': 'application/yaml' }),
   };
 }
