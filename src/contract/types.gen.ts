@@ -185,6 +185,9 @@ export type UploadCompletion = {
 
 export type UploadDeletion = {
     id: UploadId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
     deleted_at: Timestamp;
 };
@@ -283,6 +286,9 @@ export type WebhookEndpointSecret = {
 
 export type WebhookEndpointDeletion = {
     id: WebhookEndpointId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
 };
 
@@ -689,6 +695,9 @@ export type PreviewList = {
 
 export type PreviewDeletion = {
     id: PreviewId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
     deleted_at: Timestamp;
     /**
@@ -831,6 +840,9 @@ export type JobList = {
 
 export type JobDeletion = {
     id: JobId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
     deleted_at: Timestamp;
     /**
@@ -907,6 +919,9 @@ export type JobEvent = {
 
 export type DeletedJob = {
     id: JobId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
 };
 

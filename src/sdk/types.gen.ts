@@ -185,6 +185,9 @@ export type UploadCompletion = {
 
 export type UploadDeletion = {
     id: UploadId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
     deleted_at: Timestamp;
 };
@@ -283,6 +286,9 @@ export type WebhookEndpointSecret = {
 
 export type WebhookEndpointDeletion = {
     id: WebhookEndpointId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
 };
 
@@ -684,6 +690,9 @@ export type PreviewList = {
 
 export type PreviewDeletion = {
     id: PreviewId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
     deleted_at: Timestamp;
     /**
@@ -826,6 +835,9 @@ export type JobList = {
 
 export type JobDeletion = {
     id: JobId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
     deleted_at: Timestamp;
     /**
@@ -902,6 +914,9 @@ export type JobEvent = {
 
 export type DeletedJob = {
     id: JobId;
+    /**
+     * Always `true`.
+     */
     deleted: true;
 };
 

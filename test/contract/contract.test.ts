@@ -208,6 +208,14 @@ describe('what generators usually drop', () => {
     }
   });
 
+  it.each(['UploadDeletion', 'WebhookEndpointDeletion', 'PreviewDeletion', 'JobDeletion', 'DeletedJob'] as const)('%s is never "deleted": false', (name) => {
+    const { deleted } = schemas[name]!['properties']!;
+    for (const schema of [zod[`z${name}`].shape.deleted, validatorOf(deleted!)]) {
+      expect(schema.safeParse(true).success).toBe(true);
+      expect(schema.safeParse(false).success).toBe(false);
+    }
+  });
+
   it('keywords are carried beside, and properties that are named like them are left alone', () => {
     expect(carryDroppedKeywords({ type: 'array', uniqueItems: true, items: [{ minProperties: 1 }] })).toEqual({
       type: 'array',

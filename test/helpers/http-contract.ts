@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { exactlyOne } from '../../src/contract/plugin/keywords.ts';
+import { exactlyOne, isAlwaysTrue } from '../../src/contract/plugin/keywords.ts';
 import { recordStatus } from './seen-statuses.ts';
 
 type Json = Record<string, unknown>;
@@ -54,7 +54,8 @@ function closed(node: unknown): unknown {
     const names = (node as { required: string[] }).required;
     return { type: 'object', ...node, properties: Object.fromEntries(names.map((name) => [name, {}])), additionalProperties: true };
   }
-  // zod's converter knows no `if`.
+  // zod's converter knows no `not` and no `if`.
+  if (isAlwaysTrue(node)) return { type: 'boolean', const: true };
   const alternatives = exactlyOne(node);
   if (alternatives !== undefined) {
     const { if: _condition, then: _then, else: _else, ...rest } = node as Json;

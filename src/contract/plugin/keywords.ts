@@ -17,6 +17,10 @@ export function carryDroppedKeywords(node: unknown): unknown {
   if (alternatives !== undefined) copy[exactlyOneExtension] = alternatives;
   for (const [key, value] of Object.entries(node)) {
     if (alternatives !== undefined && conditional.has(key)) continue;
+    if (key === 'not' && isAlwaysTrue(node)) {
+      copy['const'] = true;
+      continue;
+    }
     copy[key] = carryDroppedKeywords(value);
     const extension = carried[key];
     // Only keyword positions hold plain values: the value of a property that is named like a keyword is a schema.
@@ -35,6 +39,12 @@ export function exactlyOne(schema: object): string[] | undefined {
   const [first, second] = [condition, otherwise].map((part) => part?.required?.[0]);
   if (first === undefined || second === undefined || then?.not?.required?.[0] !== second) return undefined;
   return [first, second];
+}
+
+/** Whether the schema is a boolean that is not false; the generator does not know `not`. */
+export function isAlwaysTrue(schema: object): boolean {
+  const { type, not } = schema as { type?: unknown; not?: { const?: unknown } };
+  return type === 'boolean' && not?.const === false;
 }
 
 interface Conditional {
