@@ -7740,9 +7740,9 @@ export type ConsoleListDeliveriesData = {
          */
         state?: 'pending' | 'delivered' | 'dead' | 'stopped';
         /**
-         * Only deliveries of this job.
+         * Only deliveries of this job. Previews have none.
          */
-        job_id?: JobId;
+        job_id?: JobOrPreviewId;
     };
     url: '/console/api/webhooks/deliveries';
 };

@@ -2092,7 +2092,7 @@ export const zConsoleListDeliveriesQuery = z.object({
         'dead',
         'stopped'
     ]).optional(),
-    job_id: zJobId.optional()
+    job_id: zJobOrPreviewId.optional()
 });
 
 export const zConsoleGetDeliveryPath = z.object({

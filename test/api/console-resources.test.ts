@@ -196,6 +196,9 @@ describe('webhooks', () => {
     const query = `/console/api/webhooks/deliveries?job_id=${job.id}`;
     const { data } = await ours.browser.call<ConsoleDeliveryList>(query);
     const [delivery] = data;
+    // The ledger's and the audit log's ids of previews are taken, too.
+    const ofPreview = '/console/api/webhooks/deliveries?job_id=prv_01jdq4s9xkf5v8t2m6w0c3rhbz';
+    expect(await ours.browser.call<ConsoleDeliveryList>(ofPreview)).toMatchObject({ data: [] });
     expect(delivery).toMatchObject({ event: 'job.completed', state: 'pending', last_attempt: null, failed_attempts: 0 });
     await world.store.deliveries.settle(
       { id: delivery!.id, url: 'https://hooks.example.com/y' },
