@@ -61,20 +61,29 @@ function bound(issue: Extract<Issue, { code: 'too_big' | 'too_small' }>): string
   return `must ${verb} ${most} ${limit}${unit}`;
 }
 
+const oneOf = (values: readonly unknown[]) => `must be ${either(values.map((value) => JSON.stringify(value) ?? String(value)))}`;
+
+/** Of the issues of all alternatives. The constants among these are listed together. */
+function unionReason(issues: readonly Issue[]): string {
+  const constants = issues.flatMap((issue) => (issue.code === 'invalid_value' ? issue.values : []));
+  const reasons = issues.map((issue) => (issue.code === 'invalid_value' ? oneOf(constants) : reasonOf(issue)));
+  return [...new Set(reasons)].join(', or ') || 'is not valid';
+}
+
 /** The second half of the sentence: what the field must be. */
 function reasonOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${kinds[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      return `must be ${either(issue.values.map((value) => JSON.stringify(value) ?? String(value)))}`;
+      return oneOf(issue.values);
     case 'too_big':
     case 'too_small':
       return bound(issue);
     case 'invalid_format':
       return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`;
     case 'invalid_union':
-      return [...new Set(issue.errors.flatMap((branch) => branch.map(reasonOf)))].join(', or ') || 'is not valid';
+      return unionReason(issue.errors.flat());
     case 'invalid_key':
       return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`;
     default:

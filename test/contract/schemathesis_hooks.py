@@ -13,6 +13,7 @@ ones, and most idempotency keys by new ones.
 """
 
 import base64
+import collections
 import hmac
 import itertools
 import json
@@ -247,6 +248,8 @@ def use_console_upload(case):
     case.path_parameters = {"id": upload["id"]}
 
 
+# The first well-formed call of each operation gets a real id, then every other one: few calls of an operation are well-formed.
+REAL_ID_TURNS = collections.defaultdict(itertools.count)
 REAL_IDS = {
     "consoleUpdateWebhookEndpoint": new_endpoint,
     "consoleDeleteWebhookEndpoint": new_endpoint,
@@ -352,7 +355,7 @@ def prepare_console(operation, case):
         if operation == "consoleSignOut" and as_ours(case):
             case.headers.update(new_session()[0])
         return
-    if operation in REAL_IDS and as_ours(case) and turn:
+    if operation in REAL_IDS and as_ours(case) and next(REAL_ID_TURNS[operation]) % 2 == 0:
         case.path_parameters = {"id": REAL_IDS[operation]()}
     if operation in UPLOAD_CALLS and as_ours(case) and turn:
         use_console_upload(case)
