@@ -15,6 +15,12 @@ const refusals = new Set([
 /** Statuses of a storage that refuses all requests: missing rights, a wrong region, too many requests. */
 const refusingStatuses = new Set([301, 307, 308, 401, 403, 408, 429]);
 
+/**
+ * Names of an error whose response had no body. A response to HEAD never has one, so S3 reports expired credentials there as a bare
+ * 400. The requests of this service have a fixed form, and none of their keys is invalid: a bare 400 is not about the object.
+ */
+const namesWithoutBody = new Set(['Unknown', 'UnknownError', 'BadRequest', '400']);
+
 interface ErrorFacts {
   name?: unknown;
   code?: unknown;
@@ -30,6 +36,7 @@ export function isStorageFault(error: unknown): boolean {
   const { name, code, $metadata } = error as ErrorFacts;
   const status = $metadata?.httpStatusCode;
   if (refusals.has(String(name)) || refusals.has(String(code))) return true;
+  if (status === 400) return namesWithoutBody.has(String(name));
   if (status !== undefined) return status >= 500 || refusingStatuses.has(status);
   return network.test(String(code)) || fileSystem.has(String(code));
 }

@@ -123,6 +123,8 @@ const outages: Outage[] = [
   { name: 'refuses connections', begin: () => wire.cut(), end: () => wire.mend() },
   { name: 'swallows all requests', begin: () => wire.silence(), end: () => wire.mend() },
   { name: 'answers 503', begin: () => void (status = 503), endpoint: () => `http://127.0.0.1:${(refuser.address() as AddressInfo).port}`, end: () => void (status = 0) },
+  // As S3 answers HEAD when the credentials have expired.
+  { name: 'answers 400 without a reason', begin: () => void (status = 400), endpoint: () => `http://127.0.0.1:${(refuser.address() as AddressInfo).port}`, end: () => void (status = 0) },
   { name: 'has no address in DNS', begin: () => {}, endpoint: () => 'http://storage.invalid' },
   { name: 'does not accept the credentials', begin: () => {}, secret: 'not-the-secret-0123456789' },
 ];

@@ -18,6 +18,7 @@ describe('a fault of the storage', () => {
     ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'CERT_HAS_EXPIRED', 'EIO', 'ESTALE', 'EROFS'].map((code) => error({ code })),
     ...[500, 502, 503, 507, 429, 403, 401, 301].map((status) => answered(status)),
     answered(400, 'ExpiredToken'),
+    answered(400, 'Unknown'),
     answered(404, 'NoSuchBucket'),
     error({ name: 'CredentialsProviderError' }),
     error({ name: 'TimeoutError' }),
