@@ -1,4 +1,5 @@
 /** Opens the database and the objects that depend only on it, for the service's processes and for commands. */
+import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';
@@ -6,10 +7,21 @@ import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
 import { createStore, migrate } from '../store/index.ts';
 
-/** Opens and migrates the database. `maxConnections`: of the store; default: its own. */
-export async function openStore(config: Config, { maxConnections }: { maxConnections?: number | undefined } = {}) {
+export interface OpenStore {
+  /** of the store; default: its own */
+  maxConnections?: number | undefined;
+  /** gets the restarts of the embedded server */
+  logger?: Pick<Logger, 'warn' | 'error'> | undefined;
+}
+
+/** Opens and migrates the database. */
+export async function openStore(config: Config, { maxConnections, logger }: OpenStore = {}) {
   const secrets = await loadSecrets(config);
-  const database = await openDatabase(config);
+  const onRestart = (err?: unknown) => {
+    if (err === undefined) logger?.warn('the embedded PostgreSQL had ended and was started again');
+    else logger?.error({ err }, 'the embedded PostgreSQL has ended and cannot be started; it is tried again every two seconds');
+  };
+  const database = await openDatabase({ ...config, onRestart });
   try {
     await migrate({ url: database.url });
   } catch (error) {

@@ -119,7 +119,7 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
     const tracing = await startTracing({ endpoint: config.tracesEndpoint });
     shutdown.add(() => tracing.stop());
   }
-  const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { maxConnections: roles.api ? undefined : workerStoreConnections });
+  const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { logger, maxConnections: roles.api ? undefined : workerStoreConnections });
   shutdown.add(close);
   // Creates the signing key at the first start.
   await evidence.jwks();

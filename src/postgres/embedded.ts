@@ -24,13 +24,17 @@ export interface Database {
 const serverFile = z.object({ port: z.number().int(), password: z.string() });
 type ServerFacts = z.infer<typeof serverFile>;
 
-/** Throws one plain sentence when the platform has no embedded binaries or the server does not start. */
-export async function openDatabase(options: {
+export interface OpenDatabase {
   databaseUrl: string | undefined;
   dataDir: string;
-}): Promise<Database> {
-  if (options.databaseUrl !== undefined) return { url: options.databaseUrl, stop: async () => {} };
-  const server = new EmbeddedServer(join(options.dataDir, 'postgres'), await binaries());
+  /** called after the embedded server had died and was started again; with the error if that failed, once until it succeeds */
+  onRestart?: ((error?: unknown) => void) | undefined;
+}
+
+/** Throws one plain sentence when the platform has no embedded binaries or the server does not start. */
+export async function openDatabase({ databaseUrl, dataDir, onRestart = () => {} }: OpenDatabase): Promise<Database> {
+  if (databaseUrl !== undefined) return { url: databaseUrl, stop: async () => {} };
+  const server = new EmbeddedServer(join(dataDir, 'postgres'), await binaries(), onRestart);
   return server.open();
 }
 
@@ -112,6 +116,9 @@ async function keepShort(log: string): Promise<void> {
   if (size > longestLog) await rename(log, `${log}.old`);
 }
 
+/** ms between two looks of a client whether the server still runs */
+const watchIntervalMs = 2000;
+
 class EmbeddedServer {
   readonly #home: string;
   readonly #data: string;
@@ -119,9 +126,11 @@ class EmbeddedServer {
   /** folder with a file for each process that uses the server, named after its process id */
   readonly #clients: string;
   readonly #binaries: Binaries;
+  readonly #onRestart: (error?: unknown) => void;
   #runner: Runner = { prefix: [] };
 
-  constructor(home: string, found: Binaries) {
+  constructor(home: string, found: Binaries, onRestart: (error?: unknown) => void) {
+    this.#onRestart = onRestart;
     this.#home = home;
     this.#data = join(home, 'data');
     this.#facts = join(home, 'server.json');
@@ -140,8 +149,52 @@ class EmbeddedServer {
       const client = join(this.#clients, `${process.pid}-${randomBytes(4).toString('hex')}`);
       await writeFile(client, '');
       ownClients.add(basename(client));
-      return { url: url(facts), stop: () => this.#exclusively(() => this.#leave(client)) };
+      const unwatch = this.#watch(client, facts.port);
+      const stop = () => {
+        unwatch();
+        return this.#exclusively(() => this.#leave(client));
+      };
+      return { url: url(facts), stop };
     });
+  }
+
+  /**
+   * Starts the server again if it dies while it is in use: the kernel may kill it for want of memory, and it ends by itself when its
+   * disk is full. Returns the function that ends the watch.
+   */
+  #watch(client: string, port: number): () => void {
+    let isBusy = false;
+    let hasFailed = false;
+    const look = async () => {
+      if (await this.#hasProcess()) return;
+      try {
+        if (await this.#exclusively(() => this.#startAgain(client, port))) this.#onRestart();
+        hasFailed = false;
+      } catch (error) {
+        if (!hasFailed) this.#onRestart(error);
+        hasFailed = true;
+      }
+    };
+    const timer = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      void look().finally(() => (isBusy = false));
+    }, watchIntervalMs).unref();
+    return () => clearInterval(timer);
+  }
+
+  /** False if another client was first, or this one has left. Only the old port will do: this process and others reconnect to it. */
+  async #startAgain(client: string, port: number): Promise<boolean> {
+    if (!ownClients.has(basename(client)) || (await this.#isRunning())) return false;
+    await this.#startAt(await freePort(port));
+    return true;
+  }
+
+  /** The same as #isRunning, without a new process. */
+  async #hasProcess(): Promise<boolean> {
+    const text = await readFile(join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '');
+    const pid = Number.parseInt(text, 10);
+    return pid > 0 && isAlive(pid);
   }
 
   /** Also removes the files of clients that were killed, and stops the server when no client is left. */
@@ -205,6 +258,13 @@ class EmbeddedServer {
   /** Starts the server, at its previous port when that is free: other processes may be reconnecting to it. */
   async #start({ port: before, password }: ServerFacts): Promise<ServerFacts> {
     const port = await freePort(before).catch(() => freePort(0));
+    await this.#startAt(port);
+    const facts = { port, password };
+    await this.#writeFacts(facts);
+    return facts;
+  }
+
+  async #startAt(port: number): Promise<void> {
     const log = join(this.#home, 'server.log');
     await keepShort(log);
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${briefLog}`;
@@ -213,9 +273,6 @@ class EmbeddedServer {
     } catch (cause) {
       throw new Error(`The embedded PostgreSQL did not start; its log is ${log}.`, { cause });
     }
-    const facts = { port, password };
-    await this.#writeFacts(facts);
-    return facts;
   }
 
   async #stop(): Promise<void> {

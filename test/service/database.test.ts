@@ -3,9 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/postgres/embedded.ts';
+import { eventually } from '../helpers/wait.ts';
 
 let dataDir: string;
 beforeAll(async () => {
@@ -15,6 +17,8 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
 const open = () => openDatabase({ databaseUrl: undefined, dataDir });
 const clients = () => readdir(join(dataDir, 'postgres', 'clients'));
+
+const serverPid = async () => Number.parseInt(await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10);
 
 async function answers({ url }: Database): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5 });
@@ -65,6 +69,21 @@ describe('the embedded PostgreSQL', () => {
     expect(after.url).toBe(before.url);
     expect(await answers(before)).toBe(true);
     await after.stop();
+  });
+
+  it('is started again, at the same port, when it was killed while processes use it; not after they have left', async () => {
+    const restarts: unknown[] = [];
+    const first = await openDatabase({ databaseUrl: undefined, dataDir, onRestart: (error) => restarts.push(error) });
+    const second = await open();
+    const killed = await serverPid();
+    process.kill(killed, 'SIGKILL');
+    await eventually(async () => (await serverPid().catch(() => killed)) !== killed && (await answers(first)), 'another server answers');
+    expect(await answers(second)).toBe(true);
+    // The second client may have been first; a start may fail while the processes of the killed server end.
+    expect(restarts.length).toBeLessThanOrEqual(2);
+    await Promise.all([first.stop(), second.stop()]);
+    await pause(2500);
+    expect(await answers(first)).toBe(false);
   });
 
   it('is stopped by the next who leaves after a process was killed', async () => {
