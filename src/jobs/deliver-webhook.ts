@@ -17,13 +17,12 @@ export const webhookTask =
     const id = deliveryIdOf(payload);
     const delivery = await worker.store.deliveries.begin(id);
     if (!delivery) return;
-    const at = new Date();
     const start = performance.now();
-    const answer = await post(worker, delivery, at).catch(async (error: unknown) => {
+    const answer = await post(worker, delivery).catch(async (error: unknown) => {
       await worker.store.deliveries.release(id);
       throw error;
     });
-    const attempt = { at, durationMs: Math.round(performance.now() - start), ...describe(answer) };
+    const attempt = { at: delivery.begunAt, durationMs: Math.round(performance.now() - start), ...describe(answer) };
     const outcome = decide(worker, delivery, attempt, answer);
     await worker.store.deliveries.settle(delivery, attempt, outcome);
     worker.metrics.webhookAttempted(outcome.state);
@@ -34,8 +33,8 @@ export const webhookTask =
 /** A response, or the sentence that says why there was none. */
 type Answer = PostResponse | string;
 
-async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Promise<Answer> {
-  const { id, jobId, event, url } = delivery;
+async function post(worker: WorkerContext, delivery: DueDelivery): Promise<Answer> {
+  const { id, jobId, event, url, begunAt: at } = delivery;
   const body = webhookBody(event, jobId ?? testEventJobId);
   const headers = webhookHeaders({ id, at, body, ...(await secretsOf(worker, delivery)) });
   const { timeoutMs } = worker.tuning.webhooks;
@@ -81,7 +80,7 @@ function decide(
   const header = typeof answer === 'string' ? undefined : answer.headers['retry-after'];
   const inS = nextAttemptInS({
     failed: delivery.failedAttempts + 1,
-    retryAfterS: parseRetryAfter(header, new Date()),
+    retryAfterS: parseRetryAfter(header, new Date(attempt.at.getTime() + attempt.durationMs)),
     scheduleS: worker.tuning.webhooks.scheduleS,
     random: Math.random(),
   });

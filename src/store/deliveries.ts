@@ -21,6 +21,8 @@ export interface DueDelivery {
   url: string;
   /** since the delivery was created or last resent */
   failedAttempts: number;
+  /** when this attempt began, by the clock of the database: that of a worker may be wrong */
+  begunAt: Date;
 }
 
 export interface DeliveryAttempt {
@@ -95,7 +97,7 @@ export function createTestDelivery(tx: Tx, { id: endpointId, accountId, url }: W
   return insertDelivery(tx, { accountId, jobId: null, endpointId, event, url });
 }
 
-async function insertDelivery(tx: Tx, row: Omit<DueDelivery, 'id' | 'failedAttempts'>): Promise<string> {
+async function insertDelivery(tx: Tx, row: Omit<DueDelivery, 'id' | 'failedAttempts' | 'begunAt'>): Promise<string> {
   const id = newId('evt');
   await tx.insert(webhookDeliveries).values({ id, ...row, nextAt: sql`now()` });
   await enqueueDelivery(tx, id, 0);
@@ -217,8 +219,8 @@ export function deliveryQueries(db: Db) {
         .returning();
       if (!row) await transact(db, (tx) => queueBusy(tx, id));
       if (!row || row.url === null) return null;
-      const { accountId, jobId, endpointId, event, url, failedAttempts } = row;
-      return { id, accountId, jobId, endpointId, event, url, failedAttempts };
+      const { accountId, jobId, endpointId, event, url, failedAttempts, busyUntil } = row;
+      return { id, accountId, jobId, endpointId, event, url, failedAttempts, begunAt: new Date(busyUntil!.getTime() - 1000 * busyS) };
     },
 
     /** Gives a delivery back without an attempt. */

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
 import type { Account, CreateJob, CreateWebhookEndpoint } from '../../src/store/types.ts';
 import { ReelmendError } from '../../src/domain/errors.ts';
@@ -102,6 +102,22 @@ describe('a webhook', () => {
     await settled('delivered');
     const [{ headers, body }] = received as [Received];
     expect(headers['x-service-signature']).toBe(opensslHmac(body, await secret()));
+  });
+
+  it.each([-10, 10])('has the time of the database, and passes a receiver, although the clock of the worker is %i minutes off', async (minutes) => {
+    const started = Date.now();
+    await create();
+    vi.useFakeTimers({ toFake: ['Date'], now: started + minutes * 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    answer = (response, count) => response.writeHead(count === 1 ? 503 : 204, { 'retry-after': new Date(started + 3000).toUTCString() }).end();
+    await startWorker();
+    const sent = await settled('delivered');
+    vi.useRealTimers();
+    for (const { headers, body } of received) expect(new Webhook(await secret()).verify(body, headers)).toEqual(JSON.parse(body));
+    // The receiver asked to be left alone for 2 to 3 s.
+    expect(received).toHaveLength(2);
+    expect(received[1]!.at - received[0]!.at).toBeGreaterThan(1000);
+    for (const { at } of sent.attempts) expect(Math.abs(at.getTime() - Date.now())).toBeLessThan(60_000);
   });
 
   it('is not sent for a job without a webhook URL, nor twice', async () => {
