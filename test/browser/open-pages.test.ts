@@ -3,16 +3,14 @@ import type { Page, Request, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleJobLinks, ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
-import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, openWorld, password, signUp, unavailable, type World } from './world.ts';
+import { openSignedUp } from './steps.ts';
+import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, password, signUp, unavailable, type World } from './world.ts';
 
 let world: World;
 let page: Page;
 
 beforeAll(async () => {
-  world = await openWorld();
-  const tab = await openTab(world);
-  ({ page } = tab);
-  await signUp(tab, world, 'ada@example.com', 'Analytical Engines');
+  ({ world, page } = await openSignedUp());
 });
 
 afterAll(() => world?.close());
