@@ -1,78 +1,21 @@
 /** Webhooks to a real receiver through the guarded client, verified by a library that is not ours. */
-import { execFileSync } from 'node:child_process';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
-import type { Account, CreateJob, CreateWebhookEndpoint } from '../../src/store/types.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
-import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { eventually, hangMs } from '../helpers/wait.ts';
-import { auditEntries, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
-
-interface Received {
-  headers: Record<string, string>;
-  body: string;
-  at: number;
-}
+import type { Account } from '../../src/store/types.ts';
+import { eventually } from '../helpers/wait.ts';
+import { opensslHmac, type Received, type Receiver, setUpWebhooks } from '../helpers/webhook-suite.ts';
+import type { Workshop } from '../helpers/worker-fakes.ts';
+import { auditEntries, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
 let account: Account;
-let receiver: Server;
-let received: Received[] = [];
-let answer: (response: ServerResponse, count: number) => void;
+let receiver: Receiver;
+let received: Received[];
 let url: string;
-let net: GuardedClient;
-
-beforeAll(async () => {
-  world = await createWorld();
-  receiver = createServer((request, response) => void receive(request, response));
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?token=t0ken`;
-});
-afterAll(async () => {
-  receiver.close();
-  await world.close();
-});
-beforeEach(async () => {
-  received = [];
-  answer = (response) => response.writeHead(204).end();
-  net = createNetClient({ allowHosts: [new URL(url).host], timeouts: { connectMs: hangMs, headersMs: hangMs, idleMs: hangMs } });
-  shop = await createWorkshop(world);
-  account = await fundedAccount(world.store, 300);
-});
-afterEach(async () => {
-  await shop.close();
-  await net.close();
-  receiver.closeAllConnections();
-});
-
-async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  let body = '';
-  for await (const chunk of request) body += String(chunk);
-  received.push({ headers: request.headers as Record<string, string>, body, at: performance.now() });
-  answer(response, received.length);
-}
-
-/** A worker whose downloads and pictures are stand-ins and whose webhooks are real. */
-async function startWorker(scheduleS: readonly number[] = [0, 0.2, 0.4, 0.6], timeoutMs = hangMs): Promise<void> {
-  const mixed = { ...net, download: shop.net.download.bind(shop.net) };
-  const webhooks = { timeoutMs, scheduleS, overdueS: 1 };
-  await shop.worker({ deps: { net: mixed }, tuning: { webhooks } }).start();
-}
-const create = async (change: Partial<CreateJob> = {}) =>
-  (await world.store.jobs.create(jobInput(account, { webhookUrl: url, ...change }))).job;
-const delivery = async () => (await world.store.deliveries.page({ accountId: account.id, limit: 10 }))[0]!;
-const settled = async (state: string) => {
-  await eventually(async () => (await delivery())?.state === state);
-  return delivery();
-};
-const secret = async () => (await world.store.webhookSecrets.signing(account.id)).secrets[0]!;
-/** What anybody with the secret and OpenSSL makes of a body. */
-const opensslHmac = (body: string, key: string) =>
-  execFileSync('openssl', ['dgst', '-sha256', '-hmac', key], { input: body, encoding: 'utf8' }).trim().split(' ').at(-1);
+const { startWorker, create, delivery, settled, secret, useNewAccount } = setUpWebhooks({ use: (suite) => ({ world, shop, account, receiver, received, url } = suite) });
 
 describe('a webhook', () => {
   for (const [event, status] of [
@@ -109,7 +52,7 @@ describe('a webhook', () => {
     await create();
     vi.useFakeTimers({ toFake: ['Date'], now: started + minutes * 60_000 });
     onTestFinished(() => void vi.useRealTimers());
-    answer = (response, count) => response.writeHead(count === 1 ? 503 : 204, { 'retry-after': new Date(started + 3000).toUTCString() }).end();
+    receiver.answer = (response, count) => response.writeHead(count === 1 ? 503 : 204, { 'retry-after': new Date(started + 3000).toUTCString() }).end();
     await startWorker();
     const sent = await settled('delivered');
     vi.useRealTimers();
@@ -192,7 +135,7 @@ const otherSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;
 
 describe('a delivery that fails', () => {
   it('is tried again under the same id, later and later, until it is dead', async () => {
-    answer = (response) => response.writeHead(500).end('out of order');
+    receiver.answer = (response) => response.writeHead(500).end('out of order');
     await create();
     await startWorker([0, 0.3, 0.9]);
     const dead = await settled('dead');
@@ -213,7 +156,7 @@ describe('a delivery that fails', () => {
 
   for (const status of [301, 307, 400, 404, 429, 503]) {
     it(`with status ${status} is tried again, and delivered when that passes`, async () => {
-      answer = (response, count) =>
+      receiver.answer = (response, count) =>
         count === 1 ? response.writeHead(status, { location: url }).end() : response.writeHead(200).end('thanks');
       await create();
       await startWorker();
@@ -224,7 +167,7 @@ describe('a delivery that fails', () => {
   }
 
   it('with 410 is stopped at once', async () => {
-    answer = (response) => response.writeHead(410).end();
+    receiver.answer = (response) => response.writeHead(410).end();
     await create();
     await startWorker();
     expect(await settled('stopped')).toMatchObject({ nextAt: null, attempts: [{ status: 410 }] });
@@ -232,7 +175,7 @@ describe('a delivery that fails', () => {
   });
 
   it('waits as long as the receiver asks for', async () => {
-    answer = (response, count) => response.writeHead(count === 1 ? 503 : 200, { 'retry-after': '2' }).end();
+    receiver.answer = (response, count) => response.writeHead(count === 1 ? 503 : 200, { 'retry-after': '2' }).end();
     await create();
     await startWorker();
     await settled('delivered');
@@ -247,8 +190,8 @@ describe('a delivery that fails', () => {
     ] as const;
     await startWorker([0], 3000);
     for (const [failure, reaction, webhookUrl] of cases) {
-      answer = reaction;
-      account = await fundedAccount(world.store, 30);
+      receiver.answer = reaction;
+      await useNewAccount();
       await create({ webhookUrl });
       expect((await settled('dead')).attempts).toMatchObject([{ status: null, failure, responseBody: null }]);
     }
@@ -256,7 +199,7 @@ describe('a delivery that fails', () => {
 
   it('reads no endless answer and keeps its beginning', async () => {
     const megabytes = Buffer.alloc(5 * 2 ** 20, 'ä\0');
-    answer = (response) => response.writeHead(200).end(megabytes);
+    receiver.answer = (response) => response.writeHead(200).end(megabytes);
     await create();
     await startWorker();
     const { attempts } = await settled('delivered');
@@ -267,11 +210,11 @@ describe('a delivery that fails', () => {
 
 describe('an operator', () => {
   it('sends a dead delivery again, with the same id and a whole schedule', async () => {
-    answer = (response) => response.writeHead(500).end();
+    receiver.answer = (response) => response.writeHead(500).end();
     await create();
     await startWorker([0, 0.1]);
     const dead = await settled('dead');
-    answer = (response, count) => response.writeHead(count === 3 ? 500 : 200).end();
+    receiver.answer = (response, count) => response.writeHead(count === 3 ? 500 : 200).end();
     expect(await world.store.deliveries.resend(dead.id)).toMatchObject({ state: 'pending' });
     const { attempts } = await settled('delivered');
     expect(attempts.map(({ number, status }) => `${number} ${status}`)).toEqual(['1 500', '2 500', '3 500', '4 200']);
@@ -281,7 +224,7 @@ describe('an operator', () => {
 
   it.each([[[0, 600]], [[0]]])('sends one again at once while an attempt of its old schedule %j fails', async (scheduleS) => {
     const asked = Promise.withResolvers<void>();
-    answer = (response, count) => void (count === 1 ? asked.promise : Promise.resolve()).then(() => response.writeHead(count === 1 ? 500 : 200).end());
+    receiver.answer = (response, count) => void (count === 1 ? asked.promise : Promise.resolve()).then(() => response.writeHead(count === 1 ? 500 : 200).end());
     await create();
     await startWorker(scheduleS);
     await eventually(() => received.length === 1);
@@ -334,7 +277,7 @@ describe('a delivery that is resent while an attempt runs', () => {
 
 describe('the deletion of a job', () => {
   it('stops its pending delivery and keeps nothing of the URL or the response', async () => {
-    answer = (response) => response.writeHead(500).end('t0ken');
+    receiver.answer = (response) => response.writeHead(500).end('t0ken');
     const job = await create();
     await startWorker([0, 600]);
     await eventually(async () => (await delivery())?.attempts.length === 1);
@@ -345,177 +288,6 @@ describe('the deletion of a job', () => {
     const queued = await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE key = ${`webhook:${stopped.id}`}`;
     expect(queued).toHaveLength(0);
     await expect(world.store.deliveries.resend(stopped.id)).rejects.toThrow('was deleted');
-  });
-});
-
-describe('a webhook endpoint', () => {
-  const endpoints = () => world.store.webhookEndpoints;
-  const add = async (change: Partial<CreateWebhookEndpoint> = {}) =>
-    endpoints().create({
-      ...{ accountId: account.id, mode: 'live', url, events: ['job.completed', 'job.failed'], description: '' },
-      ...change,
-    });
-  const all = () => world.store.deliveries.page({ accountId: account.id, limit: 20 });
-  const everySettled = async (count: number) => {
-    await eventually(async () => {
-      const list = await all();
-      return list.length === count && list.every(({ state }) => state !== 'pending');
-    });
-    return all();
-  };
-
-  it('gets the events of every job of its mode, each signed with its own secret, beside the URL of the job', async () => {
-    const made = [await add(), await add()];
-    await add({ mode: 'test' });
-    const job = await create();
-    await startWorker();
-    const deliveries = await everySettled(3);
-    expect(new Set(deliveries.map(({ endpointId }) => endpointId))).toEqual(new Set([null, ...made.map(({ endpoint }) => endpoint.id)]));
-    const ids = new Set(received.map(({ headers }) => headers['webhook-id']));
-    expect(ids.size).toBe(3);
-    const secrets = [await secret(), ...made.map((each) => each.secret)];
-    for (const { headers, body } of received) {
-      expect(JSON.parse(body)).toEqual({ event: 'job.completed', job_id: job.id, status: 'done' });
-      const sent = deliveries.find(({ id }) => id === headers['webhook-id'])!;
-      const own = sent.endpointId === null ? secrets[0] : made.find(({ endpoint }) => endpoint.id === sent.endpointId)!.secret;
-      for (const each of secrets) {
-        const verify = () => new Webhook(each).verify(body, headers);
-        if (each === own) expect(verify()).toBeTruthy();
-        else expect(verify).toThrow();
-      }
-      expect(headers['x-service-signature']).toBe(opensslHmac(body, own!));
-    }
-  });
-
-  it('gets only the events that it wants, none when it is disabled, and none of other accounts', async () => {
-    const stranger = await fundedAccount(world.store, 1);
-    await add({ accountId: stranger.id });
-    const { endpoint: failures } = await add({ events: ['job.failed', 'job.failed'] });
-    const { endpoint: disabled } = await add();
-    await endpoints().update({ accountId: account.id, id: disabled.id }, { enabled: false });
-    expect(failures.events).toEqual(['job.failed']);
-    await startWorker();
-    const done = await create({ webhookUrl: null });
-    await eventually(async () => (await world.store.jobs.get(account.id, 'live', done.id))?.status === 'done');
-    shop.media.onEnhance = () => Promise.reject(new ReelmendError('unreadable_video', 'No.'));
-    const failed = await create({ webhookUrl: null });
-    const [only] = await everySettled(1);
-    expect(only).toMatchObject({ jobId: failed.id, event: 'job.failed', endpointId: failures.id });
-    expect(await world.store.deliveries.page({ accountId: stranger.id, limit: 5 })).toEqual([]);
-  });
-
-  it('is retried by itself: one that is away holds up no other', async () => {
-    const { endpoint: away } = await add({ url: 'http://169.254.169.254/hook' });
-    const { endpoint: good } = await add();
-    await startWorker([0, 0.1]);
-    await create({ webhookUrl: null });
-    const deliveries = await everySettled(2);
-    const state = (id: string) => deliveries.find(({ endpointId }) => endpointId === id)!;
-    expect(state(good.id)).toMatchObject({ state: 'delivered' });
-    expect(state(away.id)).toMatchObject({ state: 'dead', attempts: [{ failure: 'the URL is not allowed.' }, {}] });
-  });
-
-  it('signs with both secrets after a rotation, and X-Service-Signature with the old one until the switch', async () => {
-    const { endpoint, secret: old } = await add();
-    const which = { accountId: account.id, id: endpoint.id };
-    await startWorker();
-    const sign = async () => {
-      const before = received.length;
-      await endpoints().test(which, 'job.completed');
-      await eventually(() => received.length > before);
-      return received.at(-1)!;
-    };
-    const { secret: fresh, switchesAt } = (await endpoints().rotateSecret(which, { user_id: 'user_1' }))!;
-    expect(switchesAt!.getTime() - Date.now()).toBeGreaterThan(23.9 * 3_600_000);
-    const during = await sign();
-    for (const each of [old, fresh]) expect(new Webhook(each).verify(during.body, during.headers)).toBeTruthy();
-    expect(during.headers['x-service-signature']).toBe(opensslHmac(during.body, old));
-    await endpoints().switchSecret(which);
-    const switched = await sign();
-    expect(switched.headers['x-service-signature']).toBe(opensslHmac(switched.body, fresh));
-    await world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE endpoint_id = ${endpoint.id} AND expires_at IS NOT NULL`;
-    const after = await sign();
-    expect(() => new Webhook(old).verify(after.body, after.headers)).toThrow();
-    expect(new Webhook(fresh).verify(after.body, after.headers)).toBeTruthy();
-    const kinds = (await auditEntries(world.store, { accountId: account.id, limit: 2 })).map(({ kind }) => kind);
-    expect(kinds).toEqual(['webhook_endpoint.secret_switched', 'webhook_endpoint.secret_rotated']);
-  });
-
-  it('gets test events, also twice and of a job that no job is', async () => {
-    const { endpoint, secret: own } = await add({ events: ['job.failed'] });
-    await endpoints().update({ accountId: account.id, id: endpoint.id }, { enabled: false });
-    await startWorker();
-    for (const event of ['job.completed', 'job.completed', 'job.failed'] as const) {
-      await endpoints().test({ accountId: account.id, id: endpoint.id }, event);
-    }
-    await everySettled(3);
-    for (const { headers, body } of received) {
-      expect(new Webhook(own).verify(body, headers)).toMatchObject({ job_id: 'job_00000000000000000000000000' });
-    }
-    expect(received.map(({ body }) => (JSON.parse(body) as { event: string }).event).sort()).toEqual([
-      'job.completed',
-      'job.completed',
-      'job.failed',
-    ]);
-  });
-
-  it('with a new URL gets what is pending there, and by a resend as well', async () => {
-    answer = (response) => response.writeHead(500).end();
-    const { endpoint } = await add({ url: `${url}&old=1` });
-    const which = { accountId: account.id, id: endpoint.id };
-    await startWorker([0, 1]);
-    await endpoints().test(which, 'job.completed');
-    await eventually(() => received.length === 1);
-    await eventually(async () => (await all())[0]!.attempts.length === 1);
-    answer = (response) => response.writeHead(204).end();
-    await endpoints().update(which, { url });
-    const [sent] = await everySettled(1);
-    expect(sent).toMatchObject({ state: 'delivered', url });
-    await endpoints().update(which, { url: `${url}&newest=1` });
-    expect(await world.store.deliveries.resend(sent!.id)).toMatchObject({ url: `${url}&newest=1` });
-    expect(await settled('delivered')).toMatchObject({ url: `${url}&newest=1` });
-  });
-
-  it.each([410, 500])('with a new URL is sent there at once although its last attempt at the old one ends with %d meanwhile', async (status) => {
-    const held = Promise.withResolvers<void>();
-    answer = (response, count) => void (count === 1 ? held.promise : Promise.resolve()).then(() => response.writeHead(count === 1 ? status : 204).end());
-    const { endpoint } = await add({ url: `${url}&old=1` });
-    const which = { accountId: account.id, id: endpoint.id };
-    await startWorker([0]);
-    await endpoints().test(which, 'job.completed');
-    await eventually(() => received.length === 1);
-    await endpoints().update(which, { url });
-    held.resolve();
-    expect(await settled('delivered')).toMatchObject({ url, attempts: [{ status }, { status: 204 }] });
-  });
-
-  it.each([
-    ['disabled', 'keeps'],
-    ['deleted', 'forgets'],
-  ] as const)('that is %s stops what is pending and %s its URL', async (how, _what) => {
-    answer = (response) => response.writeHead(500).end('t0ken');
-    const { endpoint } = await add();
-    const which = { accountId: account.id, id: endpoint.id };
-    await startWorker([0, 600]);
-    await create({ webhookUrl: null });
-    await eventually(async () => (await delivery())?.attempts.length === 1);
-    if (how === 'deleted') expect(await endpoints().delete(which)).toBe(true);
-    else await endpoints().update(which, { enabled: false });
-    const stopped = await delivery();
-    expect(stopped).toMatchObject({ state: 'stopped', endpointId: endpoint.id, url: how === 'deleted' ? null : url });
-    expect(await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE key = ${`webhook:${stopped.id}`}`).toHaveLength(0);
-    if (how === 'disabled') return;
-    expect(JSON.stringify(await all())).not.toContain('t0ken');
-    expect(await world.sql`SELECT 1 FROM webhook_secrets WHERE endpoint_id = ${endpoint.id}`).toHaveLength(0);
-    await expect(world.store.deliveries.resend(stopped.id)).rejects.toThrow('was deleted');
-    expect([await endpoints().get(which), await endpoints().delete(which)]).toEqual([null, false]);
-  });
-
-  it('goes with its account', async () => {
-    const { endpoint } = await add();
-    await world.store.accounts.close(account.id);
-    expect(await endpoints().deleteOfClosed(200)).toEqual([endpoint.id]);
-    expect(await endpoints().list(account.id)).toEqual([]);
   });
 });
 
