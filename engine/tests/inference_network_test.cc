@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "helpers/onnx_file.h"
@@ -78,6 +79,8 @@ FrameNetwork::UnpackOutput UnpackInto(Picture& out) {
   };
 }
 
+constexpr std::int64_t kMuchMemory = 1LL << 32;
+
 class NetworkTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -115,6 +118,8 @@ class NetworkTest : public ::testing::Test {
     return out;
   }
 
+  void ExpectTheSameShuffled(const ModelFile& file, const Picture& in, int shuffle, std::int64_t memory);
+
   std::string Refusal(const ModelFile& file) {
     try {
       LoadModel(*backend_, file)->Compile({{InputPlanes(file.layout), 64, 64}, 1, 1, false});
@@ -150,6 +155,22 @@ TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
   }
 }
 
+/// Runs a network that leaves its last shuffle to the reader, in one tile unless `memory` is short, and expects the same as without.
+void NetworkTest::ExpectTheSameShuffled(const ModelFile& file, const Picture& in, int shuffle, std::int64_t memory) {
+  const Picture plain = Run(file, in, memory);
+  FrameNetwork network(*backend_, file, {in.width, in.height, 2, memory, {}, true});
+  EXPECT_EQ(network.tiles().tiles.size() > 1, memory < kMuchMemory);
+  Picture out{network.output_width(), network.output_height(), plain.planes, std::vector<float>(plain.data.size(), -1.0F)};
+  std::set<int> shuffles;
+  network.Submit(PackFrom(in));
+  network.Retrieve([&](const OutputArea& area) {
+    shuffles.insert(area.shuffle);
+    UnpackInto(out)(area);
+  });
+  EXPECT_EQ(shuffles, std::set<int>{shuffle});
+  EXPECT_EQ(out.data, plain.data);
+}
+
 TEST_F(NetworkTest, AShuffleLeftToTheReaderGivesTheSame) {
   using Layout = ModelFile::Layout;
   struct Case { std::string network; int scale, halo, multiple, shuffle; Layout layout = Layout::kLumaStrength; };
@@ -162,20 +183,22 @@ TEST_F(NetworkTest, AShuffleLeftToTheReaderGivesTheSame) {
     ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
     file.layout = c.layout;
     const Picture in = Noise(161, 119, InputPlanes(c.layout), 5);
-    for (const std::int64_t memory : {1LL << 32, 1'500'000LL}) {
+    for (const std::int64_t memory : {kMuchMemory, std::int64_t{1'500'000}}) {
       SCOPED_TRACE(std::to_string(c.scale) + ", " + std::to_string(memory));
-      const Picture plain = Run(file, in, memory);
-      FrameNetwork network(*backend_, file, {in.width, in.height, 2, memory, {}, true});
-      EXPECT_EQ(network.tiles().tiles.size() > 1, memory < (1LL << 32));
-      Picture out{network.output_width(), network.output_height(), plain.planes, std::vector<float>(plain.data.size(), -1.0F)};
-      std::set<int> shuffles;
-      network.Submit(PackFrom(in));
-      network.Retrieve([&](const OutputArea& area) {
-        shuffles.insert(area.shuffle);
-        UnpackInto(out)(area);
-      });
-      EXPECT_EQ(shuffles, std::set<int>{c.shuffle});
-      EXPECT_EQ(out.data, plain.data);
+      ExpectTheSameShuffled(file, in, c.shuffle, memory);
+    }
+  }
+}
+
+TEST_F(NetworkTest, AnOutputInSlicesIsTheSame) {
+  // Planes of 64 × 64 and 128 × 24 lie whole multiples of 4,096 bytes apart: 48 and 27 of them come in slices of 12.
+  const std::tuple<std::string, int, int> kNetworks[] = {{DeepNetwork(4, 3, 16, 1, 4, 3), 4, 4}, {SwappedChromaNetwork(3), 3, 0}};
+  for (const auto& [network, scale, halo] : kNetworks) {
+    ModelFile file = Save(network, scale, halo);
+    file.layout = ModelFile::Layout::kYcbcrStrength;
+    for (const auto& [width, height] : {std::pair{64, 64}, {128, 24}}) {
+      SCOPED_TRACE(std::to_string(scale) + ": " + std::to_string(width) + "×" + std::to_string(height));
+      ExpectTheSameShuffled(file, Noise(width, height, InputPlanes(file.layout), 5), scale, kMuchMemory);
     }
   }
 }
@@ -323,11 +346,14 @@ TEST_F(NetworkTest, NotEvenSmallTilesFitIntoTooLittleMemory) {
 TEST_F(NetworkTest, MemoryStaysNearTheEstimateAndBelowTheBound) {
   constexpr std::int64_t kOverhead = 48LL << 20;  // generated code and arenas of the library, and the test's pictures
   Run(Save(DeepNetwork(2, 3, 16), 2, 3), Noise(64, 64, 2, 1));  // warms up what the library allocates once
-  for (const std::int64_t bound : {1LL << 30, 64LL << 20}) {
-    const Picture in = Noise(960, 540, 2, 11);
-    const ModelFile file = Save(DeepNetwork(2, 5, 32), 2, 5);
+  struct Case { int scale, width, height; bool takes_shuffled; std::int64_t bound; };
+  // The last one has 16 planes, in slices.
+  for (const auto& [scale, width, height, takes_shuffled, bound] :
+       {Case{2, 960, 540, false, 1LL << 30}, {2, 960, 540, false, 64LL << 20}, {4, 640, 360, true, 1LL << 30}}) {
+    const Picture in = Noise(width, height, 2, 11);
+    const ModelFile file = Save(DeepNetwork(scale, 5, 32), scale, 5);
     const std::int64_t before = testing::AnonymousMemory();
-    FrameNetwork network(*backend_, file, {in.width, in.height, 2, bound, {}});
+    FrameNetwork network(*backend_, file, {in.width, in.height, 2, bound, {}, takes_shuffled});
     EXPECT_LE(network.working_bytes(), bound);
     EXPECT_EQ(network.tiles().tiles.size() > 1, bound < (1LL << 30));
     Picture out{network.output_width(), network.output_height(), 1, {}};
