@@ -63,10 +63,11 @@ bool CanBf16() {
 /// Note [Planes that share the cache's sets]
 /// OpenVINO computes with the channels innermost, and copies 16 to 64 channels into planes value by value (Reorder::optimizedNspc2Ncsp).
 /// A cache of 64 sets keeps a line of each plane at hand, unless the planes lie whole multiples of 4,096 bytes apart, as those of 640×360
-/// and 320×240 do: then all lines belong to one set of 8 or 12. `detail-large` ×4 (48 planes, int8, one core of an EPYC), ms as it was, in
-/// slices, and with planes of 16-bit floats: 640×360 193, 118, 103; 320×240 59, 37, 33; 480×270 59, 63, 56. Fewer than 16 channels go
-/// another, faster way. So an output with such planes is cut into slices, whose tensors lie one behind the other. Not used: 16-bit floats
-/// (they round by up to 0.06 8-bit levels), and a Transpose (640×360: 129).
+/// and 320×240 do: then all lines belong to one set of 8 or 12. Fewer than 16 channels go another, faster way. So an output with such planes
+/// is cut into slices, whose tensors lie one behind the other. `bench:networks --scale 4 --model detail-large --size …` (48 planes, int8, two
+/// cores of an EPYC), ms without → with slices: 640×360 90 → 57, 320×240 29 → 18; 480×270 has no such planes and took 28. Not used, by a
+/// script that is not kept, one core at 640×360 (193 without, 118 with slices): planes of 16-bit floats (103; they round by up to 0.06
+/// 8-bit levels), a Transpose (129), and slices everywhere (480×270: 59 → 63).
 constexpr int kSliceChannels = 12;
 
 /// Most planes of which lines share one set of a cache with 64 sets of 64 bytes.
