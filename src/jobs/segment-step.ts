@@ -185,7 +185,7 @@ async function handleError(attempt: SegmentAttempt, error: unknown): Promise<Ste
   }
   logger.info('segment returned to the queue');
   // After an outage of the database, too: a lease that expires instead counts as a crash.
-  await retryOnDatabaseFault(worker.stopping, () => worker.store.segments.release(lease.fence));
+  await retryOnDatabaseFault(worker.graceOver, () => worker.store.segments.release(lease.fence));
   return 'returned';
 }
 

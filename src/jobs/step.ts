@@ -134,7 +134,7 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Atte
 async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknown, logger: Logger): Promise<StepOutcome> {
   logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
   // After an outage of the database, too: a lease that expires instead counts as a crash.
-  await retryOnDatabaseFault(worker.stopping, () => worker.store.leases.release(lease.fence));
+  await retryOnDatabaseFault(worker.graceOver, () => worker.store.leases.release(lease.fence));
   return 'returned';
 }
 

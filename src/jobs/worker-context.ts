@@ -88,6 +88,8 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   lifetime: LifetimeWatch;
   /** aborted with WorkerStopping when the process stops */
   stopping: AbortSignal;
+  /** aborted when the grace period after `stopping` is over, or nothing is left to do */
+  graceOver: AbortSignal;
 }
 
 /** The reason of work that is aborted because the process stops. Another worker takes the job. */

@@ -44,11 +44,13 @@ export interface Worker {
 export function createWorker(deps: WorkerDeps): Worker {
   const { extraTasks = {}, tuning, lifetime, ...parts } = deps;
   const stopper = new AbortController();
+  const graceOver = new AbortController();
   const own = {
     logger: deps.logger.child({ module: 'jobs' }),
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
     stopping: stopper.signal,
+    graceOver: graceOver.signal,
   };
   const worker: WorkerContext = {
     ...parts,
@@ -68,7 +70,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     const drainMs = 1000 * (worker.config.drainSeconds ?? 0);
     if (drainMs > 0) await (await started)?.drain(drainMs, forced.signal);
     stopper.abort(new WorkerStopping());
-    await (await started)?.stop();
+    await (await started)?.stop(graceOver);
   };
   return {
     id: worker.id,
@@ -145,7 +147,8 @@ function oneJob(worker: WorkerContext): RunnerSpec {
 interface Running {
   /** Takes no more media steps. Resolves when the running ones have ended, after `ms`, or when `forced` is aborted. */
   drain(ms: number, forced: AbortSignal): Promise<void>;
-  stop(): Promise<void>;
+  /** Aborts `graceOver` if it takes longer than the grace period. */
+  stop(graceOver: AbortController): Promise<void>;
 }
 
 async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs): Promise<Running> {
@@ -172,7 +175,7 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the check of the ledger failed'));
   return {
     drain: (ms, forced) => drain(worker, stopJobs, { ms, forced }),
-    stop: () => stopRunning({ worker, runners, periodic, connections, warmPool }),
+    stop: (graceOver) => stopRunning({ worker, runners, periodic, connections, warmPool, graceOver }),
   };
 }
 
@@ -191,10 +194,11 @@ interface RunningParts {
   periodic: { stop(): Promise<void> };
   connections: QueueConnections;
   warmPool: WarmPoolHandle | undefined;
+  graceOver: AbortController;
 }
 
 /** Stops everything in order, but never takes longer than the grace period: a missing database must not hold the process. */
-async function stopRunning({ worker, runners, periodic, connections, warmPool }: RunningParts): Promise<void> {
+async function stopRunning({ worker, runners, periodic, connections, warmPool, graceOver }: RunningParts): Promise<void> {
   // Warm media children have nothing to finish. They end at once, whatever the database does.
   const poolClosed = warmPool?.close();
   const orderly = async () => {
@@ -205,10 +209,11 @@ async function stopRunning({ worker, runners, periodic, connections, warmPool }:
     await worker.store.workers.deregister(worker.id);
     await connections.end();
   };
-  const grace = new AbortController();
-  const late = sleep(worker.tuning.stopGraceMs, 'late', { signal: grace.signal }).catch(() => undefined);
+  const ended = new AbortController();
+  const late = sleep(worker.tuning.stopGraceMs, 'late', { signal: ended.signal }).catch(() => undefined);
   const outcome = await Promise.race([orderly(), late]).catch((error: unknown) => error);
-  grace.abort();
+  ended.abort();
+  graceOver.abort(new WorkerStopping());
   if (outcome !== undefined) {
     const err = outcome === 'late' ? undefined : outcome;
     worker.logger.error({ err }, 'the worker did not stop cleanly; its leases will expire');

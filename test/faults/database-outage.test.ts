@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { createWorkshop, enhanceResult, hang, type Workshop } from '../helpers/worker-fakes.ts';
-import { eventually } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 import { Wire } from '../helpers/wire.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
@@ -35,7 +36,8 @@ describe('a database that is away for longer than the lease', () => {
       return hang(signal).finally(() => (aborted = wasCut));
     };
     const lease = { config: { leaseSeconds: 6 }, tuning: { heartbeatsPerLease: 6 } };
-    await shop.worker({ deps: { databaseUrl: url, store }, ...lease }).start();
+    const worker = shop.worker({ deps: { databaseUrl: url, store }, ...lease });
+    await worker.start();
     await eventually(() => shop.media.running === 1);
     wire.cut();
     wasCut = true;
@@ -51,5 +53,26 @@ describe('a database that is away for longer than the lease', () => {
     await eventually(isDone(second.id));
     expect(await world.store.ledgerCheck()).toEqual([]);
     expect((await world.store.accounts.get(account.id))?.credits).toBe(0);
+    await worker.stop();
+  });
+});
+
+describe('a worker that is stopped while the database is away', () => {
+  it('returns its job to the queue when the database is back within the grace period', async () => {
+    const account = await fundedAccount(world.store, 60);
+    const job = (await world.store.jobs.create(jobInput(account))).job;
+    shop.media.onEnhance = ({ signal }) => hang(signal);
+    const worker = shop.worker({ deps: { databaseUrl: url, store }, config: { leaseSeconds: 600 }, tuning: { stopGraceMs: hangMs } });
+    await worker.start();
+    await eventually(() => shop.media.running === 1);
+    wire.cut();
+    expect(await store.ping()).toBe(false);
+    const stopped = worker.stop();
+    await eventually(() => shop.media.running === 0);
+    await sleep(1000);
+    wire.mend();
+    await stopped;
+    const [row] = await world.sql`SELECT crashes, lease_owner FROM jobs WHERE id = ${job.id}`;
+    expect(row).toEqual({ crashes: 0, lease_owner: null });
   });
 });
