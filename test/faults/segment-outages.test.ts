@@ -52,7 +52,14 @@ const killed: WorkerProcess[] = [];
 /** A worker whose segments take so long; default: a moment */
 let start: (enhanceMs?: number) => WorkerProcess;
 
-const openOwn = () => openDatabase({ databaseUrl: undefined, dataDir: dir });
+/** Every opening of the server; it runs as long as one of them has not been stopped. */
+const opened: Database[] = [];
+
+async function openOwn(): Promise<Database> {
+  const own = await openDatabase({ databaseUrl: undefined, dataDir: dir });
+  opened.push(own);
+  return own;
+}
 
 beforeAll(async () => {
   if (!there) return;
@@ -87,7 +94,7 @@ afterAll(async () => {
   await store?.close();
   await sql?.end({ timeout: 5 });
   await site?.close();
-  await database?.stop();
+  for (const own of opened) await own.stop();
   await s3?.close();
   await files?.close();
   if (dir) await rm(dir, { recursive: true, force: true });
