@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "helpers/test_paths.h"
 #include "plan/damage.h"
@@ -109,6 +110,15 @@ TEST(DescribeDamage, NamesTheDamage) {
   both.compression_error = 8;
   both.true_scale = 0.33F;
   EXPECT_EQ(DescribeDamage(both, {1280, 720}), "heavily compressed, enlarged before from about 240p");
+}
+
+TEST(DescribeDamage, NamesAUsualHeightOnlyIfItIsNear) {
+  const std::pair<float, std::string> heights[] = {{0.5F, "180p"}, {0.575F, "210p"}, {0.6F, "220p"}, {0.66F, "240p"}, {0.41F, "144p"}};
+  for (const auto& [share, height] : heights) {
+    DamageEstimate enlarged = Clean();
+    enlarged.true_scale = share;
+    EXPECT_EQ(DescribeDamage(enlarged, {640, 360}), "enlarged before from about " + height);
+  }
 }
 
 TEST(DescribeDamage, CountsTheStreamsQuantiserToo) {

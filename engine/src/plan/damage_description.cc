@@ -38,12 +38,14 @@ void Add(const std::array<Word, N>& words, float value, std::vector<std::string>
   if (found != nullptr) parts.emplace_back(found);
 }
 
-/// The nearest usual height, by ratio; the number itself, rounded to tens, if none is near.
+/// The nearest usual height, by ratio; the number itself, rounded to tens, if none is near. Near is less than the estimate's own
+/// error: 207 as “240p” would be further from a true 180 than 20 %.
 int UsualHeight(double height) {
+  constexpr double kNear = 0.08;
   constexpr std::array kUsual = {144, 240, 288, 360, 480, 576, 720, 1080, 1440, 2160};
   const auto distance = [&](int usual) { return std::abs(std::log(height / usual)); };
   const int nearest = *std::ranges::min_element(kUsual, {}, distance);
-  return distance(nearest) < 0.18 ? nearest : static_cast<int>(std::lround(height / 10)) * 10;
+  return distance(nearest) < kNear ? nearest : static_cast<int>(std::lround(height / 10)) * 10;
 }
 
 /// Why fine detail is missing. Only the remaining sharpness, where blur and an enlargement cannot be told apart.
