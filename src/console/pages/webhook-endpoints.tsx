@@ -17,7 +17,7 @@ import {
 import { Button, IconButton } from '../ui/button.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
-import { CheckField, Choices, TextField } from '../ui/field.tsx';
+import { CheckField, Choices, FieldGroup, TextField } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
@@ -180,8 +180,7 @@ function EndpointFields({ values, onChange, problem }: { values: Values; onChang
         value={values.description}
         onChange={(change) => onChange({ ...values, description: change.target.value })}
       />
-      <fieldset className="field">
-        <legend className="label">Events</legend>
+      <FieldGroup label="Events">
         {events.map((event) => (
           <CheckField
             key={event}
@@ -190,7 +189,7 @@ function EndpointFields({ values, onChange, problem }: { values: Values; onChang
             onChange={(change) => toggle(event, change.target.checked)}
           />
         ))}
-      </fieldset>
+      </FieldGroup>
     </>
   );
 }

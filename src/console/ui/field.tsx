@@ -175,12 +175,23 @@ interface ChoicesProps<T extends string> {
   onChange: (value: T) => void;
 }
 
+/** Controls with one label. The block around it: WebKit adds the height of the legend twice where a fieldset is a flex item. */
+export function FieldGroup({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div>
+      <fieldset className="field">
+        <legend className="label">{label}</legend>
+        {children}
+      </fieldset>
+    </div>
+  );
+}
+
 /** Radio buttons as cards, each with a title and a sentence. */
 export function Choices<T extends string>({ label, value, choices, onChange }: ChoicesProps<T>) {
   const name = useId();
   return (
-    <fieldset className="field">
-      <legend className="label">{label}</legend>
+    <FieldGroup label={label}>
       <div className="choices">
         {choices.map((choice) => (
           <div className="choice" key={choice.value}>
@@ -201,6 +212,6 @@ export function Choices<T extends string>({ label, value, choices, onChange }: C
           </div>
         ))}
       </div>
-    </fieldset>
+    </FieldGroup>
   );
 }
