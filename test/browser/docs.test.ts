@@ -132,6 +132,11 @@ describe('a reader', () => {
     await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('createReelmend()');
+    // As on pages over http from another machine.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await page.getByRole('button', { name: 'Copy', exact: true }).last().press('Enter');
+    await page.getByRole('button', { name: 'Copied' }).last().waitFor();
+    expect(await page.evaluate(() => document.activeElement?.className)).toBe('copy');
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await paper();
     await page.getByRole('button', { name: 'Dark' }).click();

@@ -315,6 +315,26 @@ describe('by the keyboard alone', () => {
     await page.context().close();
   });
 
+  it('a copy button keeps the focus where the browser has no clipboard API, and says if nothing was copied', async () => {
+    const { page } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/jobs/${doneJob}`);
+    // As on pages over http from another machine. Pages without this permission are answered alike.
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'));
+      document.addEventListener('copy', () => Object.assign(window, { copied: (document.activeElement as HTMLTextAreaElement).value }));
+    });
+    const copy = page.getByRole('button', { name: /^Copy/ }).first();
+    await copy.press('Enter');
+    await page.waitForFunction((id) => (window as { copied?: string }).copied === id, doneJob);
+    expect(await copy.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.evaluate(() => {
+      document.execCommand = () => false;
+    });
+    await copy.press('Enter');
+    await page.locator('.toast', { hasText: 'The browser does not let this page copy.' }).waitFor();
+    await page.context().close();
+  });
+
   it('the menu of a narrow page opens, leads somewhere and closes', async () => {
     const { page } = await openTab(world, { width: 360, state: signedIn });
     await page.goto(`${world.url}/`);

@@ -2,7 +2,7 @@
 import { Check, Copy } from 'lucide-react';
 import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import { announce } from './toasts.tsx';
+import { announce, toast } from './toasts.tsx';
 
 interface Look {
   tone?: 'primary' | 'danger' | 'quiet' | undefined;
@@ -58,7 +58,7 @@ export function CopyButton({ text, label = 'Copy', bare = false }: { text: strin
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
-    await writeClipboard(text);
+    if (!(await writeClipboard(text))) return toast('The browser does not let this page copy. Select the text and copy it.', 'bad');
     setCopied(true);
     announce('Copied.');
     clearTimeout(timer.current);
@@ -80,21 +80,25 @@ export function CopyButton({ text, label = 'Copy', bare = false }: { text: strin
   );
 }
 
-/** Falls back to `execCommand`: browsers offer the clipboard API over https and on localhost only. */
-async function writeClipboard(text: string): Promise<void> {
+/** Returns whether the text was copied. Falls back to `execCommand`: browsers offer the clipboard API over https and on localhost only. */
+async function writeClipboard(text: string): Promise<boolean> {
   if (window.isSecureContext) {
     const done = await navigator.clipboard.writeText(text).then(
       () => true,
       () => false,
     );
-    if (done) return;
+    if (done) return true;
   }
+  const focused = document.activeElement;
   const area = document.createElement('textarea');
   area.value = text;
   area.readOnly = true;
   area.className = 'visually-hidden';
   (document.querySelector('dialog[open]') ?? document.body).append(area);
   area.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   area.remove();
+  // To select a text moves the focus.
+  if (focused instanceof HTMLElement) focused.focus();
+  return isCopied;
 }

@@ -2,12 +2,15 @@
 async function copy(text: string): Promise<void> {
   // Absent on pages loaded over plain http from another machine.
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const focused = document.activeElement;
   const field = document.createElement('textarea');
   field.value = text;
   document.body.append(field);
   field.select();
   const isCopied = document.execCommand('copy');
   field.remove();
+  // To select a text moves the focus.
+  if (focused instanceof HTMLElement) focused.focus();
   if (!isCopied) throw new Error('The browser does not let pages copy.');
 }
 
