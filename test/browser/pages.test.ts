@@ -171,6 +171,7 @@ describe.each([1440, 390])('%i pixels wide', (width) => {
       expect(overflow, 'pixels that stick out to the side').toBe(0);
       expect(complaints).toEqual([]);
       expect(await unreachableByTab(page)).toEqual([]);
+      expect(await page.locator('video:not([tabindex="-1"])').count(), 'videos that Firefox stops at').toBe(0);
     });
   }
 });

@@ -144,7 +144,7 @@ function Stretch({ stretch, settings, onFailed }: StretchProps) {
           // Not the link: a clip that gets a new one goes on at its place.
           <figure key={index}>
             {/* The clips have no sound. */}
-            <video {...clip(index)} src={url} muted playsInline preload="auto" aria-label={title} onError={({ currentTarget }) => onFailed(currentTarget)} />
+            <video {...clip(index)} src={url} muted playsInline preload="auto" tabIndex={-1} aria-label={title} onError={({ currentTarget }) => onFailed(currentTarget)} />
             <figcaption className="small muted">{title}</figcaption>
           </figure>
         ))}

@@ -45,12 +45,13 @@ export function Stage(props: StageProps) {
       <div ref={stage} className={`stage ${peek ? 'slider' : mode}`} data-zoomed={lens.zoom > 1 || undefined} {...drag}>
         {/* The filter applies to the blended layers, not to the labels above them. */}
         <div className="layers" style={mode === 'difference' && !peek ? { filter: `brightness(${gain})` } : undefined}>
+          {/* Firefox stops at videos with Tab, although the controls are elsewhere. */}
           <div className="layer after" style={{ aspectRatio }}>
-            <video ref={leader} src={after} playsInline muted preload="auto" style={{ transform }} aria-label={`After, ${labels.after}`} />
+            <video ref={leader} src={after} playsInline muted preload="auto" tabIndex={-1} style={{ transform }} aria-label={`After, ${labels.after}`} />
           </div>
           {before !== null && (
             <div className="layer before" style={{ aspectRatio, clipPath: cut }} hidden={mode === 'after'}>
-              <video ref={follower} src={before} playsInline muted preload="auto" style={{ transform }} aria-label={`Before, ${labels.before}`} />
+              <video ref={follower} src={before} playsInline muted preload="auto" tabIndex={-1} style={{ transform }} aria-label={`Before, ${labels.before}`} />
             </div>
           )}
         </div>
