@@ -1,6 +1,8 @@
 // The estimate of a source's damage, and its description.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -57,6 +59,38 @@ TEST(DamageMeter, LeavesBlackBarsAside) {
   EXPECT_EQ(with_bars.Estimate().black_level, without.Estimate().black_level);
   EXPECT_GE(without.Estimate().black_level, 60);
   EXPECT_LE(without.Estimate().white_level, 210);
+}
+
+/// Random detail of 384×288 pixels, enlarged to 640×480 by linear interpolation.
+pixel::Image Enlarged(std::uint32_t seed) {
+  constexpr int kWidth = 384;
+  const auto recorded = [&](int x, int y) {
+    std::uint32_t mixed = (static_cast<std::uint32_t>(y * kWidth + x) + seed * 1'000'003U) * 2654435761U;
+    mixed ^= mixed >> 15;
+    return static_cast<double>(60 + (mixed * 40503U >> 24) / 2);
+  };
+  pixel::Image image(640, 480, {1, 1}, {});
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) {
+      const double across = (x + 0.5) * 0.6 + 0.5;
+      const double down = (y + 0.5) * 0.6 + 0.5;
+      const int left = static_cast<int>(across);
+      const int top = static_cast<int>(down);
+      const double upper = std::lerp(recorded(left, top), recorded(left + 1, top), across - left);
+      const double lower = std::lerp(recorded(left, top + 1), recorded(left + 1, top + 1), across - left);
+      image.plane(0).Row(y)[x] = static_cast<std::uint16_t>(std::lerp(upper, lower, down - top) * 256);
+    }
+  }
+  return image;
+}
+
+TEST(DamageMeter, ReadsTheSizeOfAnEnlargedRecordingFromItsLines) {
+  DamageMeter meter;
+  for (std::uint32_t picture = 0; picture < 4; ++picture) meter.Add(Enlarged(picture));
+  const DamageEstimate damage = meter.Estimate();
+  EXPECT_NEAR(damage.true_scale, 0.6, 0.005);
+  EXPECT_LE(damage.effective_scale, damage.true_scale);
+  EXPECT_NE(DescribeDamage(damage, {640, 480}).find("enlarged before from about 288p"), std::string::npos);
 }
 
 TEST(DamageMeter, KnowsNothingOfBlankAndTinyPictures) {

@@ -11,7 +11,7 @@ import av
 import torch
 from ground.photos import GroundError
 
-from . import clips, footage, goals, methods, sheets
+from . import clips, footage, goals, methods, named, sheets
 from .pictures import luma, to_rgb
 
 # Files of the media folder beside the checkout: old cameras and phones, the web of 2005, videos compressed twice.
@@ -33,6 +33,7 @@ def parser():
     p.add_argument('--limit', type=int, default=12, help='real clips per folder (12)')
     p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs per chain (2); 0: real clips only')
     p.add_argument('--footage', nargs='*', metavar='FILE', help='also real videos of good quality, reduced and encoded: these files (default: five of shared/media beside the repository)')
+    p.add_argument('--named', nargs='?', type=int, const=named.COUNT, default=0, metavar='N', help=f'also what `plan` says of N ({named.COUNT}) times {len(named.CHAINS)} videos whose damage is known')
     p.add_argument('--frames', type=int, help='frames of each clip (6)')
     p.add_argument('--chains', nargs='+', choices=clips.CHAINS, help='only these chains')
     p.add_argument('--methods', nargs='+', help='only these methods')
@@ -69,7 +70,7 @@ class Run:
         self.methods = [m for m in methods.chosen(self.product.networks(), installed, args.x4plus)
                         if wanted is None or m.name in wanted]
         self.peers = {m.name: methods.Peer(args.peers, m.peer, args.threads) for m in self.methods if m.peer}
-        self.scorer, self.clips, self.real, self.footage = None, [], [], []
+        self.scorer, self.clips, self.real, self.footage, self.named = None, [], [], [], []
         self.rows, self.pairs = {}, []
 
     def made(self, clip, span=None):
@@ -135,7 +136,11 @@ class Run:
         order = [m.name for m in self.methods]
         return {'seed': clips.SEED, 'candidate': self.args.candidate, 'methods': order, 'output': 'H.264, CRF 1',
                 'means': goals.damaged_means(self.clips), 'chains': goals.table(self.clips), 'clips': self.clips, 'real': self.real, 'footage': self.footage,
-                'goals': goals.goals(self.clips, self.args.candidate) if self.clips else []}
+                'named': self.named, 'goals': self.goals()}
+
+    def goals(self):
+        found = goals.goals(self.clips, self.args.candidate) if self.clips else []
+        return found + (goals.named_goals(self.named) if self.named else [])
 
 
 def shown_frame(found):
@@ -199,9 +204,10 @@ def tables(run):
     """The tables of scores and goals; empty without clips that have a known original."""
     order = [m.name for m in run.methods]
     moving = f'\n{goals.footage_as_markdown(run.footage, order)}' if run.footage else ''
+    words = f'\n{goals.named_as_markdown(run.named)}' if run.named else ''
     if not run.clips:
-        return moving
-    return f'{goals.as_markdown(run.clips, order)}\n{goals.goals_as_markdown(goals.goals(run.clips, run.args.candidate))}{moving}'
+        return f'{moving}{words}'
+    return f'{goals.as_markdown(run.clips, order)}\n{goals.goals_as_markdown(run.goals())}{moving}{words}'
 
 
 def write_documents(run, folder):
@@ -235,6 +241,9 @@ def measured(args, work):
             run.measure_footage(clip)
         for file in files:
             run.watch(file)
+        words = lambda file: run.product.plan(file)['condition']
+        for row in named.measure(args.named, work, words, say):
+            run.named.append(row)
     except KeyboardInterrupt:
         say('stopped; the results so far follow')
     write_pictures(run)

@@ -88,9 +88,14 @@ def damaged_file(truth, plan, shape, rng):
     """(bytes, extension) of the video that a damage plan makes from RGB frames. `shape`: (height, width) of the video."""
     before, last = plan['codings'][:-1], (plan['codings'] or [LOSSLESS])[-1]
     clip, _ = damage.damaged(rng, truth.astype(np.float32), None, {**plan, 'codings': before}, shape)
-    # The training ground uses NUT for these codecs, which the product does not read.
-    container = {'h263p': 'avi', 'flv': 'flv'}.get(last['codec'], 'matroska')
-    return degrade.encoded(clip, last, RATE, container), '.mkv' if container == 'matroska' else f'.{container}'
+    return encoded_file(clip, last)
+
+
+def encoded_file(clip, coding):
+    """(bytes, extension) of pictures [[Y', Cb, Cr], …] in a container that the product reads."""
+    # The training ground uses NUT for these codecs.
+    container = {'h263p': 'avi', 'flv': 'flv'}.get(coding['codec'], 'matroska')
+    return degrade.encoded(clip, coding, RATE, container), '.mkv' if container == 'matroska' else f'.{container}'
 
 
 def make_clip(chain, picture, number, frames, folder, name, seed=SEED):

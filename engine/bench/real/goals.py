@@ -103,6 +103,9 @@ def goals(clips, method='auto'):
     ]
 
 
+# What the words for known damage must say rightly: (goal, key of `named.row_of`, share of the videos).
+NAMED = (('true resolution named within 20 %', 'near', 0.9), ('heavy compression told from light', 'told', 0.95))
+
 # How often a judge must prefer the candidate to another method.
 TAKEN = {FAITHFUL: 0.9, PEERS[0]: 0.5}
 
@@ -115,6 +118,27 @@ def judged_goals(shares):
         passed = None if share is None else bool(share > least if least == 0.5 else share >= least)
         found.append(goal(f'preferred to {other}', f'{">" if least == 0.5 else "≥"} {least:g}', share, passed))
     return found
+
+
+def named_goals(rows):
+    """Goals of the words for known damage; `rows` of `named.measure`."""
+    return [_least(f'{name}, share of videos', wanted, _share(rows, key)) for name, key, wanted in NAMED]
+
+
+def named_as_markdown(rows):
+    """Shares in per cent, by chain; all videos first."""
+    lines = ['| damage | videos | resolution within 20 % | heavy compression told from light |', '| --- | --- | --- | --- |']
+    for chain in (None, *dict.fromkeys(row['chain'] for row in rows)):
+        here = [row for row in rows if chain in (None, row['chain'])]
+        cells = [_cell(None if share is None else 100 * share, 0) for share in (_share(here, key) for _, key, _ in NAMED)]
+        lines.append(_line(chain or 'all', [str(len(here)), *cells]))
+    return '\n'.join(lines) + '\n'
+
+
+def _share(rows, key):
+    """Of those that tell; None of none."""
+    told = [row[key] for row in rows if row[key] is not None]
+    return float(np.mean(told)) if told else None
 
 
 def _less_invented(text, method):

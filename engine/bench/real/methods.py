@@ -122,7 +122,7 @@ class Product:
     def plan(self, file, arguments=()):
         """The plan of `auto` for a file, with its reasons."""
         plan = json.loads(self.run('plan', str(file), '--resolution', '1080p', '--json', *arguments))
-        return {'model': plan['model'], 'stages': [[s['name'], round(s['strength'], 3), s['why']] for s in plan['stages']]}
+        return {'model': plan['model'], 'condition': plan['condition'], 'stages': [[s['name'], round(s['strength'], 3), s['why']] for s in plan['stages']]}
 
     def milliseconds(self, network, width, height):
         """Milliseconds of one frame through a ×4 network, or both passes of a ×2 one, timed by the engine in the product's process;

@@ -72,6 +72,15 @@ std::vector<Part> WindowsOf(const Part& picture, int number) {
   return windows;
 }
 
+/// As much of the picture as shows the lines of an enlargement well.
+Part MiddleOf(const Part& picture) {
+  constexpr int kWidest = 1920;
+  constexpr int kHighest = 1080;
+  const int width = std::min(picture.width, kWidest);
+  const int height = std::min(picture.height, kHighest);
+  return {picture.x + (picture.width - width) / 2, picture.y + (picture.height - height) / 2, width, height};
+}
+
 bool IsBlank(const pixel::LumaWindow& window) {
   constexpr int kHardlyAnything = 6;  // levels
   const auto [low, high] = std::ranges::minmax(window.levels);
@@ -136,6 +145,13 @@ std::pair<float, float> LevelsInUse(const pixel::Image& image, const Part& part)
   return {limited(low), limited(high)};
 }
 
+/// An enlarged picture is soft, unless an encode hides it. So a line in one that seems clean and sharp has to be stronger.
+double LeastProminence(const DamageEstimate& estimate) {
+  constexpr float kSharp = 0.9F;
+  const bool is_plausible = estimate.compression_error >= kCompressedFrom || estimate.effective_scale < kSharp;
+  return is_plausible ? pixel::EnlargementLines::kProminent : pixel::EnlargementLines::kVeryProminent;
+}
+
 }  // namespace
 
 DamageMeter::Likelihoods DamageMeter::LikelihoodsOf(const pixel::DamageFeatures& features) {
@@ -170,6 +186,8 @@ void DamageMeter::Add(const pixel::Image& image) {
     }
     ++windows_;
   }
+  const Part middle = MiddleOf(picture);
+  lines_.Add(pixel::CutWindow(image, middle.x, middle.y, middle.width, middle.height));
   const auto [black, white] = LevelsInUse(image, picture);
   blacks_.push_back(black);
   whites_.push_back(white);
@@ -196,6 +214,10 @@ DamageEstimate DamageMeter::Estimate() const {
       for (double& log : target) log /= std::sqrt(windows_);
     }
     estimate = Read(logs);
+    if (const auto scale = lines_.Scale(estimate.effective_scale, LeastProminence(estimate))) {
+      estimate.true_scale = *scale;
+      estimate.effective_scale = std::min(estimate.effective_scale, *scale);
+    }
   }
   if (!blacks_.empty()) {
     estimate.black_level = Median(blacks_);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pixel/damage_features.h"
+#include "pixel/enlargement_lines.h"
 #include "pixel/image.h"
 #include "reelmend/enhance.h"
 
@@ -40,7 +41,8 @@ inline constexpr float kSmallCompressedFrom = 1.2F;
 /// windows are averaged as logarithms, sharper the more there are; the estimate is the median of the result. A window that
 /// shows nothing (sky) makes all values equally likely, and so changes little. Blur and a smaller recording both remove fine
 /// detail, and after an encode they often cannot be told apart. `effective_scale` covers both; `true_scale` is below 1 only
-/// if the picture indicates an enlargement. engine/training/README.md states the errors.
+/// if the picture indicates an enlargement. If whole pictures have the lines of one (Note [Lines of an enlargement]), it is theirs.
+/// engine/training/README.md states the errors.
 class DamageMeter {
  public:
   void Add(const pixel::Image& image);
@@ -57,6 +59,7 @@ class DamageMeter {
 
  private:
   Likelihoods sums_ = {};
+  pixel::EnlargementLines lines_;
   int windows_ = 0;
   std::vector<float> blacks_;
   std::vector<float> whites_;

@@ -286,7 +286,8 @@ def enlarged(planes, shape, kernel):
             *(to_bytes(resize(c, height // 2, width // 2, kernel)) for c in planes[1:])]
 
 
-def _change(before, after):
+def change(before, after):
+    """What an encode changed: root mean square of luma, 8-bit levels."""
     return float(np.sqrt(np.mean([(a[0].astype(np.float32) - b[0]) ** 2 for a, b in zip(after, before)])))
 
 
@@ -312,7 +313,7 @@ def damaged(rng, pictures, between, plan, shape):
 def _encoded(clip, codings, facts):
     for coding in codings:
         coded, bits = degrade.code_sized(clip, coding)
-        facts['coding'].append({'error': _change(clip, coded),
+        facts['coding'].append({'error': change(clip, coded),
                                 'bits_a_pixel': bits / (len(clip) * clip[0][0].size)})
         clip = coded
     return clip

@@ -92,6 +92,19 @@ def draw_coding(rng):
 
 
 def _options(coding):
+    """With 'key_interval': a key frame at each such number of pictures, and none between."""
+    options = _quality_options(coding)
+    if 'key_interval' not in coding:
+        return options
+    keys = {'g': str(coding['key_interval'])}
+    if coding['codec'] == 'libx264':
+        keys['sc_threshold'] = '0'
+    if coding['codec'] == 'libx265':
+        keys['x265-params'] = options['x265-params'] + ':scenecut=0'
+    return {**options, **keys}
+
+
+def _quality_options(coding):
     codec, quality = coding['codec'], str(coding['quality'])
     if codec == 'libx264':
         return {'crf': quality, 'preset': coding['preset'], 'threads': '1'}
@@ -142,7 +155,7 @@ def _by_program(clip, coding, rate):
     height, width = clip[0][0].shape
     source = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{width}x{height}', '-r', str(rate), '-i', '-']
     command = [imageio_ffmpeg.get_ffmpeg_exe(), '-v', 'error', *source, '-c:v', coding['codec'], '-q:v', str(coding['quality']),
-               '-f', 'matroska', '-']
+               *(['-g', str(coding['key_interval'])] if 'key_interval' in coding else []), '-f', 'matroska', '-']
     raw = b''.join(plane.tobytes() for planes in clip for plane in planes)
     return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
 

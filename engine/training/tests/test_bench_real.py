@@ -18,7 +18,7 @@ from ground.recipes import NETWORKS  # noqa: E402
 from ground.resize import resize, to_bytes  # noqa: E402
 from ground.trainer import build  # noqa: E402
 from real import __main__ as command  # noqa: E402
-from real import clips, footage, goals, methods, scores, sheets  # noqa: E402
+from real import clips, footage, goals, methods, named, scores, sheets  # noqa: E402
 from real.pictures import cut, decode, luma, to_rgb  # noqa: E402
 
 
@@ -338,3 +338,41 @@ def test_footage_has_a_table_of_its_own():
     rows = [{'chain': chain, 'methods': measured()} for chain in footage.CHAINS]
     text = goals.footage_as_markdown(rows, ['lanczos', 'auto'])
     assert '| all | auto | 50.00 | 41.00 | 28.60 | 4.00 |' in text and '| mjpeg | lanczos |' in text
+
+
+def test_words_name_a_share_of_the_nominal_resolution():
+    assert named.named_resolution('compressed, enlarged before from about 240p', 480) == 0.5
+    assert named.named_resolution('only as sharp as about 210p, noisy', 360) == pytest.approx(0.583, abs=0.001)
+    assert named.named_resolution('clean', 360) == 1
+    assert 0.65 < named.named_resolution('lightly compressed, a little soft', 360) < 0.8
+
+
+@pytest.mark.parametrize('compression, condition, told', [
+    (9, 'heavily compressed', True), (9, 'compressed', True), (9, 'lightly compressed', False), (9, 'clean', False),
+    (1, 'clean', True), (1, 'lightly compressed', True), (1, 'compressed', False), (4, 'compressed', None), (None, 'noisy', None)])
+def test_heavy_compression_is_told_from_light(compression, condition, told):
+    assert named.row_of('web', named.Known(1.0, compression), condition)['told'] is told
+
+
+def test_a_resolution_is_near_within_a_fifth():
+    rows = [named.row_of('drawn', named.Known(0.5, None), f'only as sharp as about {lines}p') for lines in (140, 150, 210, 220)]
+    assert [row['near'] for row in rows] == [False, True, True, False]
+    assert [(g['got'], g['passed']) for g in goals.named_goals(rows)] == [(0.5, False), (None, None)]
+    assert '| drawn | 4 | 50 |' in goals.named_as_markdown(rows)
+
+
+def test_a_video_has_a_key_frame_for_each_shot_and_known_damage(tmp_path, monkeypatch):
+    monkeypatch.setattr(named, 'SOURCE', (72, 96))
+    monkeypatch.setattr(named, 'TRUTH', (144, 192))
+    paths = []
+    for number in range(3):
+        paths.append(tmp_path / f'{number}.png')
+        Image.fromarray(scene(portrait=number == 1)).save(paths[-1])
+    for place, (name, plan) in enumerate(named.plans(0)):
+        file, known = named.make_video(paths, 0, place, plan, tmp_path)
+        with av.open(str(file)) as opened:
+            keys = [packet.is_keyframe for packet in sorted((p for p in opened.demux(video=0) if p.size), key=lambda p: p.pts)]
+        assert len(keys) == 12 and all(keys[0::3]), plan['codings']
+        assert 0.1 < known.effective <= 1 and (known.compression is None) == (plan['noise'] > 0), name
+        if name == 'enlarged':
+            assert known.effective == 0.5 and known.compression > 0
