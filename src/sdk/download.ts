@@ -177,7 +177,7 @@ async function* receive(url: string, offset: number, { fetch, timeoutMs }: Downl
   const pieces = Array.from({ length: readsAhead }, read);
   try {
     for (;;) {
-      const { done, value } = await withTimeLimit({ ms: silenceMs, signal, error }, () => broken(pieces.shift()!));
+      const { done, value } = await withTimeLimit({ ms: silenceMs, signal, error }, () => broken(next(pieces, read)));
       if (done) return;
       pieces.push(read());
       const fresh = value.subarray(Math.min(skipped, value.length));
@@ -187,6 +187,21 @@ async function* receive(url: string, offset: number, { fetch, timeoutMs }: Downl
   } finally {
     reader.cancel().catch(() => {});
   }
+}
+
+/**
+ * The next piece. Cloudflare Workers allow one pending read of a stream and reject all others: those are skipped, so that one read
+ * at a time remains. Of a broken stream all reads fail, also the one that is made when none is left.
+ */
+async function next<Piece>(pieces: Promise<Piece>[], read: () => Promise<Piece>): Promise<Piece> {
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+    try {
+      return await piece;
+    } catch {
+      continue;
+    }
+  }
+  return read();
 }
 
 async function connect(fetch: DownloadDefaults['fetch'], request: Request): Promise<Response> {

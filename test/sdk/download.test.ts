@@ -56,6 +56,26 @@ async function cut(response: Response, at: number): Promise<Response> {
   return new Response(body, response);
 }
 
+/** Cloudflare Workers allow one pending read of a response, and reject the others. The response ends, or breaks after `breakAt` pieces. */
+async function oneReadAtATime(response: Response, breakAt = Infinity): Promise<Response> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  async function* pieces() {
+    for (let i = 0; i * 10_000 < bytes.length; i += 1) {
+      if (i === breakAt) throw new TypeError('Network connection lost.');
+      yield bytes.subarray(i * 10_000, (i + 1) * 10_000);
+    }
+  }
+  const reader = ReadableStream.from(pieces()).getReader();
+  let pending = false;
+  const read = async () => {
+    if (pending) throw new TypeError('This ReadableStream only supports a single pending read request at a time.');
+    pending = true;
+    return reader.read().finally(() => (pending = false));
+  };
+  const body = { getReader: () => ({ read, cancel: () => reader.cancel() }) };
+  return Object.defineProperty(response, 'body', { value: body });
+}
+
 describe('jobs.download', () => {
   it('writes the result, replaces what is there and reports progress', async () => {
     const { reelmend, id, links } = await service();
@@ -214,5 +234,11 @@ describe('jobs.downloadBlob', () => {
     const blob = await reelmend.jobs.downloadBlob(id);
     expect(blob.type).toBe('video/mp4');
     expect(Buffer.from(await blob.arrayBuffer()).equals(video)).toBe(true);
+  });
+
+  it('takes one connection where a stream allows one read at a time, and goes on after a broken one', async () => {
+    const { reelmend, id, links } = await service(async (_request, next) => oneReadAtATime(await next(), links.length === 1 ? 4 : undefined));
+    expect(Buffer.from(await (await reelmend.jobs.downloadBlob(id)).arrayBuffer()).equals(video)).toBe(true);
+    expect(links.map(({ range }) => range)).toEqual([null, 'bytes=40000-']);
   });
 });
