@@ -217,7 +217,7 @@ export function createReelmend(options: ReelmendOptions = {}): Reelmend {
 }
 
 function checkedBaseUrl(baseUrl: string): string {
-  const parsed = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const parsed = parsedUrl(baseUrl);
   if (
     parsed === undefined ||
     !/^https?:$/.test(parsed.protocol) ||
@@ -226,6 +226,15 @@ function checkedBaseUrl(baseUrl: string): string {
     throw new TypeError('baseUrl must be an http(s) URL without user name, query and fragment.');
   }
   return parsed.href.replace(/\/+$/, '');
+}
+
+/** Not URL.canParse: older browsers, and Cloudflare Workers with an old compatibility date, do not have it. */
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

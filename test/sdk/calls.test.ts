@@ -31,6 +31,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 /** Lets the clock run until the promise is settled; returns the outcome and how long it took. */
@@ -419,6 +420,13 @@ describe('senseless arguments', () => {
       expect(() => createReelmend({ ...good, baseUrl })).toThrow(TypeError);
     },
   );
+
+  it('base is checked without URL.canParse, which older browsers and workers do not have', async () => {
+    vi.stubGlobal('URL', class extends URL { static override canParse = undefined as never; });
+    const { reelmend } = fakeService([json(jobView())]);
+    expect((await reelmend.jobs.get(jobId)).id).toBe(jobId);
+    expect(() => createReelmend({ ...good, baseUrl: 'api.example.com' })).toThrow('baseUrl must be');
+  });
 
   it('a key that no header can hold is refused and not repeated', () => {
     for (const apiKey of ['', 'secret\nthing', 'sécret thing', 7 as unknown as string]) {
