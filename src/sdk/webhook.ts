@@ -53,8 +53,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const signaturePattern = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
- * Resolves with the event of a valid webhook. Rejects with WebhookVerificationError for an invalid one. A webhook may
- * arrive more than once; all its deliveries have the same `webhook-id`.
+ * Resolves with the event of a valid webhook. Rejects with WebhookVerificationError for an invalid one, and with a TypeError for a
+ * body that is no text and no bytes. A webhook may arrive more than once; all its deliveries have the same `webhook-id`.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
   const { headers, toleranceS = 300 } = options;
@@ -155,9 +155,13 @@ function hexBytes(hex: string): Bytes {
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
+/** Throws a TypeError for what a framework has parsed or not read: it would look like a forgery. */
 function bytesOf(body: VerifyWebhookOptions['body']): Bytes {
   if (typeof body === 'string') return new TextEncoder().encode(body);
-  return new Uint8Array(body);
+  // Not `instanceof`: a buffer may come from another realm, as in Jest.
+  const isBuffer = ArrayBuffer.isView(body) || Object.prototype.toString.call(body) === '[object ArrayBuffer]';
+  if (isBuffer) return new Uint8Array(body);
+  throw new TypeError('body must be the raw body, as text or bytes. Make the framework keep it: express.raw(), for example, not express.json().');
 }
 
 function concat(first: Uint8Array, second: Uint8Array): Bytes {

@@ -1,5 +1,6 @@
 /** verifyWebhook against vectors, `standardwebhooks` as independent signer and verifier, and forgers. */
 import { createHmac, randomBytes } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { Headers as ForeignHeaders } from 'undici';
 import { Webhook } from 'standardwebhooks';
@@ -83,6 +84,16 @@ describe('a webhook of the service', () => {
     for (const form of [headers(), upper, lists, new Headers(headers()), new ForeignHeaders(headers())]) {
       expect(await codeOf({ body, headers: form, secret })).toBe('accepted');
     }
+  });
+
+  it('names the mistake of a receiver whose framework has parsed the body, or read none', async () => {
+    for (const parsed of [JSON.parse(body), undefined, null, {}, [...Buffer.from(body)]]) {
+      const verified = verifyWebhook({ body: parsed as never, headers: headers(), secret });
+      await expect(verified).rejects.toThrow(TypeError);
+      await expect(verified).rejects.toThrow('body must be the raw body');
+    }
+    const { buffer } = runInNewContext(`new Uint8Array(${JSON.stringify([...Buffer.from(body)])})`) as { buffer: ArrayBuffer };
+    expect(await codeOf({ body: buffer, headers: headers(), secret })).toBe('accepted');
   });
 
   it('of a failed job is typed', async () => {
