@@ -59,13 +59,16 @@ async function cut(response: Response, at: number): Promise<Response> {
 /** Cloudflare Workers allow one pending read of a response, and reject the others. The response ends, or breaks after `breakAt` pieces. */
 async function oneReadAtATime(response: Response, breakAt = Infinity): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
-  async function* pieces() {
-    for (let i = 0; i * 10_000 < bytes.length; i += 1) {
-      if (i === breakAt) throw new TypeError('Network connection lost.');
-      yield bytes.subarray(i * 10_000, (i + 1) * 10_000);
-    }
-  }
-  const reader = ReadableStream.from(pieces()).getReader();
+  let piece = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (piece === breakAt) return controller.error(new TypeError('Network connection lost.'));
+      if (piece * 10_000 >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(piece * 10_000, (piece + 1) * 10_000));
+      piece += 1;
+    },
+  }, { highWaterMark: 0 });
+  const reader = stream.getReader();
   let pending = false;
   const read = async () => {
     if (pending) throw new TypeError('This ReadableStream only supports a single pending read request at a time.');
