@@ -86,7 +86,10 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
        */
       download: (id: string, path: string, options?: DownloadOptions): Promise<DownloadedFile> =>
         downloadFile(results, transfers, { id, path }, options),
-      /** Resolves with the whole result in memory, in browsers too. With S3, its bucket must allow GET from the page's origin. */
+      /**
+       * Resolves with the whole result in memory, in browsers too: in a page with the origin of the service, or with S3 if the
+       * bucket allows GET from the page's origin.
+       */
       downloadBlob: (id: string, options?: DownloadOptions): Promise<Blob> => downloadBlob(results, transfers, id, options),
       /**
        * Deletes a job and its files. Cancels and refunds a job that has not ended. A NotFoundError with `attempts` above 1
