@@ -161,9 +161,11 @@ async function* resultBytes({ source, freshUrl, defaults }: Receiving, options: 
 async function* receive(url: string, offset: number, { fetch, timeoutMs }: DownloadDefaults, { signal, timeoutMs: ms = timeoutMs }: DownloadOptions) {
   const headers: Record<string, string> = offset === 0 ? {} : { Range: `bytes=${offset}-` };
   const late = () => new ReelmendTimeoutError(`The result did not arrive within ${ms} ms.`);
-  const response = await withTimeLimit({ ms, signal, error: late }, (inner) =>
-    connect(fetch, new Request(url, { headers, signal: inner })),
-  );
+  const connection = new AbortController();
+  const response = await withTimeLimit({ ms, signal, error: late }, (inner) => {
+    inner.addEventListener('abort', () => connection.abort(inner.reason), { once: true });
+    return connect(fetch, new Request(url, { headers, signal: connection.signal }));
+  });
   // A server without support for ranges sends the file from its start.
   let skipped = response.status === 206 ? 0 : offset;
   const reader = response.body!.getReader();
@@ -186,6 +188,8 @@ async function* receive(url: string, offset: number, { fetch, timeoutMs }: Downl
     }
   } finally {
     reader.cancel().catch(() => {});
+    // In Firefox, the connection stays open if a stream is only cancelled while reads wait.
+    connection.abort();
   }
 }
 

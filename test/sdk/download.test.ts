@@ -191,6 +191,19 @@ describe('jobs.download', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
+  it('aborts the request when it ends early: in Firefox, a stream that is only cancelled keeps its connection', async () => {
+    const signals: AbortSignal[] = [];
+    const { reelmend, id } = await service(async (request, next) => {
+      signals.push(request.signal);
+      return next();
+    });
+    const stop = ({ receivedBytes }: DownloadProgress) => {
+      if (receivedBytes > 0) throw new Error('enough');
+    };
+    await expect(reelmend.jobs.download(id, join(dir, 'out.mp4'), { onProgress: stop })).rejects.toThrow('enough');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
   it('says what to do where there is no file system', async () => {
     const { reelmend, id } = await service();
     vi.stubGlobal('process', undefined);
