@@ -21,18 +21,16 @@ export async function createMultipart(bucket: Bucket, key: string): Promise<Mult
   return { key, id: UploadId };
 }
 
-/** Removes an unfinished upload. False if there is none: it was completed or removed. */
+/** Removes an unfinished upload. Succeeds if there is none; some servers, such as MinIO, do not tell the difference. */
 export async function abortMultipart(
   { client, name }: Bucket,
   { key, id }: MultipartUpload,
   options: { requestTimeout?: number } = {},
-): Promise<boolean> {
+): Promise<void> {
   try {
     await client.send(new AbortMultipartUploadCommand({ Bucket: name, Key: key, UploadId: id }), options);
-    return true;
   } catch (error) {
-    if (isStatus(error, 404)) return false;
-    throw error;
+    if (!isStatus(error, 404)) throw error;
   }
 }
 
@@ -86,12 +84,14 @@ export async function completeMultipart(
 async function completeVisibly(bucket: Bucket, { key, id }: MultipartUpload, Parts: CompletedPart[]): Promise<{ version: string | null }> {
   const { client, name: Bucket } = bucket;
   const placeholder = await createMultipart(bucket, key);
-  let isDestroyed = false;
+  let isDestroyed: boolean;
   let version: string | null;
   try {
     version = versionOf(await client.send(new CompleteMultipartUploadCommand({ Bucket, Key: key, UploadId: id, MultipartUpload: { Parts } })));
+    // A destruction that removes the placeholder after this finds the object.
+    isDestroyed = (await taggedParts(bucket, placeholder)) === null;
   } finally {
-    isDestroyed = !(await abortMultipart(bucket, placeholder));
+    await abortMultipart(bucket, placeholder);
   }
   if (!isDestroyed) return { version };
   await client.send(new DeleteObjectCommand({ Bucket, Key: key, VersionId: version ?? undefined }));
