@@ -1,6 +1,9 @@
 /**
  * A real S3 server for tests: versitygw over a temporary folder. It looks for the program in $GOBIN, $GOPATH/bin, the
  * project's `.cache/bin` and the PATH. If it is missing, Go installs it into `.cache/bin`.
+ *
+ * `REELMEND_TEST_S3` (`http://KEY:SECRET@HOST:PORT`, `?region=…` if it is not us-east-1) names another server to test against. It is
+ * shared: run one test file at a time. Tests that restart the server fail. Its buckets are emptied before each test file.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -9,7 +12,18 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { CreateBucketCommand, ListBucketsCommand, PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  AbortMultipartUploadCommand,
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  ListBucketsCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { freePorts } from './ports.ts';
 import { eventually } from './wait.ts';
@@ -50,6 +64,8 @@ async function goPath(): Promise<string | null> {
 
 /** Path of the server's program; null, after a warning, only if Go is missing outside CI. */
 export async function findS3Server(): Promise<string | null> {
+  const given = process.env['REELMEND_TEST_S3'];
+  if (given) return given;
   const gopath = await goPath();
   const folders = [process.env['GOBIN'], gopath === null ? undefined : join(gopath, 'bin'), cache];
   folders.push(...(process.env['PATH'] ?? '').split(delimiter));
@@ -118,6 +134,7 @@ function ended(child: ChildProcess): Promise<void> {
 export async function startS3Server(): Promise<S3Server | null> {
   const program = await findS3Server();
   if (program === null) return null;
+  if (process.env['REELMEND_TEST_S3']) return givenServer(new URL(program));
   const root = await mkdtemp(join(tmpdir(), 'reelmend-s3-'));
   await Promise.all(['data', 'versions'].map((name) => mkdir(join(root, name))));
   const port = await freePorts();
@@ -144,12 +161,7 @@ export async function startS3Server(): Promise<S3Server | null> {
     region,
     credentials,
     clientConfig: { credentials },
-    async createBucket(name, { versioning = false } = {}) {
-      await client.send(new CreateBucketCommand({ Bucket: name }));
-      if (!versioning) return;
-      const VersioningConfiguration = { Status: 'Enabled' as const };
-      await client.send(new PutBucketVersioningCommand({ Bucket: name, VersioningConfiguration }));
-    },
+    createBucket: (name, options) => createBucket(client, name, options),
     kill,
     async restart() {
       await kill();
@@ -161,4 +173,46 @@ export async function startS3Server(): Promise<S3Server | null> {
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+async function createBucket(client: S3Client, name: string, { versioning = false } = {}): Promise<void> {
+  await client.send(new CreateBucketCommand({ Bucket: name }));
+  if (!versioning) return;
+  const VersioningConfiguration = { Status: 'Enabled' as const };
+  await client.send(new PutBucketVersioningCommand({ Bucket: name, VersioningConfiguration }));
+}
+
+/** The server of `REELMEND_TEST_S3`. */
+function givenServer(url: URL): S3Server {
+  const credentials = { accessKeyId: decodeURIComponent(url.username), secretAccessKey: decodeURIComponent(url.password) };
+  const { origin: endpoint, searchParams } = url;
+  const region = searchParams.get('region') ?? 'us-east-1';
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+  const notOurs = () => Promise.reject(new Error('The server of REELMEND_TEST_S3 cannot be restarted'));
+  return {
+    ...{ endpoint, region, credentials, clientConfig: { credentials } },
+    async createBucket(name, options) {
+      await removeBucket(client, name);
+      await createBucket(client, name, options);
+    },
+    kill: notOurs,
+    restart: notOurs,
+    close: () => Promise.resolve(client.destroy()),
+  };
+}
+
+/** Removes what an earlier run left. Servers that lack one of the listings have nothing in it. */
+async function removeBucket(client: S3Client, Bucket: string): Promise<void> {
+  const { Buckets = [] } = await client.send(new ListBucketsCommand({}));
+  if (!Buckets.some(({ Name }) => Name === Bucket)) return;
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket })).catch(() => ({ Uploads: [] }));
+  for (const { Key, UploadId } of Uploads) await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch(() => undefined);
+  for (;;) {
+    const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket })).catch(() => ({ Versions: [], DeleteMarkers: [] }));
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket }));
+    const found = [...Versions, ...DeleteMarkers, ...Contents.map(({ Key }) => ({ Key, VersionId: undefined }))];
+    if (found.length === 0) break;
+    await Promise.all(found.map(({ Key, VersionId }) => client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }))));
+  }
+  await client.send(new DeleteBucketCommand({ Bucket }));
 }
