@@ -5,6 +5,7 @@ import { defaultDataDir } from './folders.ts';
 import { z } from 'zod';
 import type { MinSpeed } from '../media/types.ts';
 import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
+import { hasKnownSslMode, sslModes } from '../store/connection-url.ts';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
 const hasPort = (entry: string) => {
@@ -52,11 +53,15 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
 /** Paths are appended to it. */
 const baseUrl = httpUrl.refine((url) => !/[?#]/.test(url), 'must be an http(s) URL without a query');
 
+const databaseUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+  .refine(hasKnownSslMode, `has an unknown sslmode; use one of ${sslModes.join(', ')}`);
+
 const environment = z.object({
   PORT: integer(8080, 0, 65535),
   HOST: z.string().min(1).default('127.0.0.1'),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-  DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_SESSION_URL: databaseUrl.optional(),
   REELMEND_DATABASE_TIMEOUT_SECONDS: integer(60, 1, 3600),
   REELMEND_DATA_DIR: z.string().min(1).optional(),
   REELMEND_PUBLIC_URL: baseUrl.optional(),

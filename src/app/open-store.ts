@@ -5,7 +5,7 @@ import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';
 import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
-import { createStore, migrate } from '../store/index.ts';
+import { createStore, migrate, parseConnectionUrl } from '../store/index.ts';
 
 export interface OpenStore {
   /** of the store; default: its own */
@@ -48,15 +48,23 @@ export async function openStore(config: Config, { maxConnections, logger }: Open
 
 /** Codes of the operating system and the driver for a server that cannot be reached. */
 const unreachable = /^(?:ECONN\w+|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_\w+)$/;
+/** Codes of OpenSSL and Node for a certificate that is not trusted. */
+const untrusted = /CERT|^UNABLE_TO_(?:GET|VERIFY)|^HOSTNAME_MISMATCH$|^ERR_TLS_CERT/;
 /** SQLSTATEs of a server that refuses: authorization, unknown database, missing rights, too many connections. */
 const refused = /^(?:28\w{3}|3D000|42501|53300|57P03)$/;
 
 /** Explains a connection failure in one sentence that names the server, without the password. undefined for other failures. */
 export function connectionError(error: unknown, databaseUrl: string): Error | undefined {
   const code = error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? '') : '';
-  const { hostname, port } = new URL(databaseUrl);
-  const server = `${hostname}:${port || 5432}`;
-  if (unreachable.test(code)) return new Error(`DATABASE_URL: no PostgreSQL answers at ${server} (${code}).`, { cause: error });
+  const { host, port, ssl } = parseConnectionUrl(databaseUrl);
+  const server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  if (unreachable.test(code)) {
+    const hint = code === 'ECONNRESET' && ssl ? '; does it accept TLS?' : '';
+    return new Error(`DATABASE_URL: no PostgreSQL answers at ${server} (${code})${hint || '.'}`, { cause: error });
+  }
+  if (untrusted.test(code)) {
+    return new Error(`DATABASE_URL: the certificate of the PostgreSQL at ${server} is not trusted (${code}); see sslmode and sslrootcert.`, { cause: error });
+  }
   if (!refused.test(code)) return undefined;
   return new Error(`DATABASE_URL: the PostgreSQL at ${server} refuses: ${(error as Error).message}.`, { cause: error });
 }

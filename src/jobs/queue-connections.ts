@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
-import { closeWhenSilent, defaultSilenceTimeoutS, keepAliveS, NotificationListener } from '../store/index.ts';
+import { closeWhenSilent, defaultSilenceTimeoutS, keepAliveS, NotificationListener, pgOptions } from '../store/index.ts';
 import { followedShare } from './fleet-size.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -33,7 +33,7 @@ const maxConnections = 1;
 
 export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeoutS = defaultSilenceTimeoutS, logger, fleet }: WorkerContext): QueueConnections {
   const pool = new pg.Pool({
-    connectionString: databaseUrl,
+    ...pgOptions(databaseUrl),
     max: maxConnections,
     // Includes the wait for the others' queries.
     connectionTimeoutMillis: 30_000,

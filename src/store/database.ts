@@ -1,6 +1,7 @@
 /** The connection pool, and transactions that are repeated after conflicts. */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { postgresOptions } from './connection-url.ts';
 import { removeParametersFromErrors } from './query-errors.ts';
 import * as schema from './schema.ts';
 
@@ -52,7 +53,9 @@ interface SilenceOptions {
 export function connect({ url, max = 10, isPooled = false, connectTimeoutS = 10, silenceTimeoutS = defaultSilenceTimeoutS }: ConnectOptions): Connection {
   const slow = { count: 0 };
   const silence: SilenceOptions = { silence_timeout: silenceTimeoutS, onsilence: () => slow.count === 0 };
-  const sql = postgres(url, {
+  const target = postgresOptions(url);
+  const sql = postgres(target.url, {
+    ...target.options,
     ...silence,
     max,
     prepare: !isPooled,

@@ -9,7 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger as GraphileLogger, runMigrations } from 'graphile-worker';
+import pg from 'pg';
 import postgres from 'postgres';
+import { pgOptions, postgresOptions } from './connection-url.ts';
 import { sqlState } from './database.ts';
 import { applySessionSettings } from './session-settings.ts';
 
@@ -51,7 +53,7 @@ export async function migrate({ url, directory = ownMigrations, attempts = 20 }:
     for (const file of pending) await applyFile(sql, file, attempts, recordMigration);
     for (const file of changed) await applyFile(sql, file, attempts, recordFunction);
     await sql`UPDATE schema_functions SET revision = ${revision} WHERE revision < ${revision}`;
-    await runMigrations({ connectionString: url, maxPoolSize: 1, logger: silentLogger });
+    await migrateQueue(url);
     return [...pending, ...changed].map(({ name }) => name);
   });
 }
@@ -63,7 +65,8 @@ const ownMigrations = fileURLToPath(new URL('../../migrations', import.meta.url)
  * mode, a session lock would outlive this process.
  */
 async function withLock<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const [holder, sql] = [0, 1].map(() => postgres(url, { max: 1, prepare: false, onnotice: () => {} })) as [postgres.Sql, postgres.Sql];
+  const target = postgresOptions(url);
+  const [holder, sql] = [0, 1].map(() => postgres(target.url, { ...target.options, max: 1, prepare: false, onnotice: () => {} })) as [postgres.Sql, postgres.Sql];
   try {
     return (await holder.begin(async (tx) => {
       await tx`SET LOCAL idle_in_transaction_session_timeout = 0`;
@@ -87,6 +90,19 @@ async function readSqlFiles(directory: string, subfolder: string, pattern: RegEx
       return { name: `${subfolder}${name}`, sql, sha256: createHash('sha256').update(sql).digest('hex') };
     }),
   );
+}
+
+/** The migrations of Graphile Worker. */
+async function migrateQueue(url: string): Promise<void> {
+  const pgPool = new pg.Pool({ ...pgOptions(url), max: 1 });
+  // A lost connection fails the query that runs, or the next one. Without handlers it would end the process.
+  pgPool.on('error', () => {});
+  pgPool.on('connect', (client) => client.on('error', () => {}));
+  try {
+    await runMigrations({ pgPool, logger: silentLogger });
+  } finally {
+    await pgPool.end();
+  }
 }
 
 const silentLogger = new GraphileLogger(() => () => {});

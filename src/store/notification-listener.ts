@@ -1,5 +1,6 @@
 /** A connection that LISTENs and is reopened if it is lost. Nothing else needs a database session of its own. */
 import pg from 'pg';
+import { pgOptions } from './connection-url.ts';
 import { defaultSilenceTimeoutS, keepAliveS } from './database.ts';
 import { closeWhenSilent } from './dead-connections.ts';
 
@@ -43,7 +44,7 @@ export class NotificationListener {
     if (this.#client !== undefined || this.#isClosed) return;
     const { url, channels, applicationName, onNotification, onListening } = this.#options;
     const client = new pg.Client({
-      connectionString: url,
+      ...pgOptions(url),
       application_name: applicationName,
       connectionTimeoutMillis: 10_000,
       keepAlive: true,

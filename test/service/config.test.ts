@@ -8,6 +8,8 @@ describe('a wrong value', () => {
   it.each([
     ['PORT', '65536'],
     ['DATABASE_URL', 'mysql://localhost/x'],
+    ['DATABASE_URL', 'localhost'],
+    ['DATABASE_URL', 'postgres://localhost/x?sslmode=verify'],
     ['REELMEND_DEVICE', 'gpu'],
     ['REELMEND_MIN_SPEED', '25'],
     ['REELMEND_MIN_SPEED', '0x'],
@@ -66,10 +68,18 @@ describe('a database that cannot be used', () => {
   it.each([
     ['ENOTFOUND', 'DATABASE_URL: no PostgreSQL answers at db.example.com:5432 (ENOTFOUND).'],
     ['CONNECT_TIMEOUT', 'DATABASE_URL: no PostgreSQL answers at db.example.com:5432 (CONNECT_TIMEOUT).'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'DATABASE_URL: the certificate of the PostgreSQL at db.example.com:5432 is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE); see sslmode and sslrootcert.'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'DATABASE_URL: the certificate of the PostgreSQL at db.example.com:5432 is not trusted (ERR_TLS_CERT_ALTNAME_INVALID); see sslmode and sslrootcert.'],
     ['28P01', 'DATABASE_URL: the PostgreSQL at db.example.com:5432 refuses: as the server says.'],
     ['3D000', 'DATABASE_URL: the PostgreSQL at db.example.com:5432 refuses: as the server says.'],
   ])('%s', (code, says) => {
     expect(connectionError(failure(code), url)?.message).toBe(says);
+  });
+
+  it('may not accept TLS', () => {
+    expect(connectionError(failure('ECONNRESET'), `${url}?sslmode=require`)?.message).toBe(
+      'DATABASE_URL: no PostgreSQL answers at db.example.com:5432 (ECONNRESET); does it accept TLS?',
+    );
   });
 
   it('is distinguished from other failures', () => {
