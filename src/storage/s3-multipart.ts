@@ -38,11 +38,14 @@ export async function abortMultipart(
 export const partCommand = ({ name }: Bucket, { key, id }: MultipartUpload, { number, size }: StoredPart) =>
   new UploadPartCommand({ Bucket: name, Key: key, UploadId: id, PartNumber: number, ContentLength: size });
 
-type TaggedPart = StoredPart & { etag: string };
+type TaggedPart = StoredPart & { etag: string; storedAt: Date };
 
-/** null if the server does not know the upload: it was completed or removed. */
+/**
+ * null if the server does not know the upload: it was completed or removed. A part that was sent again counts once, as it was last:
+ * SeaweedFS lists it each time.
+ */
 async function taggedParts(bucket: Bucket, { key, id }: MultipartUpload): Promise<TaggedPart[] | null> {
-  const parts: TaggedPart[] = [];
+  const newest = new Map<number, TaggedPart>();
   let marker: string | undefined;
   do {
     const command = new ListPartsCommand({ Bucket: bucket.name, Key: key, UploadId: id, PartNumberMarker: marker });
@@ -53,12 +56,15 @@ async function taggedParts(bucket: Bucket, { key, id }: MultipartUpload): Promis
       if (isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket') return null;
       throw error;
     }
-    for (const { PartNumber, Size, ETag } of page.Parts ?? []) {
-      if (PartNumber !== undefined && ETag !== undefined) parts.push({ number: PartNumber, size: Size ?? 0, etag: ETag });
+    for (const { PartNumber, Size, ETag, LastModified = new Date(0) } of page.Parts ?? []) {
+      if (PartNumber === undefined || ETag === undefined) continue;
+      const known = newest.get(PartNumber);
+      if (known !== undefined && known.storedAt >= LastModified) continue;
+      newest.set(PartNumber, { number: PartNumber, size: Size ?? 0, etag: ETag, storedAt: LastModified });
     }
     marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
   } while (marker !== undefined);
-  return parts.sort((a, b) => a.number - b.number);
+  return [...newest.values()].sort((a, b) => a.number - b.number);
 }
 
 export async function listParts(bucket: Bucket, upload: MultipartUpload): Promise<StoredPart[]> {

@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CreateMultipartUploadCommand,
@@ -11,9 +12,10 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import type { ListPartsCommandOutput } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PartsGoneError } from '../../src/storage/parts-gone.ts';
-import { abortMultipart, completeMultipart, createMultipart } from '../../src/storage/s3-multipart.ts';
+import { abortMultipart, completeMultipart, createMultipart, listParts } from '../../src/storage/s3-multipart.ts';
 import { uploadsOfKey } from '../../src/storage/s3-queries.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
 import type { S3Storage } from '../../src/storage/index.ts';
@@ -92,6 +94,27 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     expect(await versions(key)).toEqual({ objects: 0, markers: 0 });
     expect(await storage.isAbsent(key)).toBe(true);
     meanwhile.destroy();
+  });
+
+  it.each([{ order: 'newest first' }, { order: 'oldest first' }])('takes each part as it was last sent where the server, as SeaweedFS, lists all of them, $order', async ({ order }) => {
+    const listing = new S3Client({ endpoint: server.endpoint, region: server.region, ...server.clientConfig, forcePathStyle: true });
+    const bucket = { client: listing, name: 'media', answerTimeoutMs: 30_000 };
+    listing.middlewareStack.add((next, { commandName }) => async (args) => {
+      const answer = await next(args);
+      if (commandName !== 'ListPartsCommand') return answer;
+      const output = answer.output as ListPartsCommandOutput;
+      const twice = (output.Parts ?? []).flatMap((part) => {
+        const older = { ...part, ETag: '"an-older-one"', LastModified: new Date(part.LastModified!.getTime() - 1000) };
+        return order === 'newest first' ? [part, older] : [older, part];
+      });
+      return { ...answer, output: { ...output, Parts: twice } };
+    }, { step: 'initialize' });
+    const upload = await createMultipart(bucket, 'sent-again');
+    await listing.send(new UploadPartCommand({ Bucket: 'media', Key: 'sent-again', UploadId: upload.id, PartNumber: 1, Body: 'part' }));
+    expect(await listParts(bucket, upload)).toEqual([{ number: 1, size: 4 }]);
+    await completeMultipart(bucket, upload, { count: 1, size: 4 });
+    expect(await text((await storage.open('sent-again'))!)).toBe('part');
+    listing.destroy();
   });
 
   it('destroys old versions and delete markers, not only the newest', async () => {
