@@ -8,7 +8,7 @@ const fileSystem = new Set(['EIO', 'EROFS', 'ESTALE', 'ENOTCONN', 'ENODEV', 'ENX
 
 /** Names of errors of S3 servers and the AWS SDK for wrong credentials, clocks and buckets. Some come with status 400. */
 const refusals = new Set([
-  ...['CredentialsProviderError', 'ExpiredToken', 'ExpiredTokenException', 'InvalidToken', 'InvalidAccessKeyId', 'NoSuchBucket', 'PermanentRedirect'],
+  ...['CredentialsProviderError', 'ExpiredToken', 'ExpiredTokenException', 'InvalidToken', 'InvalidAccessKeyId', 'XAdminUserNotFound', 'NoSuchBucket', 'PermanentRedirect'],
   ...['AuthorizationHeaderMalformed', 'RequestTimeTooSkewed', 'RequestTimeout', 'SlowDown', 'TimeoutError'],
 ]);
 

@@ -11,7 +11,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { PartsGoneError } from './parts-gone.ts';
-import { answered, type Bucket, isKeyMissing, isStatus, versionOf } from './s3-queries.ts';
+import { answered, type Bucket, isUploadMissing, unlessMissing, versionOf } from './s3-queries.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
 export async function createMultipart(bucket: Bucket, key: string): Promise<MultipartUpload> {
@@ -30,7 +30,7 @@ export async function abortMultipart(
   try {
     await client.send(new AbortMultipartUploadCommand({ Bucket: name, Key: key, UploadId: id }), options);
   } catch (error) {
-    if (!isStatus(error, 404)) throw error;
+    if (!isUploadMissing(error)) throw error;
   }
 }
 
@@ -53,8 +53,8 @@ async function taggedParts(bucket: Bucket, { key, id }: MultipartUpload): Promis
     try {
       page = await answered(bucket, (options) => bucket.client.send(command, options));
     } catch (error) {
-      if (isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket') return null;
-      throw error;
+      if (!isUploadMissing(error)) throw error;
+      return null;
     }
     for (const { PartNumber, Size, ETag, LastModified = new Date(0) } of page.Parts ?? []) {
       if (PartNumber === undefined || ETag === undefined) continue;
@@ -105,11 +105,8 @@ async function completeVisibly(bucket: Bucket, { key, id }: MultipartUpload, Par
 }
 
 /** The response to an earlier call was lost. */
-async function completedBefore({ client, name }: Bucket, { key }: MultipartUpload, size: number): Promise<{ version: string | null }> {
-  const head = await client.send(new HeadObjectCommand({ Bucket: name, Key: key })).catch((error: unknown) => {
-    if (isKeyMissing(error)) return null;
-    throw error;
-  });
+async function completedBefore(bucket: Bucket, { key }: MultipartUpload, size: number): Promise<{ version: string | null }> {
+  const head = await unlessMissing(bucket, key, bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key })));
   if (head?.ContentLength !== size) throw new PartsGoneError(key);
   return { version: versionOf(head) };
 }

@@ -1,5 +1,5 @@
 /** Queries to a bucket that follow pages and handle the differences between servers. */
-import { ListMultipartUploadsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectsV2Command, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import type { ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
 export interface Bucket {
@@ -31,9 +31,32 @@ export function isStatus(error: unknown, status: number): boolean {
   return metadata?.httpStatusCode === status;
 }
 
-/** Whether the key is missing. A missing bucket does not count: it is an operator's mistake and is thrown. */
-export function isKeyMissing(error: unknown): boolean {
-  return isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket';
+/** Names of errors whose 404 is about the key. Without a body, as after HEAD, the SDK makes a name of the status. */
+const missingKey = new Set(['NoSuchKey', 'NoSuchVersion', 'NotFound', 'Unknown', 'UnknownError', '404']);
+const missingUpload = new Set([...missingKey, 'NoSuchUpload']);
+
+/** Whether the key is missing. Other 404s are operators' mistakes: NoSuchBucket, or versitygw's XAdminUserNotFound for an unknown access key. */
+function isKeyMissing(error: unknown): boolean {
+  return isStatus(error, 404) && missingKey.has((error as Error).name);
+}
+
+/** Whether the multipart upload is missing, independently of its key and bucket. */
+export function isUploadMissing(error: unknown): boolean {
+  return isStatus(error, 404) && missingUpload.has((error as Error).name);
+}
+
+/** The result of a request for an object; null if the key is missing. Throws if the bucket is missing or the access key is unknown. */
+export async function unlessMissing<T>(bucket: Bucket, key: string, request: Promise<T>): Promise<T | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (!isKeyMissing(error)) throw error;
+    if ((error as Error).name === 'NoSuchKey') return null;
+  }
+  // The response to HEAD does not say whether the key or the bucket is missing. This one does.
+  const command = new ListObjectsV2Command({ Bucket: bucket.name, Prefix: key, MaxKeys: 1 });
+  await answered(bucket, (options) => bucket.client.send(command, options));
+  return null;
 }
 
 /** The version that a response names; null if the bucket keeps none. */

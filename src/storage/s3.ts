@@ -19,7 +19,7 @@ import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './object-keys.ts';
 import { abortMultipart, completeMultipart, createMultipart, partCommand, listParts } from './s3-multipart.ts';
 import { createPresign } from './s3-presign.ts';
-import { answered, isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
+import { answered, isStatus, unlessMissing, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
 import type { ByteRange, Storage, StoredObject } from './types.ts';
 
@@ -181,14 +181,9 @@ async function confirm(
   mark: string,
   size: number,
 ): Promise<{ version: string | null } | null> {
-  try {
-    const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }));
-    if (head.Metadata?.[markName] !== mark || (head.ContentLength ?? 0) !== size) return null;
-    return { version: versionOf(head) };
-  } catch (error) {
-    if (isKeyMissing(error)) return null;
-    throw error;
-  }
+  const head = await unlessMissing(bucket, key, bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key })));
+  if (head?.Metadata?.[markName] !== mark || (head.ContentLength ?? 0) !== size) return null;
+  return { version: versionOf(head) };
 }
 
 /** Errors are ignored, because the failure of the upload is reported. */
@@ -198,13 +193,9 @@ async function abandon(bucket: Bucket, key: string, uploadId: string | undefined
 }
 
 async function stat(bucket: Bucket, key: string): Promise<{ size: number } | null> {
-  try {
-    const head = await answered(bucket, (options) => bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), options));
-    return { size: head.ContentLength ?? 0 };
-  } catch (error) {
-    if (isKeyMissing(error)) return null;
-    throw error;
-  }
+  const command = new HeadObjectCommand({ Bucket: bucket.name, Key: key });
+  const head = await unlessMissing(bucket, key, answered(bucket, (options) => bucket.client.send(command, options)));
+  return head === null ? null : { size: head.ContentLength ?? 0 };
 }
 
 async function openObject(bucket: Bucket, key: string, range?: ByteRange): Promise<Readable | null> {
@@ -212,12 +203,13 @@ async function openObject(bucket: Bucket, key: string, range?: ByteRange): Promi
     throw new RangeError(`Expected a range but received ${range.start}-${range.end}`);
   }
   const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end}`;
+  const command = new GetObjectCommand({ Bucket: bucket.name, Key: key, Range });
   try {
-    const got = await answered(bucket, (options) => bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: key, Range }), options));
+    const got = await unlessMissing(bucket, key, answered(bucket, (options) => bucket.client.send(command, options)));
+    if (got === null) return null;
     if (!(got.Body instanceof Readable)) throw new Error('the storage sent no body');
     return got.Body;
   } catch (error) {
-    if (isKeyMissing(error)) return null;
     if (isStatus(error, 416)) throw new RangeError(`Expected a range within the object but received ${Range}`);
     throw error;
   }

@@ -3,7 +3,7 @@
  * project's `.cache/bin` and the PATH. If it is missing, Go installs it into `.cache/bin`.
  *
  * `REELMEND_TEST_S3` (`http://KEY:SECRET@HOST:PORT`, `?region=…` if it is not us-east-1) names another server to test against. It is
- * shared: run one test file at a time. Tests that restart the server fail. Its buckets are emptied before each test file.
+ * shared: run one test file at a time. With `?versioning=off`, its buckets are never versioned. Tests that restart the server fail. Its buckets are emptied before each test file.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -193,7 +193,7 @@ function givenServer(url: URL): S3Server {
     ...{ endpoint, region, credentials, clientConfig: { credentials } },
     async createBucket(name, options) {
       await removeBucket(client, name);
-      await createBucket(client, name, options);
+      await createBucket(client, name, searchParams.get('versioning') === 'off' ? {} : options);
     },
     kill: notOurs,
     restart: notOurs,

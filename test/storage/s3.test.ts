@@ -14,6 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { ListPartsCommandOutput } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isStorageFault } from '../../src/storage/faults.ts';
 import { PartsGoneError } from '../../src/storage/parts-gone.ts';
 import { abortMultipart, completeMultipart, createMultipart, listParts } from '../../src/storage/s3-multipart.ts';
 import { uploadsOfKey } from '../../src/storage/s3-queries.ts';
@@ -236,13 +237,17 @@ describe.skipIf(!haveS3)('S3 storage', () => {
         bucket: 'media',
         region,
         endpoint,
-        client: { credentials: { accessKeyId: 'test-access', secretAccessKey: 'wrong' }, maxAttempts: 1 },
+        client: { credentials: { accessKeyId: server.credentials.accessKeyId, secretAccessKey: 'wrong' }, maxAttempts: 1 },
+      }),
+      createS3Storage({
+        ...{ bucket: 'media', region, endpoint },
+        client: { credentials: { accessKeyId: 'nobody', secretAccessKey: server.credentials.secretAccessKey }, maxAttempts: 1 },
       }),
     ];
     for (const storage of wrong) {
-      await expect(storage.isAbsent('key')).rejects.toThrow();
-      await expect(storage.destroy('key')).rejects.toThrow();
-      await expect(storage.open('key')).rejects.toThrow();
+      const calls = [() => storage.isAbsent('key'), () => storage.destroy('key'), () => storage.open('key'), () => storage.stat('key')];
+      calls.push(() => storage.completeMultipart({ key: 'key', id: 'upload' }, { count: 1, size: 1 }));
+      for (const call of calls) expect(isStorageFault(await call().catch((error: unknown) => error))).toBe(true);
       storage.close();
     }
   });
