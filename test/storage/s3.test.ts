@@ -245,7 +245,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
       }),
     ];
     for (const storage of wrong) {
-      const calls = [() => storage.isAbsent('key'), () => storage.destroy('key'), () => storage.open('key'), () => storage.stat('key')];
+      const calls: (() => Promise<unknown>)[] = [() => storage.isAbsent('key'), () => storage.destroy('key'), () => storage.open('key'), () => storage.stat('key')];
       calls.push(() => storage.completeMultipart({ key: 'key', id: 'upload' }, { count: 1, size: 1 }));
       for (const call of calls) expect(isStorageFault(await call().catch((error: unknown) => error))).toBe(true);
       storage.close();
