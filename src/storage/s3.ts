@@ -227,11 +227,9 @@ async function destroy(bucket: Bucket, key: string): Promise<void> {
   const target = { Bucket: bucket.name, Key: key };
   for (const id of await uploadsOfKey(bucket, key)) await abortMultipart(bucket, { key, id });
   const versions = await versionsOfKey(bucket, key);
-  if (versions === 'unversioned') {
-    await bucket.client.send(new DeleteObjectCommand(target));
-    return;
-  }
-  for (const VersionId of versions) await bucket.client.send(new DeleteObjectCommand({ ...target, VersionId }));
+  const targets = versions === 'unversioned' ? [target] : versions.map((VersionId) => ({ ...target, VersionId }));
+  // Some servers answer 404 if there is nothing to delete.
+  for (const one of targets) await unlessMissing(bucket, key, bucket.client.send(new DeleteObjectCommand(one)));
 }
 
 /** Unfinished uploads first: one that completes meanwhile is found as the object. */

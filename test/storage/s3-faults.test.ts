@@ -237,3 +237,23 @@ it.each<[string, (storage: S3Storage) => Promise<unknown>]>([
   await silent.close();
   expect(answer).toMatchObject({ name: 'TimeoutError', message: 'The storage did not answer within 300 ms' });
 });
+
+it('destroys a key that is gone, on a server without versions that answers 404 then', async () => {
+  const xml = (name: string, content: string) => `<?xml version="1.0"?><${name}>${content}</${name}>`;
+  const server = createServer((request, response) => {
+    const answer = (status: number, text: string) => response.writeHead(status, { 'content-type': 'application/xml' }).end(text);
+    const { searchParams } = new URL(request.url!, 'http://server');
+    if (searchParams.has('uploads')) answer(200, xml('ListMultipartUploadsResult', ''));
+    else if (searchParams.has('versions')) answer(501, xml('Error', '<Code>NotImplemented</Code>'));
+    else if (searchParams.has('list-type')) answer(200, xml('ListBucketResult', ''));
+    else answer(404, xml('Error', '<Code>NoSuchKey</Code>'));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const storage = createS3Storage({ bucket: 'b', region: 'us-east-1', endpoint, client: { credentials: { accessKeyId: 'key', secretAccessKey: 'secret' }, maxAttempts: 1 } });
+  await storage.destroy('key');
+  expect(await storage.isAbsent('key')).toBe(true);
+  storage.close();
+  server.closeAllConnections();
+  server.close();
+});
