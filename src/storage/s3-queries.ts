@@ -1,6 +1,6 @@
 /** Queries to a bucket that follow pages and handle the differences between servers. */
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
-import type { ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import type { ListMultipartUploadsCommandOutput, ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
 export interface Bucket {
   client: S3Client;
@@ -109,7 +109,14 @@ export async function uploadsOfKey(bucket: Bucket, key: string): Promise<string[
       Prefix: key,
       ...marker,
     });
-    const page = await bucket.client.send(command);
+    let page: ListMultipartUploadsCommandOutput;
+    try {
+      page = await bucket.client.send(command);
+    } catch (error) {
+      // As rclone answers before the first upload to a bucket.
+      if (isStatus(error, 404) && (error as Error).name === 'NoSuchUpload') return found;
+      throw error;
+    }
     for (const upload of page.Uploads ?? []) {
       if (upload.Key === key && upload.UploadId !== undefined) found.push(upload.UploadId);
     }

@@ -238,12 +238,16 @@ it.each<[string, (storage: S3Storage) => Promise<unknown>]>([
   expect(answer).toMatchObject({ name: 'TimeoutError', message: 'The storage did not answer within 300 ms' });
 });
 
-it('destroys a key that is gone, on a server without versions that answers 404 then', async () => {
+it.each([
+  { name: 'lists no uploads', uploads: 200 },
+  // rclone before the first upload
+  { name: 'answers 404 to the listing of uploads if there are none', uploads: 404 },
+])('destroys a key that is gone, on a server without versions that answers 404 then, and $name', async ({ uploads }) => {
   const xml = (name: string, content: string) => `<?xml version="1.0"?><${name}>${content}</${name}>`;
   const server = createServer((request, response) => {
     const answer = (status: number, text: string) => response.writeHead(status, { 'content-type': 'application/xml' }).end(text);
     const { searchParams } = new URL(request.url!, 'http://server');
-    if (searchParams.has('uploads')) answer(200, xml('ListMultipartUploadsResult', ''));
+    if (searchParams.has('uploads')) answer(uploads, uploads === 200 ? xml('ListMultipartUploadsResult', '') : xml('Error', '<Code>NoSuchUpload</Code>'));
     else if (searchParams.has('versions')) answer(501, xml('Error', '<Code>NotImplemented</Code>'));
     else if (searchParams.has('list-type')) answer(200, xml('ListBucketResult', ''));
     else answer(404, xml('Error', '<Code>NoSuchKey</Code>'));
