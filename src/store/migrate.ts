@@ -13,7 +13,7 @@ import pg from 'pg';
 import postgres from 'postgres';
 import { pgOptions, postgresOptions } from './connection-url.ts';
 import { sqlState } from './database.ts';
-import { applySessionSettings } from './session-settings.ts';
+import { applyRequiredSettings, applySessionSettings } from './session-settings.ts';
 
 /** An arbitrary constant; every process that migrates this database uses the same lock. */
 const lockId = 7_046_029_254;
@@ -46,7 +46,9 @@ export async function migrate({ url, directory = ownMigrations, attempts = 20 }:
   const revision = await readRevision(directory);
   return withLock(url, async (sql) => {
     await assertServerVersion(sql);
+    await assertEncoding(sql);
     await applySessionSettings(sql);
+    await applyRequiredSettings(sql);
     await createRecords(sql);
     const pending = await pendingMigrations(sql, migrations);
     const changed = await changedFunctions(sql, functions, revision);
@@ -69,13 +71,20 @@ async function withLock<T>(url: string, work: (sql: postgres.Sql) => Promise<T>)
   const [holder, sql] = [0, 1].map(() => postgres(target.url, { ...target.options, max: 1, prepare: false, onnotice: () => {} })) as [postgres.Sql, postgres.Sql];
   try {
     return (await holder.begin(async (tx) => {
-      await tx`SET LOCAL idle_in_transaction_session_timeout = 0`;
+      await removeTimeouts(tx);
       await tx`SELECT pg_advisory_xact_lock(${lockId})`;
       return work(sql);
     })) as T;
   } finally {
     await Promise.all([holder, sql].map((each) => each.end({ timeout: 5 })));
   }
+}
+
+/** Removes limits that the role may have, for this transaction: a migration may take long, and so may the wait for another process's. */
+async function removeTimeouts(tx: postgres.TransactionSql): Promise<void> {
+  const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout'];
+  // Before version 17, PostgreSQL has no transaction_timeout.
+  await tx`SELECT set_config(name, '0', true) FROM pg_settings WHERE name = ANY (${names})`;
 }
 
 /** The files of a folder whose names match, in the order of their names; none if the folder is missing. */
@@ -114,6 +123,14 @@ async function assertServerVersion(sql: postgres.Sql): Promise<void> {
   const [server] = await sql<{ major: number }[]>`SELECT current_setting('server_version_num')::int / 10000 AS major`;
   if (server!.major >= oldestPostgres) return;
   throw new Error(`The database is PostgreSQL ${server!.major}; ${oldestPostgres} or newer is needed.`);
+}
+
+/** An older database keeps its encoding; most texts may be ASCII. */
+async function assertEncoding(sql: postgres.Sql): Promise<void> {
+  const [server] = await sql<{ encoding: string; isNew: boolean }[]>`
+    SELECT current_setting('server_encoding') AS encoding, to_regclass('schema_migrations') IS NULL AS "isNew"`;
+  if (server!.encoding === 'UTF8' || !server!.isNew) return;
+  throw new Error(`The database has the encoding ${server!.encoding}; UTF8 is needed: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`);
 }
 
 async function createRecords(sql: postgres.Sql): Promise<void> {
@@ -174,6 +191,7 @@ async function applyFile(sql: postgres.Sql, file: SqlFile, attempts: number, rec
   for (let attempt = 1; ; attempt++) {
     try {
       await sql.begin(async (tx) => {
+        await removeTimeouts(tx);
         await tx`SET LOCAL lock_timeout = '2s'`;
         await tx.unsafe(file.sql);
         await record(tx, file);

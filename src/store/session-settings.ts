@@ -1,10 +1,12 @@
 /**
- * Settings of the server for clients that vanish silently: a machine without power or network, a hanging process. They
- * belong to the service's role in its database, so that they also apply behind a pooler, which passes no settings on.
+ * Settings of the service's role in its database. So they also apply behind a pooler, which passes no settings on.
  */
 import type postgres from 'postgres';
 
-/** docs/fleet.md states the consequences. */
+/**
+ * Settings for clients that vanish silently: a machine without power or network, a hanging process. docs/fleet.md states the
+ * consequences.
+ */
 export const sessionSettings: Readonly<Record<string, string>> = {
   // An idle session of a vanished peer ends after 30 + 3 × 10 s, and one that does not accept its response after 60 s.
   tcp_keepalives_idle: '30s',
@@ -18,14 +20,38 @@ export const sessionSettings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Sets them for future sessions. Keeps a setting that the operator has made anywhere, and one that the server does not let
+ * What the service relies on, whatever the operator has set for the server, the role or the database: its locks make its transactions
+ * correct at this isolation level, and the drivers read these formats of times and bytes only. docs/operating.md states them.
+ */
+export const requiredSettings: Readonly<Record<string, string>> = {
+  default_transaction_isolation: 'read committed',
+  datestyle: 'ISO',
+  bytea_output: 'hex',
+};
+
+/** Makes the settings that differ from the required ones. They apply to future sessions. */
+export async function applyRequiredSettings(sql: postgres.Sql): Promise<void> {
+  const names = Object.keys(requiredSettings);
+  // The date style ends with an order of day and month, which only matters for input.
+  const found = await sql<{ name: string; value: string }[]>`SELECT name, split_part(setting, ',', 1) AS value FROM pg_settings
+    WHERE lower(name) = ANY (${names})`;
+  for (const { name, value } of found) {
+    const required = requiredSettings[name.toLowerCase()]!;
+    if (value !== required) await setForRole(sql, name, required);
+  }
+}
+
+async function setForRole(sql: postgres.Sql, name: string, value: string): Promise<void> {
+  const [{ database }] = await sql<[{ database: string }]>`SELECT current_database() AS database`;
+  await sql`ALTER ROLE SESSION_USER IN DATABASE ${sql(database)} SET ${sql(name)} = ${sql.unsafe(`'${value}'`)}`;
+}
+
+/**
+ * Sets the session settings for future sessions. Keeps a setting that the operator has made anywhere, and one that the server does not let
  * this role change.
  */
 export async function applySessionSettings(sql: postgres.Sql): Promise<void> {
   const names = Object.keys(sessionSettings);
-  const unset = await sql<{ name: string; database: string }[]>`SELECT name, current_database() AS database FROM pg_settings
-    WHERE name = ANY (${names}) AND source = 'default'`;
-  for (const { name, database } of unset) {
-    await sql`ALTER ROLE SESSION_USER IN DATABASE ${sql(database)} SET ${sql(name)} = ${sql.unsafe(`'${sessionSettings[name]!}'`)}`.catch(() => {});
-  }
+  const unset = await sql<{ name: string }[]>`SELECT name FROM pg_settings WHERE name = ANY (${names}) AND source = 'default'`;
+  for (const { name } of unset) await setForRole(sql, name, sessionSettings[name]!).catch(() => {});
 }

@@ -30,6 +30,49 @@ describe('migrations', () => {
     await sql.end();
   });
 
+  it('make the settings of sessions that the service relies on, whatever the database has', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const admin = postgres(other.url, { max: 1 });
+    const name = admin(new URL(other.url).pathname.slice(1));
+    for (const setting of ["default_transaction_isolation = 'serializable'", "datestyle = 'SQL, DMY'", "bytea_output = 'escape'"]) {
+      await admin`ALTER DATABASE ${name} SET ${admin.unsafe(setting)}`;
+    }
+    await admin.end();
+    for (let start = 0; start < 2; start++) await migrate({ url: other.url });
+    const sql = postgres(other.url, { max: 1 });
+    const [row] = await sql`SELECT current_setting('transaction_isolation') AS isolation, '2026-11-29'::date::text AS date, decode('00', 'hex')::text AS bytes`;
+    expect(row).toEqual({ isolation: 'read committed', date: '2026-11-29', bytes: '\\x00' });
+    await sql.end();
+    await other.drop();
+  });
+
+  it('run and wait as long as they need, whatever timeouts the database has', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const folder = await mkdtemp(join(directory, 'slow-'));
+    const sql = postgres(other.url, { max: 1 });
+    const name = sql(new URL(other.url).pathname.slice(1));
+    const timeouts = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout'];
+    const known = await sql<{ name: string }[]>`SELECT name FROM pg_settings WHERE name = ANY (${timeouts})`;
+    for (const timeout of known) await sql`ALTER DATABASE ${name} SET ${sql(timeout.name)} = '500ms'`;
+    await writeFile(join(folder, '0001_slow.sql'), 'SELECT pg_sleep(1);');
+    // The second waits for the first.
+    const applied = await Promise.all([0, 1].map(() => migrate({ url: other.url, directory: folder })));
+    expect(applied.flat()).toEqual(['0001_slow.sql']);
+    await sql.end();
+    await other.drop();
+  });
+
+  it('need an encoding for all characters in a new database', async () => {
+    const sql = postgres(database.url, { max: 1 });
+    const url = new URL(database.url);
+    const name = `${url.pathname.slice(1)}_latin1`;
+    await sql`CREATE DATABASE ${sql(name)} TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'`;
+    url.pathname = `/${name}`;
+    await expect(migrate({ url: url.href })).rejects.toThrow(/^The database has the encoding LATIN1; UTF8 is needed/);
+    await sql`DROP DATABASE ${sql(name)}`;
+    await sql.end();
+  });
+
   it('that fail leave nothing behind', async () => {
     const other = await createTestDatabase({ migrated: false });
     await writeFile(join(directory, '0001_good.sql'), 'CREATE TABLE good (id int);');
