@@ -1,7 +1,7 @@
 /** Distinguishes faults of a storage and its connection from other errors of its calls. */
 
-/** Codes of the operating system and of Node for a server that cannot be reached or a connection that breaks. */
-const network = /^(?:E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|ADDRNOTAVAIL|PROTO|AI_\w+|NOTFOUND)|ERR_(?:SSL|TLS|STREAM_PREMATURE_CLOSE)\w*|CERT_\w+|\w+_CERT\w*)$/;
+/** Codes of the operating system, of Node and of OpenSSL for a server that cannot be reached or trusted, or a connection that breaks. */
+const network = /^(?:E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|ADDRNOTAVAIL|PROTO|AI_\w+|NOTFOUND)|ERR_(?:SSL|TLS|STREAM_PREMATURE_CLOSE)\w*|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/;
 
 /** Codes of a file system that is broken, gone or read-only. A full one is not included: a video may be the reason. */
 const fileSystem = new Set(['EIO', 'EROFS', 'ESTALE', 'ENOTCONN', 'ENODEV', 'ENXIO', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM']);

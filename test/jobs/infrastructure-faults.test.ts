@@ -15,7 +15,7 @@ const answered = (httpStatusCode: number, name = 'Error') => error({ name, $meta
 
 describe('a fault of the storage', () => {
   it.each([
-    ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'CERT_HAS_EXPIRED', 'EIO', 'ESTALE', 'EROFS'].map((code) => error({ code })),
+    ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EIO', 'ESTALE', 'EROFS'].map((code) => error({ code })),
     ...[500, 502, 503, 507, 429, 403, 401, 301].map((status) => answered(status)),
     answered(400, 'ExpiredToken'),
     answered(400, 'Unknown'),
