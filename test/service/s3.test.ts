@@ -107,10 +107,13 @@ describe.skipIf(!haveS3)('the service with a bucket', () => {
     { name: 'an unknown key', change: (): Environment => ({ AWS_ACCESS_KEY_ID: 'nobody' }) },
   ])('answers 503 to uploads with $name', async ({ change }) => {
     const site = await createSite({ ...environment('plain'), ...change() });
-    const { key } = await createCustomer(site);
-    const { url } = await site.start('serve');
-    const input = { file_name: 'a.mp4', size_bytes: 1000 };
-    expect((await call(url, key, 'POST', '/v1/uploads', input)).status).toBe(503);
-    await site.close();
+    try {
+      const { key } = await createCustomer(site);
+      const { url } = await site.start('serve');
+      const input = { file_name: 'a.mp4', size_bytes: 1000 };
+      expect((await call(url, key, 'POST', '/v1/uploads', input)).status).toBe(503);
+    } finally {
+      await site.close();
+    }
   });
 });
