@@ -95,18 +95,24 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
   ];
 }
 
-/** Web pages of any origin may send parts of uploads: the signed URL is the permission. */
-const preflight = {
+const preflight = (methods: string, headers: string) => ({
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Allow-Methods': 'PUT',
-  'Access-Control-Allow-Headers': 'Content-Type',
+  'Access-Control-Allow-Methods': methods,
+  'Access-Control-Allow-Headers': headers,
   'Access-Control-Max-Age': '3600',
-};
+});
+
+/** Web pages of any origin may send parts of uploads and read results: the signed URL is the permission. */
+function preflightOf(path: string): Record<string, string> {
+  if (path.startsWith('/v1/upload-parts/')) return preflight('PUT', 'Content-Type');
+  if (path.startsWith('/v1/downloads/')) return preflight('GET, HEAD', 'Range, If-Range');
+  return {};
+}
 
 /** OPTIONS lists the methods of a path; every other method returns 405 with the same list. GET implies HEAD. */
 function answerOtherMethods(app: OpenAPIHono<AppEnv>, path: string, methods: Set<string>): void {
   const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-  const headers = path.startsWith('/v1/upload-parts/') ? { Allow: allow, ...preflight } : { Allow: allow };
+  const headers = { Allow: allow, ...preflightOf(path) };
   app.on(['OPTIONS'], [path], (c) => c.body(null, 204, headers));
   app.all(path, (c) => {
     c.header('Allow', allow);

@@ -87,8 +87,8 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       download: (id: string, path: string, options?: DownloadOptions): Promise<DownloadedFile> =>
         downloadFile(results, transfers, { id, path }, options),
       /**
-       * Resolves with the whole result in memory, in browsers too: in a page with the origin of the service, or with S3 if the
-       * bucket allows GET from the page's origin.
+       * Resolves with the whole result in memory, in browsers too: in a page that has the API at its own origin (the service's, or a
+       * proxy). With S3, its bucket must allow GET from the page's origin.
        */
       downloadBlob: (id: string, options?: DownloadOptions): Promise<Blob> => downloadBlob(results, transfers, id, options),
       /**

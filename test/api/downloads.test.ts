@@ -34,6 +34,27 @@ describe('GET /v1/downloads/{key}', () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true);
   });
 
+  it('lets web pages of other origins fetch it, in parts, too, and read why it fails', async () => {
+    const preflight = await api().request(link(), { method: 'OPTIONS', key: null, headers: { Origin: 'https://shop.example', 'Access-Control-Request-Headers': 'range' } });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('Access-Control-Allow-Origin')).toBe('*');
+    expect(preflight.headers.get('Access-Control-Allow-Methods')).toBe('GET, HEAD');
+    expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe('Range, If-Range');
+    const answers = await Promise.all([
+      api().request(link(), { key: null }),
+      api().request(link(), { key: null, method: 'HEAD' }),
+      api().request(link(), { key: null, headers: { Range: 'bytes=0-9' } }),
+      api().request(link(), { key: null, headers: { Range: 'bytes=2000-' } }),
+      api().request(link({ expires: 1 }), { key: null }),
+      makeApi().request(link(), { key: null }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 206, 416, 403, 404]);
+    for (const { headers, status } of answers) {
+      expect(headers.get('Access-Control-Allow-Origin'), String(status)).toBe('*');
+      expect(headers.get('Access-Control-Expose-Headers'), String(status)).toContain('Content-Range');
+    }
+  });
+
   it('follows the link that a result gives', async () => {
     const made = makeApi();
     const job = await made.store.addJob(finished());
