@@ -5,7 +5,7 @@ import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';
 import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
-import { createStore, migrate, parseConnectionUrl } from '../store/index.ts';
+import { certificateCode, createStore, migrate, parseConnectionUrl } from '../store/index.ts';
 
 export interface OpenStore {
   /** of the store; default: its own */
@@ -48,8 +48,6 @@ export async function openStore(config: Config, { maxConnections, logger }: Open
 
 /** Codes of the operating system and the driver for a server that cannot be reached. */
 const unreachable = /^(?:ECONN\w+|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_\w+)$/;
-/** Codes of OpenSSL and Node for a certificate that is not trusted. */
-const untrusted = /CERT|^UNABLE_TO_(?:GET|VERIFY)|^HOSTNAME_MISMATCH$|^ERR_TLS_CERT/;
 /** SQLSTATEs of a server that refuses: authorization, unknown database, missing rights, too many connections. */
 const refused = /^(?:28\w{3}|3D000|42501|53300|57P03)$/;
 
@@ -62,7 +60,7 @@ export function connectionError(error: unknown, databaseUrl: string): Error | un
     const hint = code === 'ECONNRESET' && ssl ? '; does it accept TLS?' : '';
     return new Error(`DATABASE_URL: no PostgreSQL answers at ${server} (${code})${hint || '.'}`, { cause: error });
   }
-  if (untrusted.test(code)) {
+  if (certificateCode.test(code)) {
     return new Error(`DATABASE_URL: the certificate of the PostgreSQL at ${server} is not trusted (${code}); see sslmode and sslrootcert.`, { cause: error });
   }
   if (!refused.test(code)) return undefined;

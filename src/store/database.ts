@@ -145,6 +145,8 @@ export async function withEach<R extends { id: string }>(rows: readonly R[], wor
 
 /** Codes of the driver and of the operating system for a connection that breaks or cannot be made. */
 const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;
+/** Codes of OpenSSL and Node for a certificate that is not trusted, or not any more. */
+export const certificateCode = /CERT|^UNABLE_TO_(?:GET|VERIFY)|^HOSTNAME_MISMATCH$/;
 /**
  * SQLSTATEs of a server that ends connections, accepts none, or cannot work: connection exception, shutdown, resources,
  * system error.
@@ -157,7 +159,8 @@ export function isDatabaseFault(error: unknown): boolean {
     const code = String((at as NodeJS.ErrnoException).code);
     if (at instanceof postgres.PostgresError) return unavailableState.test(code);
     // The driver adds the query to each error that it passes on.
-    if (connectionCode.test(code) && (code.startsWith('CONNECT') || 'query' in at)) return true;
+    const isConnection = connectionCode.test(code) || certificateCode.test(code);
+    if (isConnection && (code.startsWith('CONNECT') || 'query' in at)) return true;
   }
   return false;
 }

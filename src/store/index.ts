@@ -41,7 +41,7 @@ export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
 export type { CrashedJob, Lease, FinishedJob, JobFailure, RetryLater } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
-export { defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
+export { certificateCode, defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
 export { parseConnectionUrl, pgOptions } from './connection-url.ts';
 export { migrate } from './migrate.ts';
 export type { AccountLoad } from './machine-time.ts';

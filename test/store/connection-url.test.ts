@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connect } from '../../src/store/database.ts';
+import { connect, isDatabaseFault } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { NotificationListener } from '../../src/store/notification-listener.ts';
 import { parseConnectionUrl } from '../../src/store/connection-url.ts';
@@ -115,6 +115,10 @@ describe.skipIf(certificate === null)('a PostgreSQL with TLS and a private CA', 
     { host: 'localhost', parameters: 'sslmode=verify-full&sslrootcert=CA', code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
   ])('is refused at $host with $parameters', async ({ host, parameters, code }) => {
     await expect(use(url(host, parameters))).rejects.toMatchObject({ code });
+    // A certificate may also expire while the service runs: that is no mistake of a request.
+    const { sql, close } = connect({ url: url(host, parameters), max: 1 });
+    const fault: unknown = await sql`SELECT 1`.catch((error: unknown) => error).finally(close);
+    expect(isDatabaseFault(fault)).toBe(true);
   });
 
   it('is refused with a CA that cannot be read', async () => {
