@@ -26,7 +26,8 @@ CHAINS = (*damage.CHAINS, *['drawn'] * DRAWN)
 
 @dataclass
 class Known:
-    effective: float    # the resolution that is left, as a share of the nominal one
+    scale: float        # the size of the recording, as a share of the nominal one
+    effective: float    # the resolution that is left, the same
     compression: float | None  # RMS change by all encodes, 8-bit levels; None where noise hides it
 
 
@@ -73,7 +74,7 @@ def make_video(paths, number, place, plan, folder):
     squares = [*np.mean(before, 0), damage.change(video, degrade.code(video, last)) ** 2]
     scale = damage.even_size(min(SOURCE), plan['true_size']) / min(SOURCE)
     blur = damage.width_of(plan['blur']) if plan['blur'] else 0.0
-    return file, Known(float(damage.effective(scale, blur)), None if plan['noise'] else float(np.sum(squares)) ** 0.5)
+    return file, Known(scale, float(damage.effective(scale, blur)), None if plan['noise'] else float(np.sum(squares)) ** 0.5)
 
 
 def named_resolution(condition, lines):
@@ -86,13 +87,14 @@ def named_resolution(condition, lines):
 
 def row_of(name, known, condition):
     """What became of a video: {'chain', 'known', 'condition', 'near': the resolution is within 20 %, 'told': heavy
-    compression is called so, and light compression is not; None for what is between}."""
+    compression is called so, and light compression is not, None for what is between; 'falsely': called enlarged, None for what was}."""
     says_heavy = 'compressed' in condition and 'lightly compressed' not in condition
     told = None
     if known.compression is not None and not LIGHT <= known.compression <= HEAVY:
         told = says_heavy == (known.compression > HEAVY)
     near = abs(named_resolution(condition, min(SOURCE)) / known.effective - 1) < WITHIN
-    return {'chain': name, 'known': vars(known), 'condition': condition, 'near': bool(near), 'told': told}
+    return {'chain': name, 'known': vars(known), 'condition': condition, 'near': bool(near), 'told': told,
+            'falsely': 'enlarged before' in condition if known.scale == 1 else None}
 
 
 def measure(count, folder, condition_of, say):

@@ -351,14 +351,20 @@ def test_words_name_a_share_of_the_nominal_resolution():
     (9, 'heavily compressed', True), (9, 'compressed', True), (9, 'lightly compressed', False), (9, 'clean', False),
     (1, 'clean', True), (1, 'lightly compressed', True), (1, 'compressed', False), (4, 'compressed', None), (None, 'noisy', None)])
 def test_heavy_compression_is_told_from_light(compression, condition, told):
-    assert named.row_of('web', named.Known(1.0, compression), condition)['told'] is told
+    assert named.row_of('web', named.Known(1.0, 1.0, compression), condition)['told'] is told
 
 
 def test_a_resolution_is_near_within_a_fifth():
-    rows = [named.row_of('drawn', named.Known(0.5, None), f'only as sharp as about {lines}p') for lines in (140, 150, 210, 220)]
+    rows = [named.row_of('drawn', named.Known(1.0, 0.5, None), f'only as sharp as about {lines}p') for lines in (140, 150, 210, 220)]
     assert [row['near'] for row in rows] == [False, True, True, False]
     assert [(g['got'], g['passed']) for g in goals.named_goals(rows)] == [(0.5, False), (None, None)]
     assert '| drawn | 4 | 50 |' in goals.named_as_markdown(rows)
+
+
+def test_only_what_was_not_enlarged_can_be_called_so_falsely():
+    words = ('clean', 'enlarged before from about 240p')
+    assert [named.row_of('drawn', named.Known(1.0, 1.0, None), text)['falsely'] for text in words] == [False, True]
+    assert [named.row_of('drawn', named.Known(0.5, 0.5, None), text)['falsely'] for text in words] == [None, None]
 
 
 def test_a_video_has_a_key_frame_for_each_shot_and_known_damage(tmp_path, monkeypatch):
