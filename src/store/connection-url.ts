@@ -1,6 +1,7 @@
 /**
  * Reads a postgres:// URL once for both drivers, with libpq's meaning. By themselves, `pg` verifies the certificate of
- * `sslmode=require`, `postgres` does not, and only one of them knows `sslrootcert`, `host` and IPv6.
+ * `sslmode=require`, `postgres` does not, and only one of them knows `sslrootcert`, `host` and IPv6. The mode of pg-connection-string that
+ * follows libpq knows neither `allow` nor `sslrootcert=system`, nor the CAs that Node trusts for `verify-ca`.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
