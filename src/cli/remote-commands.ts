@@ -4,14 +4,14 @@
  */
 import { basename, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import type { AuditEntry, DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
+import type { DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { interruptible } from './interruptible.ts';
 import { type SettingOptions, type Settings, settingsOf, withSettings } from './job-settings.ts';
 import { listenCommand } from './listen-command.ts';
 import { positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
-import { bytes, print, say } from './terminal.ts';
+import { bytes, print, say, terminal } from './terminal.ts';
 import {
   commandFor,
   firstOf,
@@ -144,13 +144,21 @@ async function listJobs({ status, limit, json, ...options }: ListOptions): Promi
 function auditLogCommand(): Command {
   return withService(new Command('audit-log'))
     .description("print the whole audit log of the key's account with its signed head as JSON, for verify audit-log; needs a key of the Secure tier")
-    .action(async (options: RemoteOptions) => print(await wholeAuditLog(await connect(options))));
+    .action(async (options: RemoteOptions) => printAuditLog(await connect(options)));
 }
 
-/** The head of the first page covers all entries of this page and those after it: the log only grows. */
-async function wholeAuditLog(reelmend: Reelmend): Promise<{ data: AuditEntry[]; head: string }> {
-  const log = reelmend.auditLog.list({ limit: largestPage });
-  return { data: await firstOf(log, Infinity), head: (await log).head };
+/**
+ * Prints each page as it comes: a log of millions of entries is longer than the longest string. The head of the first page covers all
+ * entries of this page and those after it, because the log only grows.
+ */
+async function printAuditLog(reelmend: Reelmend): Promise<void> {
+  let isFirst = true;
+  for await (const { head, data } of reelmend.auditLog.pages({ limit: largestPage })) {
+    const before = isFirst ? `{"head":${JSON.stringify(head)},"data":[\n` : ',\n';
+    await terminal().stdoutBytes(Buffer.from(before + data.map((entry) => JSON.stringify(entry)).join(',\n')));
+    isFirst = false;
+  }
+  await terminal().stdoutBytes(Buffer.from('\n]}\n'));
 }
 
 const line = ({ id, status, progress, resolution, file_name }: Job) =>

@@ -36,7 +36,11 @@ export async function runCommand(args: string[], { env, stdin = '', isTerminal =
       outcome.stdout += text;
       onStdout?.(text);
     },
-    stdoutBytes: async (bytes) => void (outcome.stdout += Buffer.from(bytes).toString('latin1')),
+    stdoutBytes: async (bytes) => {
+      const text = Buffer.from(bytes).toString('latin1');
+      outcome.stdout += text;
+      onStdout?.(text);
+    },
     isTerminal,
     json: false,
     stderr: (text) => void (outcome.stderr += text),

@@ -237,6 +237,32 @@ describe('reelmend login', () => {
   });
 });
 
+describe('reelmend audit-log', () => {
+  it('prints each page as it comes, under the head of the first', async () => {
+    let printed = '';
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      const after = new URL(request.url!, 'http://service').searchParams.get('starting_after');
+      seen.push(printed);
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify(after === null
+        ? { data: [{ sequence: 3 }, { sequence: 2 }], has_more: true, next_cursor: 2, head: 'first' }
+        : { data: [{ sequence: 1 }], has_more: false, next_cursor: null, head: 'later' }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const env = { ...environment(), REELMEND_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+      const { status, stdout } = await runCommand(['audit-log'], { env, onStdout: (text) => (printed += text) });
+      expect(status).toBe(0);
+      expect(JSON.parse(stdout)).toEqual({ head: 'first', data: [{ sequence: 3 }, { sequence: 2 }, { sequence: 1 }] });
+      expect(seen[0]).toBe('');
+      expect(seen[1]).toContain('"sequence":2');
+    } finally {
+      server.close();
+    }
+  });
+});
+
 describe('reelmend listen', () => {
   it('brings the events of new jobs to a receiver on this machine, signed', async () => {
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
