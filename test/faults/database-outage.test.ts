@@ -74,5 +74,6 @@ describe('a worker that is stopped while the database is away', () => {
     await stopped;
     const [row] = await world.sql`SELECT crashes, lease_owner FROM jobs WHERE id = ${job.id}`;
     expect(row).toEqual({ crashes: 0, lease_owner: null });
+    expect(shop.errors.filter((line) => line.includes('did not stop cleanly'))).toEqual([]);
   });
 });
