@@ -166,7 +166,7 @@ class EmbeddedServer {
     let isBusy = false;
     let hasFailed = false;
     const look = async () => {
-      if (await this.#hasProcess()) return;
+      if (await this.#isRunning()) return;
       try {
         if (await this.#exclusively(() => this.#startAgain(client, port))) this.#onRestart();
         hasFailed = false;
@@ -190,11 +190,15 @@ class EmbeddedServer {
     return true;
   }
 
-  /** The same as #isRunning, without a new process. */
-  async #hasProcess(): Promise<boolean> {
-    const text = await readFile(join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '');
-    const pid = Number.parseInt(text, 10);
-    return pid > 0 && isAlive(pid);
+  /** The id in the file may be that of another process: after a restart of the machine, or in a new container. */
+  async #isRunning(): Promise<boolean> {
+    const pid = await this.#recordedPid();
+    return pid > 0 && isAlive(pid) && (await isServerOf(this.#data, pid));
+  }
+
+  /** What the file of the server's process says; NaN without it. */
+  async #recordedPid(): Promise<number> {
+    return Number.parseInt(await readFile(join(this.#data, 'postmaster.pid'), 'utf8').catch(() => ''), 10);
   }
 
   /** Also removes the files of clients that were killed, and stops the server when no client is left. */
@@ -248,13 +252,6 @@ class EmbeddedServer {
     await run(command!, rest, { timeout: 60_000, cwd: this.#home, env, ...this.#runner.user });
   }
 
-  async #isRunning(): Promise<boolean> {
-    return this.#run(this.#binaries.pg_ctl, ['-D', this.#data, 'status']).then(
-      () => true,
-      () => false,
-    );
-  }
-
   /** Starts the server, at its previous port when that is free: other processes may be reconnecting to it. */
   async #start({ port: before, password }: ServerFacts): Promise<ServerFacts> {
     const port = await freePort(before).catch(() => freePort(0));
@@ -267,12 +264,19 @@ class EmbeddedServer {
   async #startAt(port: number): Promise<void> {
     const log = join(this.#home, 'server.log');
     await keepShort(log);
+    await this.#forgetOtherProcess();
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${briefLog}`;
     try {
       await this.#run(this.#binaries.pg_ctl, ['-D', this.#data, '-l', log, '-w', '-o', options, 'start']);
     } catch (cause) {
       throw new Error(`The embedded PostgreSQL did not start; its log is ${log}.`, { cause });
     }
+  }
+
+  /** PostgreSQL does not start while the process in its file lives, whichever program that is. */
+  async #forgetOtherProcess(): Promise<void> {
+    const pid = await this.#recordedPid();
+    if (pid > 0 && isAlive(pid)) await rm(join(this.#data, 'postmaster.pid'), { force: true });
   }
 
   async #stop(): Promise<void> {
@@ -291,6 +295,18 @@ const ownClients = new Set<string>();
 function isClientAlive(name: string): boolean {
   const pid = Number.parseInt(name, 10);
   return pid === process.pid ? ownClients.has(name) : isAlive(pid);
+}
+
+/** Whether a process is PostgreSQL and works in this folder. */
+async function isServerOf(data: string, pid: number): Promise<boolean> {
+  try {
+    const [folder, own] = [await stat(`/proc/${pid}/cwd`), await stat(data)];
+    return folder.dev === own.dev && folder.ino === own.ino;
+  } catch (error) {
+    // Another user's process: that of root without capabilities, who runs the server as nobody.
+    const { code } = error as NodeJS.ErrnoException;
+    return (code === 'EACCES' || code === 'EPERM') && (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')) === 'postgres\n';
+  }
 }
 
 function isAlive(pid: number): boolean {

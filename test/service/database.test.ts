@@ -1,5 +1,5 @@
 /** The embedded PostgreSQL, shared by the processes of one machine. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,6 +84,22 @@ describe('the embedded PostgreSQL', () => {
     await Promise.all([first.stop(), second.stop()]);
     await pause(2500);
     expect(await answers(first)).toBe(false);
+  });
+
+  it('starts after a power failure although another process has the id of its server by now, which it leaves alone', async () => {
+    await (await open()).stop();
+    const other = spawn('sleep', ['600'], { stdio: 'ignore' });
+    try {
+      const data = join(dataDir, 'postgres', 'data');
+      await writeFile(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n1790000000\n54321\n\n127.0.0.1\n 1234567     98765\nready   \n`);
+      const server = await open();
+      expect(await answers(server)).toBe(true);
+      await server.stop();
+      expect(await answers(server)).toBe(false);
+      expect(other.signalCode).toBeNull();
+    } finally {
+      other.kill();
+    }
   });
 
   it('is stopped by the next who leaves after a process was killed', async () => {
