@@ -240,12 +240,16 @@ class EmbeddedServer {
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (this.#runner.user !== undefined) await chown(passwordFile, this.#runner.user.uid, this.#runner.user.gid);
     const options = ['--username=reelmend', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
-    await this.#run(this.#binaries.initdb, ['-D', fresh, ...options, '--locale=C']);
+    await this.#run(this.#binaries.initdb, ['-D', basename(fresh), ...options, '--locale=C']);
     await rm(passwordFile);
     await this.#writeFacts({ port: 0, password });
     await rename(fresh, this.#data);
   }
 
+  /**
+   * Paths are relative to the server's folder: initdb and pg_ctl pass them to a shell, in which `$`, quotes and others in the name of a
+   * folder above would have a meaning.
+   */
   async #run(path: string, args: string[]): Promise<void> {
     const [command, ...rest] = [...this.#runner.prefix, path, ...args];
     const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
@@ -267,7 +271,7 @@ class EmbeddedServer {
     await this.#forgetOtherProcess();
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${briefLog}`;
     try {
-      await this.#run(this.#binaries.pg_ctl, ['-D', this.#data, '-l', log, '-w', '-o', options, 'start']);
+      await this.#run(this.#binaries.pg_ctl, ['-D', basename(this.#data), '-l', basename(log), '-w', '-o', options, 'start']);
     } catch (cause) {
       throw new Error(`The embedded PostgreSQL did not start; its log is ${log}.`, { cause });
     }
@@ -280,7 +284,7 @@ class EmbeddedServer {
   }
 
   async #stop(): Promise<void> {
-    await this.#run(this.#binaries.pg_ctl, ['-D', this.#data, '-m', 'fast', '-w', 'stop']);
+    await this.#run(this.#binaries.pg_ctl, ['-D', basename(this.#data), '-m', 'fast', '-w', 'stop']);
   }
 }
 

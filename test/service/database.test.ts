@@ -102,8 +102,17 @@ describe('the embedded PostgreSQL', () => {
     }
   });
 
+  it('works in a folder whose name means something to a shell', async () => {
+    const odd = join(dataDir, `a $HOME "b" \`touch oops\` it's`);
+    const server = await openDatabase({ databaseUrl: undefined, dataDir: odd });
+    expect(await answers(server)).toBe(true);
+    await server.stop();
+    expect(await answers(server)).toBe(false);
+    expect(await readdir(join(odd, 'postgres'))).toEqual(['clients', 'data', 'lock', 'server.json', 'server.log']);
+  });
+
   it('is stopped by the next who leaves after a process was killed', async () => {
-    await open();
+    const killed = await open();
     // As a killed process leaves it: the server runs, and its file names nobody who lives.
     const { pid } = spawnSync('true');
     for (const name of await clients()) await rm(join(dataDir, 'postgres', 'clients', name));
@@ -113,6 +122,8 @@ describe('the embedded PostgreSQL', () => {
     await next.stop();
     expect(await answers(next)).toBe(false);
     expect(await clients()).toEqual([]);
+    // Ends its watch, which would start the server again.
+    await killed.stop();
   });
 });
 
