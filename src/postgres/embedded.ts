@@ -60,9 +60,9 @@ interface Runner {
   user?: { uid: number; gid: number };
 }
 
-const inUserNamespace = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
-/** nobody:nogroup */
+/** nobody:nogroup, who has a name on every system; initdb looks it up */
 const nobody = { uid: 65_534, gid: 65_534 };
+const inUserNamespace = ['unshare', '--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--'];
 
 /**
  * Chooses how to run the programs. For root it is a user namespace where root is an ordinary user: no further user is
@@ -240,7 +240,9 @@ class EmbeddedServer {
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (this.#runner.user !== undefined) await chown(passwordFile, this.#runner.user.uid, this.#runner.user.gid);
     const options = ['--username=reelmend', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
-    await this.#run(this.#binaries.initdb, ['-D', basename(fresh), ...options, '--locale=C']);
+    await this.#run(this.#binaries.initdb, ['-D', basename(fresh), ...options, '--locale=C']).catch((cause: Error) => {
+      throw new Error(`The embedded PostgreSQL cannot be created in ${this.#home}: ${problemOfInitdb(cause)}.`, { cause });
+    });
     await rm(passwordFile);
     await this.#writeFacts({ port: 0, password });
     await rename(fresh, this.#data);
@@ -286,6 +288,11 @@ class EmbeddedServer {
   async #stop(): Promise<void> {
     await this.#run(this.#binaries.pg_ctl, ['-D', basename(this.#data), '-m', 'fast', '-w', 'stop']);
   }
+}
+
+/** What initdb, or the server that it runs, reports first. */
+function problemOfInitdb({ message, stderr = '' }: Error & { stderr?: string }): string {
+  return /^(?:initdb: (?:error: )?|.* FATAL: +)(.+)$/m.exec(stderr)?.[1] ?? message.split('\n')[0]!;
 }
 
 function url(facts: ServerFacts): string {

@@ -128,11 +128,12 @@ describe('the embedded PostgreSQL', () => {
 });
 
 /** As in a plain container: `unshare` says what it says there. */
-async function withoutNamespaces<T>(work: () => Promise<T>): Promise<T> {
+const withoutNamespaces = <T>(work: () => Promise<T>) => withUnshare('echo "unshare: unshare failed: Operation not permitted" >&2\nexit 1\n', work);
+
+async function withUnshare<T>(script: string, work: () => Promise<T>): Promise<T> {
   const path = process.env['PATH']!;
-  const programs = await mkdtemp(join(tmpdir(), 'reelmend-no-namespaces-'));
-  const refusal = '#!/bin/sh\necho "unshare: unshare failed: Operation not permitted" >&2\nexit 1\n';
-  await writeFile(join(programs, 'unshare'), refusal, { mode: 0o755 });
+  const programs = await mkdtemp(join(tmpdir(), 'reelmend-unshare-'));
+  await writeFile(join(programs, 'unshare'), `#!/bin/sh\n${script}`, { mode: 0o755 });
   process.env['PATH'] = `${programs}:${path}`;
   try {
     return await work();
@@ -142,7 +143,31 @@ async function withoutNamespaces<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', () => {
+const isRoot = process.getuid?.() === 0;
+
+describe.skipIf(!isRoot || spawnSync('unshare', ['--user', 'true']).status !== 0)('root with user namespaces', () => {
+  it('runs PostgreSQL as a user who has a name on every machine', async () => {
+    const server = await open();
+    const map = await readFile(`/proc/${await serverPid()}/uid_map`, 'utf8');
+    await server.stop();
+    expect(spawnSync('getent', ['passwd', map.trim().split(/ +/)[0]!], { encoding: 'utf8' }).stdout).toMatch(/^nobody:/);
+  });
+
+  const failures = {
+    'could not look up effective user ID 1000: user does not exist': 'initdb: could not look up effective user ID 1000: user does not exist\n',
+    'could not write to file "pg_wal/xlogtemp.9": No space left on device':
+      '2026-11-29 06:22:21.572 UTC [9] FATAL:  could not write to file "pg_wal/xlogtemp.9": No space left on device\nchild process exited with exit code 1\n' +
+      'initdb: removing data directory "data.new"\n',
+  };
+  it.each(Object.entries(failures))('says why it cannot be created: %s', async (reason, stderr) => {
+    const home = join(dataDir, 'fails');
+    const script = `case "$*" in *initdb*) cat >&2 <<'END'\n${stderr}END\nexit 1;; esac\n`;
+    const opened = withUnshare(script, () => openDatabase({ databaseUrl: undefined, dataDir: home }));
+    await expect(opened).rejects.toThrow(new Error(`The embedded PostgreSQL cannot be created in ${join(home, 'postgres')}: ${reason}.`));
+  });
+});
+
+describe.skipIf(!isRoot)('root without user namespaces', () => {
   let home: string;
   const openThere = () => openDatabase({ databaseUrl: undefined, dataDir: home });
   beforeEach(async () => {
