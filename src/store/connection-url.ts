@@ -71,8 +71,19 @@ function contentOf(name: string, path: string): string {
   }
 }
 
+/**
+ * Variables of libpq that a driver obeys where the URL says nothing, often only one of the two. An operator may have set them for psql:
+ * a worker whose queue is read-only fails. Those that only complete the URL, such as PGPASSWORD, are left.
+ */
+const variablesOfOthers = ['PGOPTIONS', 'PGSSL', 'PGSSLMODE', 'PGSSLNEGOTIATION', 'PGTARGETSESSIONATTRS'];
+
+function dropVariablesOfOthers(): void {
+  for (const name of variablesOfOthers) delete process.env[name];
+}
+
 /** What a client of `postgres` needs. */
 export function postgresOptions(text: string): { url: string; options: postgres.Options<Record<string, never>> } {
+  dropVariablesOfOthers();
   const { url, host, port, ssl } = parseConnectionUrl(text);
   const place = host === '' ? {} : host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host: [host], port: [port] };
   return { url, options: { ...place, ...(ssl === undefined ? {} : { ssl }) } as postgres.Options<Record<string, never>> };
@@ -80,6 +91,7 @@ export function postgresOptions(text: string): { url: string; options: postgres.
 
 /** What a client or a pool of `pg` needs. */
 export function pgOptions(text: string): pg.ClientConfig {
+  dropVariablesOfOthers();
   const { url, host, port, ssl } = parseConnectionUrl(text);
   const target = new URL(url);
   // What a connection string says replaces the options, so the place is a part of it.

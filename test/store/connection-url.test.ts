@@ -5,7 +5,7 @@ import { type AddressInfo, connect as connectTcp, createServer, type Server, typ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect, isDatabaseFault } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { NotificationListener } from '../../src/store/notification-listener.ts';
@@ -148,6 +148,20 @@ it('is used over a Unix socket', async () => {
     url.hostname = encodeURIComponent(dir);
   }));
   await server.close();
+});
+
+it.each([
+  ['PGOPTIONS', '-c no_such_parameter=1'],
+  ['PGSSLMODE', 'require'],
+  ['PGSSLNEGOTIATION', 'direct'],
+  ['PGTARGETSESSIONATTRS', 'standby'],
+])('is used as its URL says although %s is set for other programs', async (name, value) => {
+  vi.stubEnv(name, value);
+  try {
+    await use(database.url);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 it('keeps the parameters of the server', () => {
