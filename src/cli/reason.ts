@@ -10,6 +10,9 @@ import { ReelmendConnectionError } from '../sdk/errors.ts';
  */
 const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io|internal): ([^\p{Cc}]{1,300})$/u;
 
+/** How failures.ts reports a child that got SIGKILL, by itself or in bubblewrap. */
+const killed = /^the media child ended with (?:signal SIGKILL|status 137)\b/;
+
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The database's message is more useful than the query.
@@ -17,6 +20,7 @@ export function reasonOf(error: unknown): string {
   if (error instanceof ReelmendError && error.cause instanceof Error) {
     const [, sentence] = ofMachine.exec(error.cause.message) ?? [];
     if (sentence !== undefined) return sentence;
+    if (killed.test(error.cause.message)) return 'The system killed the process that works on the video, probably because it lacks memory.';
   }
   if (error instanceof ReelmendConnectionError) return withCause(error.message, error.cause);
   const { path, errno } = error as NodeJS.ErrnoException;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureFromChild } from '../../src/media/failures.ts';
+import { crashed, failureFromChild } from '../../src/media/failures.ts';
 import { reasonOf } from '../../src/cli/reason.ts';
 import { ReelmendConnectionError, ReelmendTimeoutError } from '../../src/sdk/index.ts';
 
@@ -19,6 +19,13 @@ describe('the reason of a failure, at the command line', () => {
     expect(reasonOf(failure)).toBe('The video could not be processed.');
     expect(reasonOf(failureFromChild({ code: 'unavailable', message: 'evil\u001b[2J' }))).toBe('The video could not be processed.');
     expect(reasonOf(new Error('first\nsecond'))).toBe('first');
+  });
+
+  it('mentions memory where the system killed the child', () => {
+    const sentence = 'The system killed the process that works on the video, probably because it lacks memory.';
+    expect(reasonOf(crashed({ code: null, signal: 'SIGKILL' }, ''))).toBe(sentence);
+    expect(reasonOf(crashed({ code: 137, signal: null }, 'last words'))).toBe(sentence);
+    expect(reasonOf(crashed({ code: null, signal: 'SIGTERM' }, ''))).toBe('The processing of the video was interrupted.');
   });
 
   it('adds what the innermost cause of a lost connection says, in one line', () => {
