@@ -1,7 +1,8 @@
 /** Runs work whose signal Ctrl-C aborts, as does the end of the terminal. */
 import { constants } from 'node:os';
+import { ignoresHangup } from './hangup.ts';
 
-const interrupts = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const interrupts: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', ...(ignoresHangup() ? [] : (['SIGHUP'] as const))];
 
 class Interrupted extends Error {
   readonly signal: NodeJS.Signals;

@@ -1,4 +1,5 @@
 /** Entry of the command line. */
+import { ignoreHangup } from './hangup.ts';
 import { runProgram } from './program.ts';
 import { endWithReader, outliveReader } from './terminal.ts';
 
@@ -6,4 +7,5 @@ import { endWithReader, outliveReader } from './terminal.ts';
 const isService = ['start', 'serve', 'work'].includes(process.argv[2] ?? '');
 if (isService) outliveReader();
 else endWithReader();
+ignoreHangup();
 await runProgram(process.argv.slice(2));

@@ -1,5 +1,6 @@
 /** `reelmend enhance` with folders, patterns, lists, URLs and pipes. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -157,6 +158,17 @@ describe('one video', () => {
     await eventually(async () => (await readdir('hung-up')).length > 0);
     terminal.kill('SIGKILL');
     await eventually(async () => (await readdir('hung-up')).length === 0);
+  });
+
+  it('goes on under nohup when its terminal ends', async () => {
+    await mkdir('nohup');
+    await makeClip('short.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 4, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+    const command = spawn('nohup', [script, 'enhance', 'short.mp4', 'nohup/out.mp4', ...quick], { env: env(), stdio: 'ignore' });
+    const ended = once(command, 'exit');
+    await eventually(async () => (await readdir('nohup')).length > 0);
+    command.kill('SIGHUP');
+    expect(await ended).toEqual([0, null]);
+    expect(await readdir('nohup')).toEqual(['out.mp4']);
   });
 
   it('removes what killed commands left in the folder of the result, and nothing else', async () => {
