@@ -29,16 +29,25 @@ async function read(path: string): Promise<Secrets | null> {
     if (error.code === 'ENOENT') return null;
     throw error;
   });
-  return text === null ? null : secrets.parse(JSON.parse(text));
+  return text === null ? null : parse(path, text);
+}
+
+function parse(path: string, text: string): Secrets {
+  try {
+    return secrets.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${path} is damaged; restore it from a backup.`, { cause });
+  }
 }
 
 /** Creates the file. link(2) fails when it exists: of two processes that start together, both use the first one's secrets. */
 async function create(dataDir: string, path: string): Promise<Secrets> {
   await mkdir(dataDir, { recursive: true });
   const made: Secrets = { keyPepper: randomBytes(32).toString('hex'), linkSecret: randomBytes(32).toString('hex') };
-  // A random name and exclusive creation: process ids repeat in containers that share the folder.
+  // A random name and exclusive creation: process ids repeat in containers that share the folder. `flush`: after a power failure the name
+  // must not stand for an empty file.
   const draft = `${path}.${randomUUID()}`;
-  await writeFile(draft, JSON.stringify(made, null, 2), { mode: 0o600, flag: 'wx' });
+  await writeFile(draft, JSON.stringify(made, null, 2), { mode: 0o600, flag: 'wx', flush: true });
   try {
     await link(draft, path);
     return made;

@@ -223,11 +223,17 @@ class EmbeddedServer {
   }
 
   async #readFacts(): Promise<ServerFacts> {
-    return serverFile.parse(JSON.parse(await readFile(this.#facts, 'utf8')));
+    const text = await readFile(this.#facts, 'utf8');
+    try {
+      return serverFile.parse(JSON.parse(text));
+    } catch (cause) {
+      throw new Error(`${this.#facts} is damaged; restore it from a backup.`, { cause });
+    }
   }
 
+  /** `flush`: after a power failure the file must not be empty, since nothing else has the password. */
   async #writeFacts(facts: ServerFacts): Promise<void> {
-    await writeFile(`${this.#facts}.new`, JSON.stringify(facts), { mode: 0o600 });
+    await writeFile(`${this.#facts}.new`, JSON.stringify(facts), { mode: 0o600, flush: true });
     await rename(`${this.#facts}.new`, this.#facts);
   }
 

@@ -111,6 +111,14 @@ describe('the embedded PostgreSQL', () => {
     expect(await readdir(join(odd, 'postgres'))).toEqual(['clients', 'data', 'lock', 'server.json', 'server.log']);
   });
 
+  it.each(['', '{}'])('says that the file with its password is damaged: “%s”', async (text) => {
+    const path = join(dataDir, 'postgres', 'server.json');
+    const whole = await readFile(path);
+    await writeFile(path, text);
+    await expect(open()).rejects.toThrow(new Error(`${path} is damaged; restore it from a backup.`));
+    await writeFile(path, whole);
+  });
+
   it('is stopped by the next who leaves after a process was killed', async () => {
     const killed = await open();
     // As a killed process leaves it: the server runs, and its file names nobody who lives.

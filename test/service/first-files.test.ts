@@ -1,5 +1,5 @@
 /** What the first start writes, by processes with one process id: containers that share the data folder have the same. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +12,12 @@ beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'reelmend-first-files-'));
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+it.each(['', '{', '{}', 'null'])('damaged secrets are reported in one sentence: “%s”', async (text) => {
+  const path = join(dataDir, 'secrets.json');
+  await writeFile(path, text);
+  await expect(loadSecrets({ dataDir, keyPepper: undefined, linkSecret: undefined })).rejects.toThrow(new Error(`${path} is damaged; restore it from a backup.`));
+});
 
 describe('first starts with one process id', () => {
   it('use the secrets that were kept, all of them', async () => {
