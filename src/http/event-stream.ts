@@ -41,7 +41,8 @@ async function follow(request: AbortSignal, stream: SSEStreamingApi, options: Ev
   const lifetime = setTimeout(end, lifetimeMs);
   const signal = AbortSignal.any([request, slot.signal, ended.signal]);
   // Otherwise a client that no longer reads would block a write, and with it `run`, forever.
-  signal.addEventListener('abort', () => stream.abort(), { once: true });
+  const abort = () => stream.abort();
+  signal.addEventListener('abort', abort, { once: true });
   const comments = keepOpen(stream, heartbeatMs);
   try {
     await run(signal, (name, data) => comments.around(() => stream.writeSSE({ event: name, data: JSON.stringify(data) })));
@@ -49,6 +50,8 @@ async function follow(request: AbortSignal, stream: SSEStreamingApi, options: Ev
     if (!signal.aborted) onFailure(error);
   } finally {
     clearTimeout(lifetime);
+    // Node keeps a signal of AbortSignal.any as long as it has listeners, and with it the request and the response.
+    signal.removeEventListener('abort', abort);
     comments.stop();
     slot.close();
   }

@@ -3,7 +3,8 @@ import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { HttpOptions } from '../../src/http/deps.ts';
 import { createStreams } from '../../src/http/streams.ts';
-import { errorOf, finished, makeApi } from '../helpers/http.ts';
+import { countKept } from '../helpers/garbage.ts';
+import { type Api, errorOf, finished, makeApi } from '../helpers/http.ts';
 import { hangMs } from '../helpers/wait.ts';
 
 interface Event {
@@ -115,6 +116,25 @@ describe('GET /v1/jobs/{id}/events', () => {
       const events = await allOf(await api.request(path));
       expect(events.map(({ name, data }) => [name, data['status']])).toEqual([['status', end.status]]);
     }
+  });
+
+  it('leaves nothing in memory, however it ends', async () => {
+    const { api, path } = await watched({}, finished());
+    const open = await watched();
+    const responses: WeakRef<Response>[] = [];
+    const requested = async (of: Api, target: string) => {
+      const response = await of.request(target);
+      responses.push(new WeakRef(response));
+      return response;
+    };
+    for (let n = 0; n < 10; n += 1) await allOf(await requested(api, path));
+    for (let n = 0; n < 10; n += 1) {
+      const reader = (await requested(open.api, open.path)).body!.getReader();
+      await reader.read();
+      await reader.cancel();
+    }
+    // The last of each may still be in a variable of the runtime.
+    expect(await countKept(responses)).toBeLessThanOrEqual(2);
   });
 
   it('reports a deletion and ends', async () => {

@@ -3,12 +3,11 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync, readSync, fstatSync, closeSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it, vi } from 'vitest';
 import type { ByteSource, EnhanceOptions, EnhanceResult, ProbeResult } from '../../native/index.d.ts';
 import { addonFile, loadAddon, projectRoot } from '../../src/media/addon.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
+import { collectGarbage } from '../helpers/garbage.ts';
 import { temporaryFolder } from './folder.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -331,10 +330,6 @@ describe('the end of the environment in mid-call', () => {
 });
 
 describe('repeated calls', () => {
-  // Garbage that V8 has not collected yet would look like a leak; the test runner does not pass --expose-gc.
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-
   it.each([
     ['probe of a file', () => addon.probe(clip)],
     ['probe of a byte source', async () => {
@@ -348,6 +343,7 @@ describe('repeated calls', () => {
     const round = async () => {
       for (let index = 0; index < 150; index += 1) await call();
       await new Promise((resolve) => setImmediate(resolve));
+      // Garbage that V8 has not collected yet would look like a leak.
       collectGarbage();
       return process.memoryUsage.rss() / 1e6;
     };
