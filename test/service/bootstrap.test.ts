@@ -1,0 +1,52 @@
+/** scripts/bootstrap with unusual settings of npm, in a project whose packages are two folders. */
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const bootstrap = fileURLToPath(new URL('../../scripts/bootstrap', import.meta.url));
+
+let dir: string;
+const write = async (name: string, content: string) => {
+  await mkdir(dirname(join(dir, name)), { recursive: true });
+  await writeFile(join(dir, name), content);
+};
+/** Other programs than bootstrap itself do nothing here. */
+const otherScripts = ['setup-openvino', 'setup-faces', 'patch-packages', 'build-native', 'build-media-child', 'build-service', 'build-console', 'build-docs'];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-bootstrap-'));
+  for (const name of otherScripts) {
+    await write(`scripts/${name}`, '#!/bin/sh\n');
+    await chmod(join(dir, 'scripts', name), 0o755);
+  }
+  await cp(bootstrap, join(dir, 'scripts', 'bootstrap'));
+  await write('patches/README.md', '');
+  // As the package of Node, whose program comes with its install script.
+  await write('node/package.json', JSON.stringify({ name: 'node', version: '1.0.0', bin: 'run.js', scripts: { preinstall: "echo '#!/bin/sh' > run.js" } }));
+  await write('tool/package.json', JSON.stringify({ name: 'tool', version: '1.0.0' }));
+  await write('package.json', JSON.stringify({ name: 'project', dependencies: { node: 'file:node' }, devDependencies: { tool: 'file:tool' } }));
+  await run('npm', ['install', '--package-lock-only', '--offline', '--no-audit'], { cwd: dir, env: environment() });
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+const environment = () => ({ PATH: process.env['PATH']!, HOME: dir, REELMEND_SKIP_PACKAGES: '1' });
+
+it('installs the tools that build the service although NODE_ENV is production', async () => {
+  await run('scripts/bootstrap', { cwd: dir, env: { ...environment(), NODE_ENV: 'production' } });
+  expect((await stat(join(dir, 'node_modules', 'tool'))).isDirectory()).toBe(true);
+});
+
+it('says why there is no Node where npm runs no install scripts', async () => {
+  await rm(join(dir, 'node_modules'), { recursive: true });
+  await rm(join(dir, 'node', 'run.js'));
+  const started = run('scripts/bootstrap', { cwd: dir, env: { ...environment(), npm_config_ignore_scripts: 'true' } });
+  await expect(started).rejects.toMatchObject({
+    code: 1,
+    stderr: 'reelmend: npm installed no Node 24, because ignore-scripts is set in its configuration; run: npm_config_ignore_scripts=false npm start\n',
+  });
+});
