@@ -1,6 +1,6 @@
-/** scripts/bootstrap with unusual settings of npm, in a project whose packages are two folders. */
+/** scripts/bootstrap in unusual environments, in a project whose packages are two folders. */
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,6 +39,17 @@ const environment = () => ({ PATH: process.env['PATH']!, HOME: dir, REELMEND_SKI
 it('installs the tools that build the service although NODE_ENV is production', async () => {
   await run('scripts/bootstrap', { cwd: dir, env: { ...environment(), NODE_ENV: 'production' } });
   expect((await stat(join(dir, 'node_modules', 'tool'))).isDirectory()).toBe(true);
+});
+
+it('lets no CDPATH change what its scripts print and where they go', async () => {
+  await write('scripts/build-docs', '#!/bin/sh\necho "${CDPATH-none}" > seen\n');
+  await run('bash', ['scripts/bootstrap'], { cwd: dir, env: { ...environment(), CDPATH: '.' } });
+  expect(await readFile(join(dir, 'seen'), 'utf8')).toBe('none\n');
+  await mkdir(join(dir, 'programs'));
+  await symlink('/usr/bin/dirname', join(dir, 'programs', 'dirname'));
+  await cp(join(dirname(bootstrap), 'build-native'), join(dir, 'scripts', 'build-native'));
+  const built = run('/bin/bash', ['scripts/build-native'], { cwd: dir, env: { PATH: join(dir, 'programs'), REELMEND_BUILD_JOBS: '1', CDPATH: '.' } });
+  await expect(built).rejects.toMatchObject({ stderr: expect.stringMatching(/^build-native: cmake is missing; [^\n]*\n$/) });
 });
 
 it('says why there is no Node where npm runs no install scripts', async () => {
