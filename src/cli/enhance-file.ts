@@ -9,7 +9,7 @@ import type { Strength } from '../domain/job.ts';
 import { estimateSize, type SizeEstimate } from '../domain/output-size.ts';
 import { sourceFacts } from '../media/facts.ts';
 import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
-import { fetchInput, type Input } from './inputs.ts';
+import { fetchInput, type Input, noFile } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
 import { requireReplaceable } from './replaceable.ts';
 import { bytes, print, say, terminal, warn } from './terminal.ts';
@@ -205,7 +205,7 @@ function enhanceOptions(config: Config, command: EnhanceSettings) {
 
 async function requireFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
-  if (found === null || !found.isFile()) throw new Error(`There is no file ${path}.`);
+  if (found === null || !found.isFile()) throw noFile(path);
 }
 
 function progressBar(): { update: (progress: Progress) => void; stop: () => void } {

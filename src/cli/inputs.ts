@@ -47,6 +47,11 @@ function fileNameOf(url: string): string {
   }
 }
 
+/** Node replaces bytes that are not UTF-8 by U+FFFD, so it cannot open such a file, as old archives have (Latin-1). */
+export function noFile(path: string): Error {
+  return new Error(path.includes('\uFFFD') ? `${path}: this name is not UTF-8; rename the file or folder.` : `There is no file ${path}.`);
+}
+
 /** The videos that the arguments name, each once, in the order of the arguments. Throws when one names none. */
 async function expandInputs(args: readonly string[]): Promise<Input[]> {
   const found = new Map<string, Input>();
@@ -62,10 +67,12 @@ async function expandInputs(args: readonly string[]): Promise<Input[]> {
 async function expand(argument: string): Promise<string[]> {
   if (argument === '-' || urlPattern.test(argument) || (await isFile(argument))) return [argument];
   const folder = await isFolder(argument);
-  if (!folder && !isPattern(argument)) throw new Error(`There is no file ${argument}.`);
+  if (!folder && !isPattern(argument)) throw noFile(argument);
   const videos: string[] = [];
   for await (const path of folder ? await pathsIn(argument) : glob(argument)) {
-    if (videoExtensions.has(extname(path).toLowerCase()) && (await isFile(path))) videos.push(path);
+    if (!videoExtensions.has(extname(path).toLowerCase())) continue;
+    if (await isFile(path)) videos.push(path);
+    else if (path.includes('\uFFFD')) throw noFile(path);
   }
   if (videos.length === 0) throw new Error(folder ? `There are no videos in the folder ${argument}.` : `No video matches ${argument}.`);
   return videos.toSorted();

@@ -102,6 +102,15 @@ describe('several videos', () => {
     }
   });
 
+  it('are not begun if one has a name that is no UTF-8: it would be left out', async () => {
+    await mkdir('latin');
+    await copyFile('clips/a.mp4', 'latin/a.mp4');
+    await copyFile('clips/a.mp4', Buffer.from('latin/caf\xe9.mp4', 'latin1'));
+    const refusal = oneLine('latin/caf\uFFFD.mp4: this name is not UTF-8; rename the file or folder.');
+    for (const videos of ['latin', 'latin/*.mp4', 'latin/caf\uFFFD.mp4']) expect(await enhance(videos, 'out/')).toEqual(refusal);
+    expect(await runCommand(['probe', 'latin/caf\uFFFD.mp4'], { env: env() })).toEqual(refusal);
+  });
+
   it('that would have one name are refused', async () => {
     await copyFile('clips/a.mp4', 'a.mov');
     expect((await enhance('clips/a.mp4', 'a.mov', 'out')).stderr).toMatch(/^reelmend: Two of the videos would both become out\/a-enhanced\.mp4;/);
