@@ -1,5 +1,5 @@
 /** `reelmend enhance` with folders, patterns, lists, URLs and pipes. */
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { startRawServer } from '../helpers/rawserver.ts';
+import { freePorts } from '../helpers/ports.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 
 let dir: string;
@@ -301,6 +302,16 @@ const whyNoGpu = [
 ];
 
 describe('what this machine lacks', () => {
+  const asNobodyKnown = ['--user', '--map-user=54321', '--'];
+  it.skipIf(spawnSync('unshare', [...asNobodyKnown, 'true']).status !== 0)('may be a name and a home folder of the user', async () => {
+    const { HOME: _, ...homeless } = env();
+    const url = `http://127.0.0.1:${await freePorts()}`;
+    const listed = promisify(execFile)('unshare', [...asNobodyKnown, script, 'jobs', 'list'], { env: { ...homeless, REELMEND_URL: url, REELMEND_API_KEY: 'svc_test_key' } });
+    await expect(listed).rejects.toMatchObject({ stderr: expect.stringContaining('connect ECONNREFUSED') });
+    const out = promisify(execFile)('unshare', [...asNobodyKnown, script, 'enhance', 'clips/a.mp4', 'homeless.mp4', ...quick], { env: homeless });
+    expect((await out).stdout).toMatch(/^homeless\.mp4: 64×36 → 64×36/);
+  });
+
   it('is shown as it is: a network', async () => {
     const says = /^reelmend: There is no model “unknown”; there are auto, none, .*fast, .*\.\n$/;
     for (const command of ['enhance', 'plan']) {
