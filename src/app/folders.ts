@@ -22,3 +22,17 @@ function userFolder(env: Environment, variable: string, fallback: string): strin
   const base = env[variable];
   return join(base !== undefined && isAbsolute(base) ? base : join(env['HOME'] || homedir(), fallback), 'reelmend');
 }
+
+/** Sets HOME to `/` for a user without a home folder, as container runtimes do. Libraries look for their settings there, too. */
+export function ensureHome(): void {
+  if (!hasHome()) process.env['HOME'] = '/';
+}
+
+function hasHome(): boolean {
+  try {
+    return homedir() !== '';
+  } catch {
+    // There is neither HOME nor an entry in /etc/passwd.
+    return false;
+  }
+}

@@ -3,6 +3,7 @@
  * nor database. The other commands say where they are available.
  */
 import { Command } from 'commander';
+import { ensureHome } from '../app/folders.ts';
 import { remoteCommands } from './remote-commands.ts';
 import { addGroups, rootCommand, run } from './run.ts';
 import { endWithReader } from './terminal.ts';
@@ -23,4 +24,5 @@ for (const name of elsewhere) {
   }), { hidden: true });
 }
 endWithReader();
+ensureHome();
 await run(client, process.argv.slice(2));
