@@ -10,6 +10,7 @@ import {
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker';
+import { queueSchema } from '../store/index.ts';
 import { AccountLimiter } from './account-limiter.ts';
 import type { FairShare } from './fair-share.ts';
 import { pollsPerSecond, sharedIntervalMs } from './fleet-size.ts';
@@ -128,6 +129,7 @@ function launchRunner(worker: WorkerContext, connections: QueueConnections, spec
   return run(
     {
       pgPool: connections.pool,
+      schema: queueSchema,
       noPreparedStatements: !connections.preparedStatements,
       taskList: limiter.limit(fairShare?.charge(spec.tasks) ?? spec.tasks),
       forbiddenFlags: skipped,

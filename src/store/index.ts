@@ -45,7 +45,7 @@ export { certificateCode, defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } 
 export { parseConnectionUrl, pgOptions } from './connection-url.ts';
 export { migrate } from './migrate.ts';
 export type { AccountLoad } from './machine-time.ts';
-export { taskOfSegment, taskOfWhole } from './queue.ts';
+export { queueSchema, taskOfSegment, taskOfWhole } from './queue.ts';
 export { closeWhenSilent } from './dead-connections.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';

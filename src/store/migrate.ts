@@ -13,6 +13,7 @@ import pg from 'pg';
 import postgres from 'postgres';
 import { pgOptions, postgresOptions } from './connection-url.ts';
 import { sqlState } from './database.ts';
+import { queueSchema } from './queue.ts';
 import { applyRequiredSettings, applySessionSettings } from './session-settings.ts';
 
 /** An arbitrary constant; every process that migrates this database uses the same lock. */
@@ -108,7 +109,7 @@ async function migrateQueue(url: string): Promise<void> {
   pgPool.on('error', () => {});
   pgPool.on('connect', (client) => client.on('error', () => {}));
   try {
-    await runMigrations({ pgPool, logger: silentLogger });
+    await runMigrations({ pgPool, logger: silentLogger, schema: queueSchema });
   } finally {
     await pgPool.end();
   }

@@ -3,6 +3,9 @@ import { type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { Executor } from './database.ts';
 import type { DeviceClass, Step } from './schema.ts';
 
+/** The schema of Graphile Worker's tables, which our SQL names. Without it, Graphile takes the one of GRAPHILE_WORKER_SCHEMA. */
+export const queueSchema = 'graphile_worker';
+
 /**
  * The tasks of the queue with their payloads; src/jobs implements them. A worker takes only rows of tasks that it knows, so
  * new work gets a new name: workers of the version before leave it to the others.
