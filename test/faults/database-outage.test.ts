@@ -31,14 +31,16 @@ describe('a database that is away for longer than the lease', () => {
     const job = (await world.store.jobs.create(jobInput(account))).job;
     let aborted = false;
     let wasCut = false;
+    let hangs = false;
     shop.media.onEnhance = async ({ signal }) => {
       if (wasCut) return enhanceResult;
+      hangs = true;
       return hang(signal).finally(() => (aborted = wasCut));
     };
     const lease = { config: { leaseSeconds: 6 }, tuning: { heartbeatsPerLease: 6 } };
     const worker = shop.worker({ deps: { databaseUrl: url, store }, ...lease });
     await worker.start();
-    await eventually(() => shop.media.running === 1);
+    await eventually(() => hangs);
     wire.cut();
     wasCut = true;
     expect(await store.ping()).toBe(false);
