@@ -314,13 +314,13 @@ function isClientAlive(name: string): boolean {
   return pid === process.pid ? ownClients.has(name) : isAlive(pid);
 }
 
-/** Whether a process is PostgreSQL and works in this folder. */
+/** Whether a process works in this folder, as only its server does; of another user's process, whether it is PostgreSQL. */
 async function isServerOf(data: string, pid: number): Promise<boolean> {
   try {
     const [folder, own] = [await stat(`/proc/${pid}/cwd`), await stat(data)];
     return folder.dev === own.dev && folder.ino === own.ino;
   } catch (error) {
-    // Another user's process: that of root without capabilities, who runs the server as nobody.
+    // Its folder is hidden, for example from root without capabilities, who runs the server as nobody.
     const { code } = error as NodeJS.ErrnoException;
     return (code === 'EACCES' || code === 'EPERM') && (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')) === 'postgres\n';
   }
