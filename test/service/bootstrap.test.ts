@@ -11,6 +11,8 @@ const run = promisify(execFile);
 const bootstrap = fileURLToPath(new URL('../../scripts/bootstrap', import.meta.url));
 
 let dir: string;
+/** The only folder of the PATH where a script is to find nothing but `dirname`. */
+let programs: string;
 const write = async (name: string, content: string) => {
   await mkdir(dirname(join(dir, name)), { recursive: true });
   await writeFile(join(dir, name), content);
@@ -24,6 +26,9 @@ beforeAll(async () => {
     await write(`scripts/${name}`, '#!/bin/sh\n');
     await chmod(join(dir, 'scripts', name), 0o755);
   }
+  programs = join(dir, 'programs');
+  await mkdir(programs);
+  await symlink('/usr/bin/dirname', join(programs, 'dirname'));
   await cp(bootstrap, join(dir, 'scripts', 'bootstrap'));
   await write('patches/README.md', '');
   // As the package of Node, whose program comes with its install script.
@@ -45,11 +50,22 @@ it('lets no CDPATH change what its scripts print and where they go', async () =>
   await write('scripts/build-docs', '#!/bin/sh\necho "${CDPATH-none}" > seen\n');
   await run('bash', ['scripts/bootstrap'], { cwd: dir, env: { ...environment(), CDPATH: '.' } });
   expect(await readFile(join(dir, 'seen'), 'utf8')).toBe('none\n');
-  await mkdir(join(dir, 'programs'));
-  await symlink('/usr/bin/dirname', join(dir, 'programs', 'dirname'));
   await cp(join(dirname(bootstrap), 'build-native'), join(dir, 'scripts', 'build-native'));
-  const built = run('/bin/bash', ['scripts/build-native'], { cwd: dir, env: { PATH: join(dir, 'programs'), REELMEND_BUILD_JOBS: '1', CDPATH: '.' } });
+  const built = run('/bin/bash', ['scripts/build-native'], { cwd: dir, env: { PATH: programs, REELMEND_BUILD_JOBS: '1', CDPATH: '.' } });
   await expect(built).rejects.toMatchObject({ stderr: expect.stringMatching(/^build-native: cmake is missing; [^\n]*\n$/) });
+});
+
+it('leaves a cargo of rustup without a toolchain aside', async () => {
+  const cargo = async (folder: string, body: string) => {
+    await write(`${folder}/cargo`, `#!/bin/sh\n${body}\n`);
+    await chmod(join(dir, folder, 'cargo'), 0o755);
+    return join(dir, folder);
+  };
+  const rustup = await cargo('rustup', 'exit 1');
+  const usable = await cargo('usable', 'echo cargo 1.95.0');
+  const find = (...path: string[]) => run('/bin/bash', [join(dirname(bootstrap), 'setup-tensorrt'), '--cargo'], { env: { PATH: [...path, programs].join(':') } });
+  expect((await find(rustup, usable)).stdout).toBe(join(usable, 'cargo') + '\n');
+  await expect(find(rustup)).rejects.toMatchObject({ stderr: 'setup-tensorrt: there is no cargo that runs\n' });
 });
 
 it('says why there is no Node where npm runs no install scripts', async () => {
