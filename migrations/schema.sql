@@ -287,7 +287,7 @@ CREATE INDEX jobs_previews ON public.jobs USING btree (account_id, mode, id DESC
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 CREATE TRIGGER jobs_certificate_due BEFORE UPDATE OF deleted_at ON public.jobs FOR EACH ROW WHEN (((new.tier = 'secure'::text) AND (old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION jobs_certificate_due();
-CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();
+CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.eta_seconds IS DISTINCT FROM new.eta_seconds) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();
 CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER jobs_move_forward BEFORE UPDATE ON public.jobs FOR EACH ROW EXECUTE FUNCTION jobs_move_forward();
 

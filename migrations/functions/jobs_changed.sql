@@ -8,5 +8,5 @@ END $$;
 
 CREATE OR REPLACE TRIGGER jobs_changed AFTER UPDATE ON jobs FOR EACH ROW
   WHEN (NEW.preview IS NULL AND (OLD.status IS DISTINCT FROM NEW.status OR OLD.progress IS DISTINCT FROM NEW.progress
-    OR OLD.deleted_at IS DISTINCT FROM NEW.deleted_at))
+    OR OLD.eta_seconds IS DISTINCT FROM NEW.eta_seconds OR OLD.deleted_at IS DISTINCT FROM NEW.deleted_at))
   EXECUTE FUNCTION jobs_changed();

@@ -58,10 +58,10 @@ export function jobQueries(
   };
 }
 
-/** Status and progress of each job in one text, for JobFeed; deleted jobs are omitted. */
+/** Status, progress and remaining time of each job in one text, for JobFeed; deleted jobs are omitted. */
 export async function pollJobs(db: Db, jobIds: string[]): Promise<Map<string, string>> {
   const rows = await db
-    .select({ id: jobs.id, state: sql<string>`${jobs.status} || ' ' || ${jobs.progress}` })
+    .select({ id: jobs.id, state: sql<string>`concat_ws(' ', ${jobs.status}, ${jobs.progress}, ${jobs.etaSeconds})` })
     .from(jobs)
     .where(and(inArray(jobs.id, jobIds), isNull(jobs.deletedAt)));
   return new Map(rows.map(({ id, state }) => [id, state]));

@@ -272,8 +272,8 @@ export interface JobStore {
    */
   delete(accountId: string, mode: Mode, jobId: string, actor?: Actor): Promise<DeletedJob | null>;
   /**
-   * Yields the job now and after every change of its status or progress, until it has ended, is deleted, or the signal is
-   * aborted. One LISTEN connection per process serves all watchers; a poll every few seconds covers lost notifications.
+   * Yields the job now and after every change of its status, progress or remaining time, until it has ended, is deleted, or the
+   * signal is aborted. One LISTEN connection per process serves all watchers; a poll every few seconds covers lost notifications.
    */
   watch(accountId: string, mode: Mode, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
 }

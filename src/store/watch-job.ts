@@ -12,8 +12,8 @@ export interface WatchOptions {
 }
 
 /**
- * Yields the job now and after every change of its status or progress. Ends after the job's last state, when the job is
- * deleted, when the signal fires, and when the feed closes.
+ * Yields the job now and after every change of its status, progress or remaining time. Ends after the job's last state, when
+ * the job is deleted, when the signal fires, and when the feed closes.
  */
 export async function* watchJob({ feed, jobId, read, signal }: WatchOptions): AsyncGenerator<JobRecord> {
   // Subscribed before the first read, so that no change is missed between the two.
@@ -22,7 +22,7 @@ export async function* watchJob({ feed, jobId, read, signal }: WatchOptions): As
     for (let last: JobRecord | undefined; !signal.aborted && !feed.closed;) {
       const job = await read();
       if (job === null || signal.aborted) return;
-      if (last?.status !== job.status || last.progress !== job.progress) yield job;
+      if (last === undefined || differs(last, job)) yield job;
       if (isFinal(job.status)) return;
       last = job;
       await event.wait(signal);
@@ -31,3 +31,6 @@ export async function* watchJob({ feed, jobId, read, signal }: WatchOptions): As
     close();
   }
 }
+
+/** The database notifies of the same columns (jobs_changed.sql), and `pollJobs` compares them. */
+const differs = (a: JobRecord, b: JobRecord) => a.status !== b.status || a.progress !== b.progress || a.etaSeconds !== b.etaSeconds;

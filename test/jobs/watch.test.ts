@@ -50,6 +50,25 @@ describe('watching a job', () => {
     expect(seen).toEqual(['queued 0', 'running 0', 'running 0.25', 'error 0.25']);
   });
 
+  it('shows a new remaining time without progress, as in an attempt that does work again', async () => {
+    const id = await create();
+    const store = neverPolling();
+    const fence = await acquire(id);
+    await world.store.leases.progress(fence, { fraction: 0.5, etaSeconds: 30 }, 60);
+    const stop = new AbortController();
+    const seen: (number | null)[] = [];
+    const ended = (async () => {
+      for await (const { etaSeconds } of store.jobs.watch(account.id, 'live', id, stop.signal)) seen.push(etaSeconds);
+    })();
+    await eventually(() => seen.length === 1);
+    await world.store.leases.progress(fence, { fraction: 0.25, etaSeconds: 90 }, 60);
+    await eventually(() => seen.length === 2);
+    stop.abort();
+    await ended;
+    await store.close();
+    expect(seen).toEqual([30, 90]);
+  });
+
   it('ends with the deletion, at once for a job that is over, and for jobs of others', async () => {
     const id = await create();
     const { seen, ended } = follow(id);
