@@ -4,6 +4,7 @@
  */
 import type { CronItem, TaskList } from 'graphile-worker';
 import { keptLogDays, keptLogEntries } from '../domain/request-log.ts';
+import type { ScheduledTaskName } from '../store/queue.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
@@ -25,7 +26,7 @@ const plan = [
   { task: 'scheduled_every_minute', match: '* * * * *', backfillPeriod: 0 },
   { task: 'scheduled_every_5_minutes', match: '*/5 * * * *', backfillPeriod: 10 * minuteMs },
   { task: 'scheduled_hourly', match: '23 * * * *', backfillPeriod: 120 * minuteMs },
-] as const;
+] as const satisfies { task: ScheduledTaskName; match: string; backfillPeriod: number }[];
 
 export interface ScheduledTasks {
   tasks: TaskList;
@@ -38,7 +39,7 @@ export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'lo
 };
 
 export function scheduledTasks(worker: ScheduledTaskContext): ScheduledTasks {
-  const work: Record<(typeof plan)[number]['task'], () => Promise<void>> = {
+  const work: Record<ScheduledTaskName, () => Promise<void>> = {
     scheduled_every_minute: () => everyMinute(worker),
     scheduled_every_5_minutes: () => everyFiveMinutes(worker),
     scheduled_hourly: () => hourly(worker),

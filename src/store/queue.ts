@@ -30,6 +30,19 @@ export interface Tasks {
 }
 export type TaskName = keyof Tasks;
 
+/** The tasks of the schedule (src/jobs/scheduled-tasks.ts). */
+export type ScheduledTaskName = 'scheduled_every_minute' | 'scheduled_every_5_minutes' | 'scheduled_hourly';
+
+/** A record, so that the compiler misses a name that is not here. */
+const tasks: Record<TaskName | ScheduledTaskName, true> = {
+  ...{ job_ingest: true, job_enhance: true, enhance_cpu: true, enhance_cuda: true, segment_cpu: true, segment_cuda: true },
+  ...{ job_join: true, job_test_mode: true, objects_destroy: true, upload_verify: true, upload_destroy: true, webhook_deliver: true },
+  ...{ scheduled_every_minute: true, scheduled_every_5_minutes: true, scheduled_hourly: true },
+};
+
+/** All tasks of this version. */
+export const taskNames = Object.keys(tasks);
+
 /** The steps with a queue row of their own; segments have one each. */
 export type QueuedStep = Exclude<Step, 'segments'>;
 

@@ -2,6 +2,7 @@
 import { inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { type AccountLoad, enhancementLoad } from './machine-time.ts';
+import { taskNames } from './queue.ts';
 import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
 export interface WorkerFacts {
@@ -112,17 +113,14 @@ export function workerQueries(db: Db) {
       return dropped.length;
     },
 
-    /** Drops queue rows without attempts left; the safety nets queue their work again. */
+    /** Drops this version's queue rows without attempts left; the safety nets queue their work again. */
     async dropFinishedRows(): Promise<void> {
       await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
-        WHERE t.id = j.task_id AND t.identifier = ANY (${sql.raw(ownTasks)})
+        WHERE t.id = j.task_id AND t.identifier IN (SELECT jsonb_array_elements_text(${JSON.stringify(taskNames)}::jsonb))
           AND j.locked_at IS NULL AND j.attempts >= j.max_attempts`);
     },
   };
 }
-
-const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join', 'job_test_mode', 'objects_destroy', 'webhook_deliver',
-  'scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly']`;
 
 async function unlock(tx: Parameters<Parameters<Db['transaction']>[0]>[0], pools: string[]): Promise<void> {
   if (pools.length === 0) return;

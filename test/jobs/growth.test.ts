@@ -116,6 +116,17 @@ describe('webhooks', () => {
   });
 });
 
+describe('the queue', () => {
+  it('loses rows without attempts left, whatever their task is', async () => {
+    const tasks = ['job_ingest', 'segment_cpu', 'objects_destroy', 'upload_verify', 'upload_destroy', 'webhook_deliver', 'scheduled_hourly'];
+    for (const task of [...tasks, 'of_another_version']) await world.sql`SELECT 1 FROM graphile_worker.add_job(${task}, job_key := ${`worn:${task}`})`;
+    await world.sql`UPDATE graphile_worker._private_jobs SET attempts = max_attempts WHERE key LIKE 'worn:%'`;
+    await world.store.workers.dropFinishedRows();
+    const left = await world.sql<{ task: string }[]>`SELECT task_identifier AS task FROM graphile_worker.jobs WHERE key LIKE 'worn:%'`;
+    expect(left.map(({ task }) => task)).toEqual(['of_another_version']);
+  });
+});
+
 describe('scheduled tasks', () => {
   const run = async (task: string) => {
     const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal };
