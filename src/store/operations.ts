@@ -1,11 +1,11 @@
 /** The state of the service for its operators. No customer URLs are read here. */
-import { and, count, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql, type SQLWrapper } from './orm.ts';
+import { and, asc, count, desc, eq, inArray, isNotNull, isNull, lt, max, type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
 import { type Period, readHistory } from './history.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
-import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
+import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, segments, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
 import type { ConsoleUser } from './users.ts';
 
@@ -212,20 +212,28 @@ async function listWorkers(
     .orderBy(desc(startedAt), desc(id))
     .limit(limit);
   const ids = rows.map((row) => row.id);
-  const leases =
-    ids.length === 0
-      ? []
-      : await db
-          .select({ id: jobs.id, step: jobs.step, progress: jobs.progress, owner: jobs.leaseOwner, ends: jobs.leaseExpiresAt })
-          .from(jobs)
-          .where(and(isNotNull(jobs.leaseExpiresAt), inArray(jobs.leaseOwner, ids)))
-          .orderBy(jobs.id);
+  const leases = await leasesOf(db, ids);
   return rows.map((worker) => ({
     ...worker,
-    jobs: leases.flatMap(({ owner, ends, ...lease }) =>
-      owner === worker.id && ends !== null ? [{ ...lease, leaseExpiresAt: ends }] : [],
-    ),
+    jobs: leases.flatMap(({ owner, ends, ...lease }) => (owner === worker.id && ends !== null ? [{ ...lease, leaseExpiresAt: ends }] : [])),
   }));
+}
+
+/** The jobs that these workers work on. One with leases on some segments of a job has the job once. */
+async function leasesOf(db: Db, ids: string[]) {
+  if (ids.length === 0) return [];
+  const { id, step, progress } = jobs;
+  const whole = db
+    .select({ id, step, progress, owner: jobs.leaseOwner, ends: jobs.leaseExpiresAt })
+    .from(jobs)
+    .where(and(isNotNull(jobs.leaseExpiresAt), inArray(jobs.leaseOwner, ids)));
+  const inSegments = db
+    .select({ id, step, progress, owner: segments.leaseOwner, ends: max(segments.leaseExpiresAt) })
+    .from(segments)
+    .innerJoin(jobs, eq(id, segments.jobId))
+    .where(and(isNotNull(segments.leaseExpiresAt), inArray(segments.leaseOwner, ids), eq(step, 'segments'), eq(jobs.status, 'running'), isNull(jobs.deletedAt)))
+    .groupBy(id, segments.leaseOwner);
+  return whole.unionAll(inSegments).orderBy(asc(id));
 }
 
 async function failures(

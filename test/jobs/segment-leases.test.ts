@@ -97,6 +97,26 @@ describe('a late worker with a segment of an earlier plan', () => {
   });
 });
 
+describe("operators' list of workers", () => {
+  it('shows a job once while a worker makes segments of it', async () => {
+    const [job, whole] = [await long(await rich()), await long(await rich())];
+    await planned(job);
+    for (const id of ['maker', 'other']) await world.store.workers.heartbeat(id, []);
+    await world.store.leases.acquire(whole.id, 'ingest', 'maker', 60);
+    const first = (await acquire(job.id, 0)).fence;
+    await acquire(job.id, 1);
+    await acquire(job.id, 2, 'other');
+    await world.store.segments.progress(first, 0.5, 600);
+    const { progress } = (await now(job))!;
+    const workers = await world.store.operations.workers({ limit: 10 });
+    const jobsOf = (id: string) => workers.find((worker) => worker.id === id)!.jobs;
+    const work = { id: job.id, step: 'segments', progress };
+    expect(jobsOf('maker')).toMatchObject([work, { id: whole.id, step: 'ingest' }]);
+    expect(jobsOf('maker')[0]!.leaseExpiresAt.getTime()).toBeGreaterThan(Date.now() + 500_000);
+    expect(jobsOf('other')).toMatchObject([work]);
+  });
+});
+
 describe('a segment that fails', () => {
   it('after its job was deleted leaves nothing', async () => {
     const account = await rich();
