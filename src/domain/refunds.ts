@@ -26,9 +26,12 @@ export function refundOnFailure(query: Pick<RefundQuery, 'creditsCharged' | 'cre
   return Math.max(0, query.creditsCharged - query.creditsRefunded);
 }
 
+/** Seconds of a video by which a product of a progress and a duration is off at most. */
+const roundingS = 1e-6;
+
 /** A second that was started counts as processed, so the refund is a whole number of credits. */
 function unprocessedCredits({ creditsCharged, durationSeconds, progress }: RefundQuery): number {
-  const processed = Math.ceil(Math.min(1, Math.max(0, progress)) * durationSeconds);
-  const perSecond = creditsCharged / durationSeconds;
-  return Math.floor((durationSeconds - processed) * perSecond);
+  // 0.28 × 25 is 7.000000000000001, which is no eighth second.
+  const processed = Math.ceil(Math.min(1, Math.max(0, progress)) * durationSeconds - roundingS);
+  return Math.floor(((durationSeconds - processed) * creditsCharged) / durationSeconds);
 }

@@ -2,7 +2,7 @@
  * Uploads: files that customers send in parts. A row exists before the storage has anything of the file, and until the
  * storage has confirmed that the file is gone.
  */
-import { and, desc, eq, inArray, isNotNull, isNull, lt, ne, not, or, type SQL, sql } from './orm.ts';
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, not, or, type SQL, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
@@ -79,6 +79,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
             eq(uploads.accountId, accountId),
             eq(uploads.mode, mode),
             isNull(uploads.deletedAt),
+            or(eq(uploads.status, 'verifying'), gt(uploads.expiresAt, sql`now()`)),
             startingAfter === undefined ? undefined : lt(uploads.id, startingAfter),
           ),
         )

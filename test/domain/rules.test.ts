@@ -116,6 +116,15 @@ describe('refunds', () => {
       }
     }
   });
+  it('gives back every second that was not started, for every progress of whole seconds', () => {
+    for (let durationSeconds = 1; durationSeconds <= 600; durationSeconds++) {
+      const query = { status: 'running', creditsCharged: 3 * durationSeconds, creditsRefunded: 0, durationSeconds } as const;
+      for (let processed = 0; processed <= durationSeconds; processed++) {
+        const refund = refundOnDelete({ ...query, progress: processed / durationSeconds });
+        if (refund !== 3 * (durationSeconds - processed)) expect({ durationSeconds, processed, refund }).toBe('refunded');
+      }
+    }
+  });
   it('a failed job gets back what is still held', () => {
     expect(refundOnFailure({ creditsCharged: 30, creditsRefunded: 0 })).toBe(30);
     expect(refundOnFailure({ creditsCharged: 30, creditsRefunded: 12 })).toBe(18);

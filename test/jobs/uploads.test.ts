@@ -57,6 +57,21 @@ const create = async (upload: UploadRecord, change: Partial<CreateJob> = {}) =>
 const statusOf = async (job: JobRecord) => (await world.store.jobs.get(account.id, job.mode, job.id))?.status;
 const ended = (job: JobRecord, expected = 'done') => eventually(async () => (await statusOf(job)) === expected);
 
+describe('the list of uploads', () => {
+  it('has no expired ones, even before a worker has deleted them', async () => {
+    const input = { accountId: account.id, mode: 'live' as const, fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 1e9 };
+    const made = [];
+    for (let n = 0; n < 4; n += 1) made.push((await world.store.uploads.create(input)).id);
+    const [expired, slow, fresh, newest] = made;
+    // An upload that is verified is kept: its time starts again.
+    await world.store.uploads.complete(account.id, 'live', slow!, { sha256: hash(film), partSha256: null });
+    await world.sql`UPDATE uploads SET expires_at = now() WHERE id IN (${expired!}, ${slow!})`;
+    const page = (startingAfter: string) => world.store.uploads.list({ accountId: account.id, mode: 'live', limit: 1, startingAfter });
+    const [second, third] = [await page(newest!), await page(fresh!)];
+    expect([second.uploads[0]?.id, second.hasMore, third.uploads[0]?.id, third.hasMore]).toEqual([fresh, true, slow, false]);
+  });
+});
+
 describe('a complete upload', () => {
   it('is ready when its file has the checksum, as a whole or by parts', async () => {
     await start();
