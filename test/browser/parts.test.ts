@@ -82,8 +82,9 @@ describe('the bar of segments', () => {
 });
 
 const job = (id: string, part: Partial<ConsoleJob> = {}) => ({ id, mode: 'live', status: 'queued', progress: 0, ...part }) as ConsoleJob;
+/** pages of a list with more jobs, as the service answers */
 const pagesOf = (...pages: ConsoleJob[][]): Pages => ({
-  pages: pages.map((data) => ({ data, has_more: false, next_cursor: null })),
+  pages: pages.map((data) => ({ data, has_more: data.length > 0, next_cursor: data.at(-1)?.id ?? null })),
   pageParams: pages.map(() => undefined),
 });
 const ids = (pages: Pages) => pages.pages.map((page) => page.data.map(({ id }) => id));
@@ -117,6 +118,27 @@ describe('changes of jobs worked into a loaded list', () => {
   });
 });
 
+describe('jobs that come to a loaded list later than newer ones', () => {
+  const done = (id: string) => job(id, { status: 'done' });
+
+  it('are put where they belong: for example those that end after newer ones, in a list of done jobs', () => {
+    const pages = pagesOf([done('job_9'), done('job_6')], [done('job_5'), done('job_3')]);
+    const late = changes(done('job_7'), done('job_4'), done('job_2'));
+    expect(ids(mergeIntoPages(pages, late, { status: 'done' }))).toEqual([['job_9', 'job_7', 'job_6'], ['job_5', 'job_4', 'job_3']]);
+  });
+
+  it('are at the end of a list that is loaded whole', () => {
+    const whole: Pages = { pages: [{ data: [done('job_9')], has_more: false, next_cursor: null }], pageParams: [undefined] };
+    expect(ids(mergeIntoPages(whole, changes(done('job_7')), { status: 'done' }))).toEqual([['job_9', 'job_7']]);
+  });
+
+  it('are left to their page when it is not loaded, though all loaded jobs have left the list', () => {
+    const running = pagesOf([job('job_9', { status: 'running' })]);
+    const empty = mergeIntoPages(running, changes(done('job_9')), { status: 'running' });
+    expect(ids(mergeIntoPages(empty, changes(job('job_5', { status: 'running' })), { status: 'running' }))).toEqual([[]]);
+  });
+});
+
 describe('changes of jobs worked into the latest jobs', () => {
   const latest = (...data: ConsoleJob[]) => ({ data, has_more: false, next_cursor: null });
   const idsAfter = (list: ReturnType<typeof latest>, changed: Changes, limit: number) => mergeIntoLatest(list, changed, limit).data.map(({ id }) => id);
@@ -125,6 +147,16 @@ describe('changes of jobs worked into the latest jobs', () => {
     const six = latest(...[6, 5, 4, 3, 2, 1].map((number) => job(`job_${number}`)));
     expect(idsAfter(six, changes(job('job_7')), 8)).toEqual(['job_7', 'job_6', 'job_5', 'job_4', 'job_3', 'job_2', 'job_1']);
     expect(idsAfter(six, changes(job('job_7'), job('job_8')), 6)).toEqual(['job_8', 'job_7', 'job_6', 'job_5', 'job_4', 'job_3']);
+  });
+
+  it('adds one that was created before newer ones and noticed after them', () => {
+    expect(idsAfter(latest(job('job_3'), job('job_1')), changes(job('job_2')), 8)).toEqual(['job_3', 'job_2', 'job_1']);
+  });
+
+  it('leaves no gap: jobs that were pushed out do not come back alone', () => {
+    const pushed = mergeIntoLatest(latest(job('job_3'), job('job_2'), job('job_1')), changes(job('job_5'), job('job_4')), 3);
+    const { data } = mergeIntoLatest(mergeIntoLatest(pushed, new Map([['job_5', null]]), 3), changes(job('job_1')), 3);
+    expect(data.map(({ id }) => id)).toEqual(['job_4', 'job_3']);
   });
 
   it('takes out what was deleted', () => {

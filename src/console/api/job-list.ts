@@ -132,32 +132,38 @@ export function applyToLists(client: QueryClient, changes: Changes): void {
   }
 }
 
-/** Updates known jobs in place, removes those that no longer match the filters, and puts new ones on top. */
+/** Updates known jobs in place, removes those that no longer match the filters, and puts others where they belong. */
 export function mergeIntoPages(pages: Pages, changes: Changes, filters: JobFilters): Pages {
-  const known = new Set<string>();
+  let fresh = jobsNotIn(
+    pages.pages.flatMap(({ data }) => data),
+    changes,
+    filters,
+  );
   const merged = pages.pages.map((page) => {
-    if (!page.data.some((job) => changes.has(job.id))) return page;
-    const data = page.data.flatMap((job) => {
-      const change = changes.get(job.id);
-      if (change === undefined) return [job];
-      known.add(job.id);
-      return change !== null && fits(change, filters) ? [change] : [];
-    });
-    return { ...page, data };
+    const here = fresh.filter(({ id }) => reaches(page, id));
+    fresh = fresh.filter(({ id }) => !reaches(page, id));
+    return here.length === 0 && !page.data.some(({ id }) => changes.has(id)) ? page : { ...page, data: mergeJobs(page.data, changes, filters, here) };
   });
-  const first = merged[0];
-  if (first === undefined) return pages;
-  const fresh = freshJobs(changes, known, filters, first.data[0]?.id);
-  if (fresh.length > 0) merged[0] = { ...first, data: [...fresh, ...first.data] };
   return { ...pages, pages: merged };
 }
 
-/** Ids sort by time. A job is new if it is newer than the first one shown; otherwise it is on a page not loaded yet. */
-export function freshJobs(changes: Changes, known: ReadonlySet<string>, filters: JobFilters, newest: string | undefined) {
-  return [...changes.values()]
-    .filter((job) => job !== null)
-    .filter((job) => !known.has(job.id) && fits(job, filters) && (newest === undefined || job.id > newest))
-    .sort((a, b) => (a.id < b.id ? 1 : -1));
+/** Changed jobs that the list lacks although they fit. */
+export function jobsNotIn(list: readonly ConsoleJob[], changes: Changes, filters: JobFilters): ConsoleJob[] {
+  const known = new Set(list.map(({ id }) => id));
+  return [...changes.values()].filter((job) => job !== null).filter((job) => !known.has(job.id) && fits(job, filters));
+}
+
+/** Ids sort by time, and the newest is first. A page goes down to its cursor, and the last one of the whole list to the end. */
+export const reaches = ({ next_cursor: cursor }: Pick<ConsoleJobList, 'next_cursor'>, id: string): boolean => cursor === null || id >= cursor;
+
+/** Replaces or removes jobs that have changed, and adds the new ones. */
+export function mergeJobs(jobs: readonly ConsoleJob[], changes: Changes, filters: JobFilters, fresh: readonly ConsoleJob[]): ConsoleJob[] {
+  const kept = jobs.flatMap((job) => {
+    const change = changes.get(job.id);
+    if (change === undefined) return [job];
+    return change !== null && fits(change, filters) ? [change] : [];
+  });
+  return [...fresh, ...kept].sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
 function fits(job: ConsoleJob, { mode, status, q }: JobFilters): boolean {

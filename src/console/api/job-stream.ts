@@ -2,7 +2,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
-import { applyToLists, type Changes, freshJobs, markStale, noteForLoads } from './job-list.ts';
+import { applyToLists, type Changes, jobsNotIn, markStale, mergeJobs, noteForLoads, reaches } from './job-list.ts';
 import { jobKey } from './jobs.ts';
 import { sessionKey } from './session.ts';
 
@@ -138,11 +138,9 @@ function withProgress(detail: ConsoleJobDetail, job: ConsoleJob): ConsoleJobDeta
 
 /** `limit`: the jobs that the page shows */
 export function mergeIntoLatest(list: ConsoleJobList, changes: Changes, limit: number): ConsoleJobList {
-  const known = new Set(list.data.filter((job) => changes.has(job.id)).map((job) => job.id));
-  const kept = list.data.flatMap((job) => {
-    const change = changes.get(job.id);
-    return change === undefined ? [job] : change === null ? [] : [change];
-  });
-  const fresh = freshJobs(changes, known, {}, list.data[0]?.id);
-  return { ...list, data: [...fresh, ...kept].slice(0, limit) };
+  const fresh = jobsNotIn(list.data, changes, {}).filter(({ id }) => reaches(list, id));
+  const data = mergeJobs(list.data, changes, {}, fresh);
+  if (data.length <= limit) return { ...list, data };
+  const shown = data.slice(0, limit);
+  return { data: shown, has_more: true, next_cursor: shown.at(-1)!.id };
 }
