@@ -17,7 +17,7 @@ import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueStep, hasUsableRow, queuedSteps } from './queue.ts';
-import { type DeviceClass, jobs, objects, type Step } from './schema.ts';
+import { type DeviceClass, jobs, longestEtaS, objects, type Step } from './schema.ts';
 
 /**
  * The times (`…ForS`, in seconds) are those when the lease was acquired, and null if the last attempt ended in another way. The
@@ -92,7 +92,7 @@ export function leaseQueries(db: Db) {
         .update(jobs)
         .set({
           progress: sql`greatest(${jobs.progress}, ${Math.min(0.999, Math.max(0, at.fraction))}::float8)`,
-          etaSeconds: at.etaSeconds === null ? null : Math.max(0, Math.ceil(at.etaSeconds)),
+          etaSeconds: at.etaSeconds === null ? null : Math.min(longestEtaS, Math.max(0, Math.ceil(at.etaSeconds))),
           leaseExpiresAt: leaseEnd(leaseSeconds),
         })
         .where(heldBy(fence))

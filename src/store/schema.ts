@@ -70,6 +70,9 @@ export const apiKeys = pgTable('api_keys', {
 export const steps = ['ingest', 'enhance', 'segments', 'join', 'test_mode'] as const;
 export type Step = (typeof steps)[number];
 
+/** The largest integer of PostgreSQL. A remaining time is an estimate and may be anything, as when a clock was set. */
+export const longestEtaS = 2 ** 31 - 1;
+
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),
   accountId: text('account_id').notNull(),

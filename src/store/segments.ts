@@ -12,7 +12,7 @@ import type { JobSegment } from './types.ts';
 import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater, secondsSince } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
-import { type DeviceClass, jobs, objects, type SegmentResult, segments, workers } from './schema.ts';
+import { type DeviceClass, jobs, longestEtaS, objects, type SegmentResult, segments, workers } from './schema.ts';
 import { refill, replanUnserved, requeueOrphans, sweepExpired } from './segment-recovery.ts';
 import { held, idle, isSegment, isWanted, lockJob, queueRow, type SegmentFence, startOver } from './segment-rows.ts';
 
@@ -274,10 +274,10 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
  */
 async function showProgress(on: Executor, jobId: string, least = 0): Promise<void> {
   await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done),
-      eta_seconds = coalesce(ceil(greatest(p.left_alone, p.frames_left / nullif(p.speed, 0)))::int, eta_seconds)
+      eta_seconds = CASE WHEN p.left_s >= ${longestEtaS}::int THEN ${longestEtaS}::int ELSE coalesce(ceil(p.left_s)::int, eta_seconds) END
     FROM (
-      SELECT ${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames) AS done, sum((1 - progress) * frames) AS frames_left,
-        sum(speed) AS speed, max((1 - progress) * frames / nullif(speed, 0)) AS left_alone
+      SELECT ${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames) AS done,
+        greatest(max((1 - progress) * frames / nullif(speed, 0)), sum((1 - progress) * frames) / nullif(sum(speed), 0)) AS left_s
       FROM (SELECT progress, frames, CASE WHEN state = 'running' AND progress > 0
           THEN progress * frames / greatest(0.001, extract(epoch FROM clock_timestamp() - started_at)) END AS speed
         FROM segments WHERE job_id = ${jobId}) s) p

@@ -97,6 +97,25 @@ describe('a late worker with a segment of an earlier plan', () => {
   });
 });
 
+describe('a remaining time that no integer holds', () => {
+  // As after the clock of the database has gone forward by years while a segment was made.
+  it('stops no segment from being finished', async () => {
+    const job = await long(await rich());
+    await planned(job);
+    await acquire(job.id, 1);
+    await world.sql`UPDATE segments SET progress = 0.0001, started_at = now() - interval '90 years' WHERE job_id = ${job.id} AND number = 1`;
+    await endOne(job.id, 0);
+    expect((await now(job))!.etaSeconds).toBe(2 ** 31 - 1);
+  });
+
+  it('stops no whole job from showing its progress', async () => {
+    const job = await long(await rich());
+    const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'maker', 60))!;
+    await world.store.leases.progress(fence, { fraction: 0.001, etaSeconds: 1e12 }, 60);
+    expect(await now(job)).toMatchObject({ progress: 0.001, etaSeconds: 2 ** 31 - 1 });
+  });
+});
+
 describe("operators' list of workers", () => {
   it('shows a job once while a worker makes segments of it', async () => {
     const [job, whole] = [await long(await rich()), await long(await rich())];
