@@ -4,6 +4,7 @@
  * same way. systemd and Docker's restart policies replace all of this.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 export interface Pauses {
@@ -49,7 +50,7 @@ export async function supervise({ command, logger, pauses = defaultPauses }: Sup
       if (stopping.signal.aborted || ending.status === 0 || (!wasEverUp && ending.signal === null)) return ending.status ?? 1;
       if (ending.ranMs >= pauses.healthyMs) pauseMs = pauses.firstMs;
       logger.error({ status: ending.status, signal: ending.signal, pauseMs }, `the service ${reason(ending)} and is restarted`);
-      await pause(pauseMs, stopping.signal);
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return 0;
     }
   } finally {
@@ -72,16 +73,6 @@ function runOnce(command: string[], onStart: (child: ChildProcess) => void): Pro
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (status, signal) => resolve({ status, signal, wasUp, ranMs: performance.now() - started }));
-  });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
   });
 }
 

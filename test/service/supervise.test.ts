@@ -1,5 +1,6 @@
 /** REELMEND_RESTART=1, as `npm start` and the container image have it: the service is restarted when it dies. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { getEventListeners } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { supervise } from '../../src/cli/supervise.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
@@ -47,6 +48,17 @@ describe('the pauses between starts', () => {
   it('begin anew after the service was healthy', async () => {
     const { logged } = await runs([dies, dies, dies, 'up()'], 0);
     expect(logged.map((line) => line.pauseMs)).toEqual([10, 10, 10]);
+  });
+
+  it('leave no listener behind', async () => {
+    const add = vi.spyOn(AbortSignal.prototype, 'addEventListener');
+    try {
+      await runs([dies, dies, dies, 'up()'], 0);
+      const signals = new Set(add.mock.contexts as AbortSignal[]);
+      expect([...signals].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0]);
+    } finally {
+      add.mockRestore();
+    }
   });
 
   it('do not follow a start that never came up, and follow a later one', async () => {
