@@ -25,7 +25,7 @@ interface PasswordOptions {
 /** Reads the password from the first line of standard input if requested; otherwise generates one. */
 async function readPassword({ passwordStdin = false }: PasswordOptions): Promise<{ password: string; made: boolean }> {
   if (!passwordStdin) return { password: randomBytes(15).toString('base64url'), made: true };
-  const password = (await textOf(terminal().stdin)).replace(/\r?\n$/, '');
+  const password = (await textOf(terminal().stdin)).split(/\r?\n/, 1)[0]!;
   if (password.length < shortestPassword) throw new Error(`The password must have at least ${shortestPassword} characters.`);
   if (password.length > longestPassword) throw new Error(`The password must have at most ${longestPassword} characters.`);
   return { password, made: false };
@@ -152,7 +152,7 @@ export function userCommands(): Command {
     .description('create a user with an approved account; the password is printed once')
     .argument('<email>', 'email address that the user signs in with')
     .addOption(new Option('--name <name>', 'name of the account; default: the email').argParser(accountName))
-    .option(passwordStdin, 'read the password from standard input; otherwise one is generated')
+    .option(passwordStdin, 'read the password from the first line of standard input; otherwise one is generated')
     .action(addUser);
   users
     .command('list')
@@ -162,7 +162,7 @@ export function userCommands(): Command {
     .command('reset-password')
     .description('set a new password, print it once, and end the sessions of the user')
     .argument('<email>', 'email address that the user signs in with')
-    .option(passwordStdin, 'read the password from standard input; otherwise one is generated')
+    .option(passwordStdin, 'read the password from the first line of standard input; otherwise one is generated')
     .action(resetPassword);
   users
     .command('password-link')
@@ -201,7 +201,7 @@ export function operatorCommands(): Command {
     .command('add')
     .description('make a user an operator; creates the user with an approved account when there is none')
     .argument('<email>', 'email address that the user signs in with')
-    .option(passwordStdin, 'read the password of a new user from standard input; otherwise one is generated and printed')
+    .option(passwordStdin, 'read the password of a new user from the first line of standard input; otherwise one is generated and printed')
     .option('--existing', 'allow a user who has already signed up')
     .action(addOperator);
   operators

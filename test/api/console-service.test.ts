@@ -120,6 +120,12 @@ describe('a user', () => {
     });
   });
 
+  it('has the first line of standard input as the password: a form takes no line breaks', async () => {
+    const { stdout } = await spawnCommand(['users', 'add', 'lines@example.com', '--password-stdin'], { env: site.env, stdin: 'correct horse battery\r\n\n' });
+    expect(JSON.parse(stdout)).toMatchObject({ email: 'lines@example.com' });
+    await signIn('lines@example.com', 'correct horse battery');
+  });
+
   it('is refused without an email, and with a password that no form takes', async () => {
     expect(await runCommand(['users', 'add', 'nobody'], { env: site.env })).toMatchObject({
       status: 1,
