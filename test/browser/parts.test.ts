@@ -1,6 +1,6 @@
 /** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
 import { describe, expect, it } from 'vitest';
-import { formatAgo, formatBytes, formatCount, formatDuration, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
+import { formatAgo, formatBytes, formatCount, formatDuration, formatPercent, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
 import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-list.ts';
 import { mergeIntoLatest } from '../../src/console/api/job-stream.ts';
 import { niceCeiling } from '../../src/console/ui/plot.ts';
@@ -12,7 +12,11 @@ describe('figures as text', () => {
     [formatBytes(0), '0 B'],
     [formatBytes(999), '999 B'],
     [formatBytes(1500), '1.5 kB'],
+    [formatBytes(999_499), '999 kB'],
+    [formatBytes(999_700), '1.0 MB'],
     [formatBytes(2_000_000_000), '2.0 GB'],
+    [formatPercent(0.29), '29 %'],
+    [formatPercent(0.999), '99 %'],
     [formatDuration(4.2), '4.2 s'],
     [formatDuration(59.4), '59 s'],
     [formatDuration(125), '2 min 05 s'],

@@ -38,7 +38,8 @@ export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB'];
   let value = bytes;
   let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
+  // 999.7 kB would be rounded to 1000 kB.
+  while (Math.round(value) >= 1000 && unit < units.length - 1) {
     value /= 1000;
     unit += 1;
   }
@@ -114,8 +115,14 @@ export function formatAgo(iso: string, now: number = Date.now()): string {
   return seconds > 5 ? 'in less than a minute' : 'just now';
 }
 
+/** Rounded down: only what is complete has 100 %. */
+export function wholePercent(part: number): number {
+  // 0.29 × 100 is 28.999999999999996.
+  return Math.floor(part * 100 + 1e-9);
+}
+
 export function formatPercent(part: number): string {
-  return `${Math.floor(part * 100)} %`;
+  return `${wholePercent(part)} %`;
 }
 
 /** `job_01jdq4…3rhbz`: short, but still distinct, since ids differ most at the end. */

@@ -2,6 +2,7 @@
 import { CircleAlert, CircleCheck, Info, type LucideIcon, RotateCw, TriangleAlert } from 'lucide-react';
 import { type ReactNode } from 'react';
 import { ApiError, sentenceOf } from '../api/client.ts';
+import { wholePercent } from '../app/format.ts';
 import { Button } from './button.tsx';
 
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'accent' | 'plain';
@@ -52,7 +53,7 @@ export function Badge({ tone = 'plain', dot = false, live = false, children }: {
 }
 
 export function ProgressBar({ value, label }: { value: number; label: string }) {
-  const percent = Math.floor(value * 100);
+  const percent = wholePercent(value);
   return (
     <div className="bar" role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
       <span style={{ transform: `scaleX(${value})` }} />

@@ -1,9 +1,9 @@
 /** The progress of a job with segments: each segment has a part of the bar, in proportion to its length. */
 import type { JobSegment } from '../../contract/types.gen.ts';
-import { segmentWords } from '../app/format.ts';
+import { segmentWords, wholePercent } from '../app/format.ts';
 
 export function SegmentBar({ value, segments }: { value: number; segments: readonly JobSegment[] }) {
-  const percent = Math.floor(value * 100);
+  const percent = wholePercent(value);
   return (
     <>
       <div
