@@ -437,7 +437,7 @@ export type Job = {
     sandbox: boolean;
     tier: Tier;
     /**
-     * Completed part of the work, from 0 to 1. Never decreases.
+     * Completed part of the work, from 0 to 1. Decreases only if parts of the result are lost and made again.
      */
     progress: number;
     /**
