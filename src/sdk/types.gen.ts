@@ -494,7 +494,7 @@ export type Job = {
 export type PartialOutput = {
     /**
      * Signed URL of an MP4 with the pictures of the segment, without sound. It stops working when the job ends. The audit
-     * log records the first one of each segment as an access to the result.
+     * log records it as an access to the result, once an hour for each segment and key.
      *
      */
     url: string;
