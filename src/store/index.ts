@@ -57,7 +57,7 @@ export type { Piece, SegmentLease } from './segments.ts';
 export type { CertificateRecord, LedgerLine } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
 export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
-export { sessionDays, sessionIdleHours } from './users.ts';
+export { secondFactorRequired, sessionDays, sessionIdleHours } from './users.ts';
 export type { SigningSecrets } from './webhook-secrets.ts';
 export type { WorkerFacts } from './workers.ts';
 

@@ -7,7 +7,7 @@ import type { Operator } from './accounts.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { consoleUsers, recoveryCodes, twoFactor } from './schema.ts';
-import { endSessions, lockForOperator } from './users.ts';
+import { endSessions, lockForOperator, requireOpenSession } from './users.ts';
 
 /** the first code must confirm a new secret within so many minutes */
 const enrolmentMinutes = 30;
@@ -63,7 +63,8 @@ export function twoFactorQueries(db: Db, cipher: SecretCipher | undefined) {
 
     /**
      * Enables the second factor if the code is right, and ends the user's other sessions. Throws ReelmendError
-     * `two_factor_enabled`, or `two_factor_not_enabled` when no secret waits for its first code.
+     * `two_factor_enabled`, `two_factor_not_enabled` when no secret waits for its first code, or `invalid_session` if the session that
+     * stays has ended.
      */
     confirm: (userId: string, confirmation: Confirmation): Promise<boolean> =>
       transact(db, (tx) => confirm(tx, userId, confirmation, (secret) => stepOf(userId, secret, confirmation.code))),
@@ -146,6 +147,8 @@ const enabledAlready = () => new ReelmendError('two_factor_enabled', 'Two-factor
 
 async function confirm(tx: Tx, userId: string, { hashes, keepSession }: Confirmation, stepOf: (secret: Buffer) => number | null): Promise<boolean> {
   const row = await lock(tx, userId);
+  // A change of the password has ended it: a thief must not lock out the owner with a request that was already running.
+  await requireOpenSession(tx, userId, keepSession);
   if (row !== null && row.confirmedAt !== null) throw enabledAlready();
   const isWaiting = sql<boolean>`${twoFactor.createdAt} > now() - make_interval(mins => ${enrolmentMinutes}::int)`;
   const waiting = await tx.select({ userId: twoFactor.userId }).from(twoFactor).where(and(ofUser(userId), isWaiting));

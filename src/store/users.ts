@@ -9,7 +9,7 @@ import { holdOpen, notOpen } from './account-locks.ts';
 import type { Operator } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { accounts, consoleSessions, consoleUsers, passwordLinks } from './schema.ts';
+import { accounts, consoleSessions, consoleUsers, hasTwoFactor, passwordLinks } from './schema.ts';
 import type { Account } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -115,6 +115,14 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
     changePassword: (userId: string, password: string, keep: string | null): Promise<number> =>
       transact(db, (tx) => setPassword(tx, userId, { password, keep })),
 
+    /** The same for a person who knows the old password: null, and nothing is changed, if it is no longer `from`. */
+    replacePassword: (userId: string, { from, to, keep }: { from: string; to: string; keep: string }): Promise<number | null> =>
+      transact(db, async (tx) => {
+        const current = and(eq(id, userId), eq(consoleUsers.password, from));
+        const users = await tx.select({ id }).from(consoleUsers).where(current).for('no key update');
+        return users.length === 0 ? null : setPassword(tx, userId, { password: to, keep });
+      }),
+
     /** Makes a user an operator, or an ordinary user; null for an unknown email. */
     setOperator: (text: string, value: boolean): Promise<ConsoleUser | null> =>
       transact(db, async (tx) => {
@@ -136,7 +144,10 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
       return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
     },
 
-    /** null if the password has changed meanwhile: the change has ended all sessions, so this one must not open. */
+    /**
+     * null if the password has changed meanwhile: the change has ended all sessions, so this one must not open. Throws ReelmendError
+     * `second_factor_required` if the second factor was enabled meanwhile, for the same reason.
+     */
     openSession: (session: NewSession): Promise<SessionRecord | null> => transact(db, (tx) => openSession(tx, session)),
 
     /** The identity behind the hash of a token; null if there is no such open session. */
@@ -250,17 +261,31 @@ interface NewSession {
   userAgent: string;
   /** PHC string that the password was compared with */
   password: string;
+  /** whether a code of the second factor was right, too */
+  withCode: boolean;
 }
 
-async function openSession(tx: Tx, { userId, tokenHash, userAgent, password }: NewSession): Promise<SessionRecord | null> {
-  // FOR SHARE waits for a transaction that changes the password, and lets a later one see the new session.
+async function openSession(tx: Tx, { userId, tokenHash, userAgent, password, withCode }: NewSession): Promise<SessionRecord | null> {
+  // FOR SHARE waits for a transaction that changes the password or the second factor, and lets a later one see the new session.
   const current = and(eq(id, userId), eq(consoleUsers.password, password));
   const users = await tx.select({ id }).from(consoleUsers).where(current).for('share');
   if (users.length === 0) return null;
+  // A query of its own: the one that waited has the state of before.
+  const [state] = await tx.select({ hasTwoFactor }).from(consoleUsers).where(eq(id, userId));
+  if (state!.hasTwoFactor && !withCode) throw secondFactorRequired();
   const session = { userId, tokenHash, id: newId('sess'), userAgent: userAgent.replaceAll('\0', '').slice(0, 200) };
   const expiresAt = sql`now() + make_interval(days => ${sessionDays}::int)`;
   const [row] = await tx.insert(consoleSessions).values({ ...session, expiresAt }).returning();
   return row!;
+}
+
+export const secondFactorRequired = () => new ReelmendError('second_factor_required', 'Enter the code of your authenticator app.');
+
+/** Runs under the lock of the user. Throws ReelmendError `invalid_session` if the session has ended while its request ran. */
+export async function requireOpenSession(tx: Tx, userId: string, sessionId: string): Promise<void> {
+  const own = and(eq(consoleSessions.id, sessionId), eq(consoleSessions.userId, userId));
+  const found = await tx.select({ id: consoleSessions.id }).from(consoleSessions).where(own);
+  if (found.length === 0) throw new ReelmendError('invalid_session', 'The session has ended. Sign in again.');
 }
 
 /** Returns how many ended. */

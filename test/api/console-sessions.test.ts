@@ -189,6 +189,30 @@ describe('signing in', () => {
     await slow.close();
   });
 
+  it('does not change a password that another request has changed while it was checked: whoever knows the old one must not undo that', async () => {
+    let meanwhile: () => Promise<unknown> = async () => undefined;
+    const hash = async (text: string) => {
+      const made = await quickPasswords.hash(text);
+      await meanwhile();
+      return made;
+    };
+    const slow = await makeConsole({ console: { passwords: { ...quickPasswords, hash } } });
+    const person = await slow.person();
+    const owner = slow.browser();
+    await owner.signIn(person.email, password);
+    const change = { current_password: password, new_password: 'the horse of the owner' };
+    meanwhile = async () => {
+      meanwhile = async () => undefined;
+      await owner.post('/console/api/password', change);
+    };
+    const json = { ...change, new_password: 'the horse of a thief' };
+    const response = await person.browser.request('/console/api/password', { method: 'POST', json });
+    expect([response.status, (await errorOf(response)).code]).toEqual([403, 'wrong_password']);
+    expect((await owner.request('/console/api/session')).status).toBe(200);
+    await slow.browser().signIn(person.email, change.new_password);
+    await slow.close();
+  });
+
   it('never logs a password, a token or an email', async () => {
     const { email, browser, session } = await world.person();
     await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password: 'canary horse battery' } });

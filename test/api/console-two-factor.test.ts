@@ -63,6 +63,36 @@ describe('enabling', () => {
     expect((await kindsOf(person))[0]).toBe('user.two_factor_enabled');
   });
 
+  it('leaves no session of a sign-in that began before it without a code', async () => {
+    const slow = await makeConsole();
+    const person = await slow.person();
+    const { secret } = await person.browser.post<ConsoleTwoFactorEnrolment>(path, { password: person.password });
+    const { isEnabled } = slow.store.twoFactor;
+    slow.store.twoFactor.isEnabled = async (userId) => {
+      const found = await isEnabled(userId);
+      slow.store.twoFactor.isEnabled = isEnabled;
+      await person.browser.post(`${path}/confirmation`, { code: totp(secret) });
+      return found;
+    };
+    await expectError(await signIn(person, undefined, slow.browser()), 401, 'second_factor_required');
+    expect(await slow.sql`SELECT 1 FROM console_sessions WHERE user_id = ${person.userId}`).toHaveLength(1);
+    await slow.close();
+  });
+
+  it('is not confirmed by a session that has ended meanwhile', async () => {
+    const slow = await makeConsole();
+    const person = await slow.person();
+    const { secret } = await person.browser.post<ConsoleTwoFactorEnrolment>(path, { password: person.password });
+    const { confirm } = slow.store.twoFactor;
+    slow.store.twoFactor.confirm = async (userId, confirmation) => {
+      await slow.store.users.changePassword(userId, '$argon2id$quick$', null);
+      return confirm(userId, confirmation);
+    };
+    await expectError(await post(person, '/confirmation', { code: totp(secret) }), 401, 'invalid_session');
+    expect(await slow.store.twoFactor.state(person.userId)).toMatchObject({ enabledAt: null });
+    await slow.close();
+  });
+
   it('begins again with another secret, and the first one confirms nothing', async () => {
     const person = await world.person();
     const [first, second] = [

@@ -75,7 +75,7 @@ describe('accounts and keys', () => {
     await keys.create({ accountId: account.id, mode: 'live', tier: 'standard', hash, lastFour: 'abcd', name: 'of Jane' });
     const user = await users.create({ email: 'leaves@example.com', password: '$argon2id$quick$', account: { id: account.id } });
     const tokenHash = randomHash();
-    await users.openSession({ userId: user!.id, tokenHash, userAgent: '', password: '$argon2id$quick$' });
+    await users.openSession({ userId: user!.id, tokenHash, userAgent: '', password: '$argon2id$quick$', withCode: false });
     const queued = [jobInput(account), jobInput(account, { mode: 'test' })];
     const made = await Promise.all(queued.map((input) => jobs.create(input)));
     const { job: kept } = await jobs.create(jobInput(other));

@@ -57,16 +57,17 @@ function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHand
     consoleSignIn: async (c) => {
       const { email, password, code } = c.req.valid('json');
       const user = await store.users.byEmail(email);
+      let withCode = false;
       const verify = async () => {
         const isRight = await passwords.verify(password, user?.password ?? null, ipOf(c));
         // Only whoever knows the password learns that there is a second factor.
-        if (isRight && user !== null) await requireSecondFactor(deps, user.id, code);
+        if (isRight && user !== null) withCode = await requireSecondFactor(deps, user.id, code);
         return isRight;
       };
       if (!(await attempt(c, email, verify)) || user === null) {
         throw invalidCredentials();
       }
-      const token = await openSession(c, deps, user);
+      const token = await openSession(c, deps, { ...user, withCode });
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
       if (identity === null) throw new ReelmendError('internal_error', 'The new session ended immediately.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
@@ -86,11 +87,13 @@ function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHand
       const { sessionId, user } = c.get('session');
       const { current_password, new_password } = c.req.valid('json');
       const stored = await store.users.passwordOf(user.id);
-      if (!(await attempt(c, user.email, () => passwords.verify(current_password, stored, ipOf(c))))) {
-        throw new ReelmendError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
+      if (!(await attempt(c, user.email, () => passwords.verify(current_password, stored, ipOf(c)))) || stored === null) {
+        throw wrongPassword();
       }
       const hash = await passwords.hash(new_password, ipOf(c));
-      return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
+      const ended = await store.users.replacePassword(user.id, { from: stored, to: hash, keep: sessionId });
+      if (ended === null) throw wrongPassword();
+      return c.json({ ended }, 200);
     },
   };
 }
@@ -133,15 +136,19 @@ function signUpClosed(): ReelmendError {
   return new ReelmendError('sign_up_closed', message);
 }
 
+function wrongPassword(): ReelmendError {
+  return new ReelmendError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
+}
+
 /**
  * Creates a session and returns its token, which only the cookie contains. Throws ReelmendError `invalid_credentials` if the
- * password was changed meanwhile.
+ * password was changed meanwhile, or `second_factor_required` if the second factor was enabled.
  */
-async function openSession(c: Context<AppEnv>, deps: WithConsole, user: { id: string; password: string }): Promise<string> {
+async function openSession(c: Context<AppEnv>, deps: WithConsole, user: { id: string; password: string; withCode: boolean }): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tokenHash = hashSessionToken(token, deps.keyPepper);
   const userAgent = c.req.header('User-Agent') ?? '';
-  const session = await deps.console.store.users.openSession({ userId: user.id, tokenHash, userAgent, password: user.password });
+  const session = await deps.console.store.users.openSession({ userId: user.id, tokenHash, userAgent, password: user.password, withCode: user.withCode });
   if (session === null) throw invalidCredentials();
   return token;
 }

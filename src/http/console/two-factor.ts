@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { ReelmendError } from '../../domain/errors.ts';
 import { generateRecoveryCodes, hashRecoveryCode, normalizeCode } from '../../domain/recovery-codes.ts';
 import { totpUri } from '../../domain/totp.ts';
+import { secondFactorRequired } from '../../store/index.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
@@ -79,14 +80,15 @@ export function twoFactorHandlers(deps: WithConsole): TwoFactorHandlers {
 
 /**
  * Passes users without a second factor. Throws ReelmendError `second_factor_required` without a code, `wrong_code`, or
- * `rate_limit_exceeded`. Uses the code up.
+ * `rate_limit_exceeded`. Uses the code up. Returns whether there is a second factor.
  */
-export async function requireSecondFactor(deps: WithConsole, userId: string, code: string | undefined): Promise<void> {
+export async function requireSecondFactor(deps: WithConsole, userId: string, code: string | undefined): Promise<boolean> {
   const { store } = deps.console;
-  if (!(await store.twoFactor.isEnabled(userId))) return;
-  if (code === undefined) throw new ReelmendError('second_factor_required', 'Enter the code of your authenticator app.');
+  if (!(await store.twoFactor.isEnabled(userId))) return false;
+  if (code === undefined) throw secondFactorRequired();
   const entered = { text: normalizeCode(code), recoveryHash: hashRecoveryCode(userId, code, deps.keyPepper) };
   await attemptCode(deps.store.rateLimits, userId, () => store.twoFactor.use(userId, entered));
+  return true;
 }
 
 /** Throws ReelmendError `wrong_password` or `rate_limit_exceeded`. */
