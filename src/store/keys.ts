@@ -6,7 +6,7 @@ import type { Mode, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
-import { lockOpenAccount, notOpen } from './account-locks.ts';
+import { lockOpenAccount, notOpen, requireAdmin } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, apiKeys } from './schema.ts';
@@ -86,11 +86,12 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return { keyId, mode, tier, name, access, lastUsedAt, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
-    /** Throws ReelmendError `key_limit_reached`. */
+    /** Throws ReelmendError `key_limit_reached`, or `admin_required` like `requireAdmin`. */
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
         // Creations of one account's keys run one after the other, so that they count each other.
         if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
+        await requireAdmin(tx, key.accountId, actor.user_id);
         await assertKeyLimit(tx, key.accountId);
         const [row] = await tx
           .insert(apiKeys)
@@ -120,7 +121,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
     /**
      * A new key of the same account, mode, tier, name and access; the old one keeps working for `overlapDays` (0 to 7). null for a key
-     * that is unknown, revoked or expired. Throws ReelmendError `key_limit_reached`.
+     * that is unknown, revoked or expired. Throws like `create`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
@@ -199,6 +200,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
   if (!owner) return null;
   if ((await lockOpenAccount(tx, owner.accountId)) === null) return null;
+  await requireAdmin(tx, owner.accountId, actor.user_id);
   const [old] = await tx
     .update(apiKeys)
     // least() ignores null: a key without an end gets one.

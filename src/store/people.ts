@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts';
 import { maxPeople } from '../domain/limits.ts';
 import { invitationDays } from '../domain/one-time-link.ts';
 import type { Role } from '../domain/roles.ts';
-import { holdOpen, lockOpenAccount } from './account-locks.ts';
+import { holdOpen, lockOpenAccount, requireAdmin } from './account-locks.ts';
 import type { Operator } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -164,18 +164,6 @@ async function lock(tx: Tx, which: WhichPerson, actor: PersonActor) {
   const own = and(eq(consoleUsers.id, which.userId), eq(consoleUsers.accountId, which.accountId));
   const [person] = await tx.select().from(consoleUsers).where(own).for('update');
   return person ?? null;
-}
-
-/**
- * Throws ReelmendError `admin_required` unless the actor is still an admin: a person who has just been removed or made a
- * member must not return through a request that was already running. Runs under the lock of the account; accepts the command
- * line.
- */
-async function requireAdmin(tx: Tx, account: string, userId: string | null | undefined): Promise<void> {
-  if (userId === null || userId === undefined) return;
-  const admin = and(eq(consoleUsers.id, userId), eq(consoleUsers.accountId, account), eq(consoleUsers.role, 'admin'));
-  const found = await tx.select({ id: consoleUsers.id }).from(consoleUsers).where(admin);
-  if (found.length === 0) throw new ReelmendError('admin_required', 'Only admins of the account may do this.');
 }
 
 /** Throws ReelmendError `last_admin` if no other person is an admin. Runs under the lock of the account. */

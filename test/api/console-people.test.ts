@@ -194,6 +194,9 @@ describe('a role', () => {
     const owner = await world.person();
     const member = await world.member(owner, 'admin');
     const { accountId } = owner;
+    const fresh = (byte: number) => ({ hash: Buffer.alloc(32, byte), lastFour: 'abcd' });
+    const key = { accountId, mode: 'test', tier: 'standard' } as const;
+    const { id: keyId } = await world.store.keys.create({ ...key, ...fresh(1) });
     await setRole(owner, member.userId, 'member');
     const actor = { user_id: member.userId };
     const invitation = { accountId, email: newEmail(), role: 'admin', tokenHash: Buffer.alloc(32, 9), createdBy: member.userId } as const;
@@ -202,6 +205,9 @@ describe('a role', () => {
     await expect(world.store.people.remove({ accountId, userId: owner.userId }, actor)).rejects.toMatchObject({ code: 'admin_required' });
     await remove(owner, member.userId);
     await expect(world.store.people.invite(invitation)).rejects.toMatchObject({ code: 'admin_required' });
+    await expect(world.store.keys.create({ ...key, ...fresh(2) }, actor)).rejects.toMatchObject({ code: 'admin_required' });
+    await expect(world.store.keys.rotate(keyId, { ...fresh(3), overlapDays: 0 }, actor)).rejects.toMatchObject({ code: 'admin_required' });
+    expect(await world.store.keys.list(accountId)).toMatchObject([{ id: keyId, expiresAt: null }]);
     expect(await roleOf(owner)).toBe('admin');
   });
 
