@@ -4,7 +4,7 @@
  * A request passes these stages:
  * 1. for every path: metrics, request id, trace, access log, secure headers
  * 2. for an operation of the contract (register.ts): the checks that it needs, such as authentication, rate limit, approval, access
- *    of the key, JSON body and validation
+ *    of the key, JSON body, the caller once more, and validation
  * 3. the handler of the operation, in routes/ or console/
  *
  * Handlers throw ReelmendError; problem.ts turns it into the response.

@@ -65,7 +65,7 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Pa
     const route: RouteConfig = routes[id];
     const path = honoPath(route);
     const chain = guardOf(id, route, middleware);
-    if (route.request?.body?.content['application/json'] !== undefined) chain.push(middleware.body);
+    if (route.request?.body?.content['application/json'] !== undefined) chain.push(middleware.body, ...guardAfterBody(id, route, middleware));
     if (chain.length > 0) app.on([route.method], [path], ...chain);
     // The type `Handlers` ties this handler to this route; the compiler cannot follow that through the loop.
     app.openapi(route, handler as Handler);
@@ -93,6 +93,15 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
     ...('csrfToken' in needed ? [console.csrf] : []),
     console.permit(id as ConsoleOperationId),
   ];
+}
+
+/**
+ * The caller once more: a client may let its body arrive for half a minute. A session that has ended meanwhile, a role that was lost,
+ * and a key that was revoked count.
+ */
+function guardAfterBody(id: OperationId, route: RouteConfig, { console, authenticate, approve }: RouteMiddleware): MiddlewareHandler<AppEnv>[] {
+  if (route.security?.[0] === undefined) return [];
+  return console !== undefined && route.path.startsWith('/console/') ? [console.session, console.permit(id as ConsoleOperationId)] : [authenticate, approve];
 }
 
 const preflight = (methods: string, headers: string) => ({

@@ -69,6 +69,20 @@ describe('keys', () => {
     expect((await errorOf(again)).code).toBe('key_not_active');
   });
 
+  it('that are revoked while the body of a request arrives do not work for it', async () => {
+    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'test', tier: 'standard' });
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await ours.browser.call(`/console/api/keys/${key.id}`, { method: 'DELETE' });
+        controller.enqueue(Buffer.from(JSON.stringify({ video_url: 'https://media.example.com/a.mp4', resolution: '1080p' })));
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` };
+    const response = await world.app.request('/v1/jobs', { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+    expect([response.status, (await errorOf(response)).code]).toEqual([401, 'invalid_api_key']);
+  });
+
   it('have a name, which may change, and an access, which a rotation keeps', async () => {
     const made = await ours.browser.post<ConsoleNewKey>('/console/api/keys', {
       ...{ mode: 'live', tier: 'standard', name: 'website', access: 'create_only' },

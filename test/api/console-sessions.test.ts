@@ -226,6 +226,23 @@ describe('signing in', () => {
 });
 
 describe('the session', () => {
+  it('that ends while the body of a request arrives ends the request, too: the client decides how long that takes', async () => {
+    const { email, browser, session, accountId } = await world.person();
+    const other = world.browser();
+    await other.signIn(email, password);
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await other.request('/console/api/sessions', { method: 'DELETE' });
+        controller.enqueue(Buffer.from(JSON.stringify({ mode: 'test', tier: 'standard' })));
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+    const headers = { 'Content-Type': 'application/json', 'X-CSRF-Token': session.csrf_token, Cookie: `reelmend_session=${browser.cookie}` };
+    const response = await world.app.request('/console/api/keys', { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+    expect([response.status, (await errorOf(response)).code]).toEqual([401, 'invalid_session']);
+    expect(await world.store.keys.list(accountId)).toEqual([]);
+  });
+
   it('returns the signed-in user and the same token again', async () => {
     const { browser, session, accountId } = await world.person({ credits: 500 });
     const again = await browser.call<ConsoleSession>('/console/api/session');
