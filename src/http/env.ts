@@ -13,6 +13,8 @@ export interface AppEnv {
     resourceId: string | undefined;
     /** the error of the response, for the request log */
     problem: LoggedError | undefined;
+    /** whether the body was complete when the caller had been checked */
+    bodyWasThere: boolean;
     /** set for every operation that needs an API key */
     principal: KeyPrincipal;
     /** set for every console operation that needs a session */

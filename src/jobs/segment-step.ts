@@ -39,7 +39,7 @@ interface SegmentContext {
 export async function runSegment(worker: WorkerContext, { jobId, number }: { jobId: string; number: number }): Promise<void> {
   const { segments } = worker.store;
   const { leaseSeconds, dataDir } = worker.config;
-  const lease = await segments.acquire(jobId, number, worker.id, leaseSeconds);
+  const lease = await retryOnDatabaseFault(worker.stopping, (isRepeated) => segments.acquire(jobId, number, worker.id, leaseSeconds, isRepeated));
   if (!lease) return;
   const { fence, traceparent } = lease;
   const logger = worker.logger.child({ job: jobId, segment: number, attempt: fence.attempt });

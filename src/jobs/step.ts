@@ -45,7 +45,8 @@ export async function runStep(
   jobId: string,
   work: (context: StepContext) => Promise<void>,
 ): Promise<void> {
-  const lease = await worker.store.leases.acquire(jobId, step, worker.id, worker.config.leaseSeconds);
+  const lease = await retryOnDatabaseFault(worker.stopping, (isRepeated) =>
+    worker.store.leases.acquire(jobId, step, worker.id, worker.config.leaseSeconds, isRepeated));
   if (!lease) return;
   const logger = worker.logger.child({ job: jobId, step, attempt: lease.fence.attempt });
   const keeper = keepLease({

@@ -2,7 +2,7 @@
  * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
-import { and, eq, getTableColumns, inArray, isNull, not, notInArray, sql, type SQLWrapper } from './orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, not, notInArray, or, sql, type SQLWrapper } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
@@ -73,8 +73,13 @@ export const noWait = { insufficientDiskSince: null, diskWaitSince: null, infras
 
 export function leaseQueries(db: Db) {
   return {
-    acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
-      acquire(db, jobId, step, owner, leaseSeconds),
+    /**
+     * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
+     * lease. An expired lease counts until sweepExpired removes it and counts the crash. `isRepeated`: the response to an earlier call
+     * was lost, so `owner` may have the lease without knowing it, and gets a new one.
+     */
+    acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number, isRepeated = false) =>
+      transact(db, (tx) => acquire(tx, { jobId, step, owner, leaseSeconds, isRepeated })),
 
     /** Renews the lease; false if it is lost. */
     async heartbeat(fence: Fence, leaseSeconds: number): Promise<boolean> {
@@ -175,41 +180,43 @@ const waits = {
   infrastructureFaultForS: secondsSince(jobs.infrastructureFaultSince),
 };
 
-/**
- * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
- * lease. An expired lease counts until sweepExpired removes it and counts the crash.
- */
-function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
-  return transact(db, async (tx) => {
-    const [row] = await tx
-      .update(jobs)
-      .set({
-        status: transitions.start.to,
-        startedAt: sql`coalesce(${jobs.startedAt}, now())`,
-        attempt: sql`${jobs.attempt} + 1`,
-        leaseOwner: owner,
-        leaseExpiresAt: leaseEnd(leaseSeconds),
-      })
-      .where(waitsFor(jobId, step))
-      .returning({ ...getTableColumns(jobs), ...waits, isFirst: sql<boolean>`started_at = now()` });
-    if (!row) return null;
-    if (row.attempt > 1) await enqueueLeftovers(tx, row);
-    if (row.isFirst) await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'started'), jobId });
-    return {
-      job: toJobRecord(row),
-      fence: { jobId, attempt: row.attempt, owner },
-      step,
-      originalKey: row.originalKey,
-      segmentPlan: row.segmentPlan,
-      inOnePiece: row.inOnePiece,
-      deviceClass: row.deviceClass,
-      traceparent: row.traceparent,
-      failures: row.failures,
-      diskFullForS: row.diskFullForS,
-      diskWaitForS: row.diskWaitForS,
-      infrastructureFaultForS: row.infrastructureFaultForS,
-    };
-  });
+interface Acquisition {
+  jobId: string;
+  step: Step;
+  owner: string;
+  leaseSeconds: number;
+  isRepeated: boolean;
+}
+
+async function acquire(tx: Tx, { jobId, step, owner, leaseSeconds, isRepeated }: Acquisition): Promise<Lease | null> {
+  const [row] = await tx
+    .update(jobs)
+    .set({
+      status: transitions.start.to,
+      startedAt: sql`coalesce(${jobs.startedAt}, now())`,
+      attempt: sql`${jobs.attempt} + 1`,
+      leaseOwner: owner,
+      leaseExpiresAt: leaseEnd(leaseSeconds),
+    })
+    .where(waitsFor(jobId, step, isRepeated ? owner : null))
+    .returning({ ...getTableColumns(jobs), ...waits, isFirst: sql<boolean>`started_at = now()` });
+  if (!row) return null;
+  if (row.attempt > 1) await enqueueLeftovers(tx, row);
+  if (row.isFirst) await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'started'), jobId });
+  return {
+    job: toJobRecord(row),
+    fence: { jobId, attempt: row.attempt, owner },
+    step,
+    originalKey: row.originalKey,
+    segmentPlan: row.segmentPlan,
+    inOnePiece: row.inOnePiece,
+    deviceClass: row.deviceClass,
+    traceparent: row.traceparent,
+    failures: row.failures,
+    diskFullForS: row.diskFullForS,
+    diskWaitForS: row.diskWaitForS,
+    infrastructureFaultForS: row.infrastructureFaultForS,
+  };
 }
 
 /** The wait of a test job: its length, and the interval of its progress updates. */
@@ -248,9 +255,14 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
 /** seconds; the worker itself does a shorter wait, because workers poll for due rows once a second */
 const shortestQueuedS = 0.5;
 
-/** The condition that the job waits for that step and nobody holds its lease. */
-const waitsFor = (jobId: string, step: Step) =>
-  and(eq(jobs.id, jobId), eq(jobs.step, step), isNull(jobs.leaseOwner), allowsTransition('start'));
+/** The condition that the job waits for that step and nobody holds its lease, or nobody but `owner`. */
+const waitsFor = (jobId: string, step: Step, owner: string | null = null) =>
+  and(
+    eq(jobs.id, jobId),
+    eq(jobs.step, step),
+    or(isNull(jobs.leaseOwner), owner === null ? undefined : eq(jobs.leaseOwner, owner)),
+    allowsTransition('start'),
+  );
 
 /** Queues the deletion of objects that earlier attempts left in the storage. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {

@@ -2,7 +2,7 @@
  * Segments of videos. Each has a lease of its own, so that several workers enhance one video. The attempt of a segment grows
  * with every lease, and each write names it. Where a query locks both, the job's row comes first.
  */
-import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, sql } from './orm.ts';
+import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
@@ -70,9 +70,9 @@ export function segmentQueries(db: Db) {
     /** The video is cut: queues the first `atOnce` segments and gives up the job's lease. Throws LeaseLost. */
     planned: (fence: Fence, plan: PlannedSegments) => transact(db, (tx) => planned(tx, fence, plan)),
 
-    /** Acquires the lease of a segment; null if the segment is not pending, or its job no longer needs it. */
-    acquire: (jobId: string, number: number, owner: string, leaseSeconds: number) =>
-      transact(db, (tx) => acquire(tx, { jobId, number }, owner, leaseSeconds)),
+    /** Acquires the lease of a segment; null if the segment is not pending, or its job no longer needs it. `isRepeated` as for leases of jobs. */
+    acquire: (jobId: string, number: number, owner: string, leaseSeconds: number, isRepeated = false) =>
+      transact(db, (tx) => acquire(tx, { jobId, number }, { owner, leaseSeconds, isRepeated })),
 
     /** A job's queued segments that no worker has, for these device classes, in order. */
     waiting: (jobId: string, deviceClasses: readonly DeviceClass[]): Promise<WaitingSegment[]> =>
@@ -227,9 +227,16 @@ async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: span
   await enqueueNextSegments(tx, fence.jobId, atOnce);
 }
 
-async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: string, leaseSeconds: number): Promise<SegmentLease | null> {
+interface Acquisition {
+  owner: string;
+  leaseSeconds: number;
+  isRepeated: boolean;
+}
+
+async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner, leaseSeconds, isRepeated }: Acquisition): Promise<SegmentLease | null> {
   const [job] = await tx.select().from(jobs).where(and(eq(jobs.id, which.jobId), isWanted));
   if (!job || job.segmentPlan === null) return null;
+  const isFree = or(eq(segments.state, 'pending'), isRepeated ? eq(segments.leaseOwner, owner) : undefined);
   const [row] = await tx
     .update(segments)
     .set({
@@ -240,7 +247,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, owner: 
       leaseOwner: owner,
       leaseExpiresAt: leaseEnd(leaseSeconds),
     })
-    .where(and(isSegment(which), eq(segments.state, 'pending')))
+    .where(and(isSegment(which), isFree))
     .returning({
       ...getTableColumns(segments),
       diskWaitForS: secondsSince(segments.diskWaitSince),

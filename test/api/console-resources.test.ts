@@ -1,6 +1,6 @@
 /** Keys, webhooks, credits and evidence of the console, over a real database. */
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type {
   AuditExport,
   AuditLog,
@@ -81,6 +81,18 @@ describe('keys', () => {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` };
     const response = await world.app.request('/v1/jobs', { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
     expect([response.status, (await errorOf(response)).code]).toEqual([401, 'invalid_api_key']);
+  });
+
+  it.each([
+    { name: 'was there', complete: true, lookUps: 1 },
+    { name: 'came later', complete: false, lookUps: 2 },
+  ])('are looked up $lookUps times for a body that $name', async ({ complete, lookUps }) => {
+    const { secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'test', tier: 'standard' });
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` };
+    const lookUp = vi.spyOn(world.store.keys, 'authenticate');
+    await world.app.request('/v1/jobs', { method: 'POST', headers, body: '{}' }, { incoming: { complete } });
+    expect(lookUp).toHaveBeenCalledTimes(lookUps);
+    lookUp.mockRestore();
   });
 
   it('have a name, which may change, and an access, which a rotation keeps', async () => {

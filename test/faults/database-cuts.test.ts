@@ -35,8 +35,7 @@ it('does all of it, charges once, and stops in order', async () => {
   const account = await fundedAccount(world.store, modes.length * 30 * (cuts + 1));
   shop.media.onEnhance = () => sleep(100 * Math.random(), enhanceResult);
   shop.net.onPost = () => sleep(50 * Math.random(), {});
-  // A lease whose answer is lost in a cut has to expire. That is a crash.
-  const lease = { config: { workerConcurrency: 4, leaseSeconds: 5 }, tuning: { heartbeatsPerLease: 5, maxCrashes: cuts, stopGraceMs: hangMs } };
+  const lease = { config: { workerConcurrency: 4, leaseSeconds: 10 }, tuning: { heartbeatsPerLease: 10, maxCrashes: 1, stopGraceMs: hangMs } };
   const worker = shop.worker({ deps: { databaseUrl: url, store }, ...lease });
   await worker.start();
   const createJobs = () => Promise.all(modes.map((mode) => world.store.jobs.create(jobInput(account, { mode, webhookUrl }))));

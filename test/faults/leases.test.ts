@@ -40,6 +40,18 @@ describe('a lease', () => {
     expect(await acquire(third.id, 'w')).toBeNull();
   });
 
+  it('that was given in a lost response is given again, to the same worker alone, and has not crashed', async () => {
+    const job = await create();
+    const lost = (await acquire(job.id, 'a'))!;
+    await expire(job.id);
+    expect(await world.store.leases.acquire(job.id, 'ingest', 'b', 20, true)).toBeNull();
+    expect(await acquire(job.id, 'a')).toBeNull();
+    const again = (await world.store.leases.acquire(job.id, 'ingest', 'a', 20, true))!;
+    expect(again.fence.attempt).toBe(lost.fence.attempt + 1);
+    expect(await world.store.leases.sweepExpired(1)).toEqual({ requeued: [], failed: [] });
+    expect(await world.sql`SELECT crashes FROM jobs WHERE id = ${job.id}`).toEqual([{ crashes: 0 }]);
+  });
+
   it('that ran out is taken away, and the attempt grows with the next holder', async () => {
     const job = await create();
     const first = (await acquire(job.id, 'a'))!;

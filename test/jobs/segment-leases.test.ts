@@ -136,6 +136,31 @@ describe("operators' list of workers", () => {
   });
 });
 
+/** The first response of each different call is lost, as when the connection breaks at the commit. */
+function losing<Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) {
+  const answered = new Set<string>();
+  return async (...args: Args): Promise<Result> => {
+    const result = await call(...args);
+    const which = JSON.stringify(args.slice(0, 2));
+    if (answered.has(which)) return result;
+    answered.add(which);
+    throw Object.assign(new Error('write CONNECTION_CLOSED'), { code: 'CONNECTION_CLOSED' });
+  };
+}
+
+it('a worker that does not hear that it has a lease takes it up nevertheless', async () => {
+  const { leases, segments } = world.store;
+  const store = {
+    ...world.store,
+    leases: { ...leases, acquire: losing(leases.acquire) },
+    segments: { ...segments, acquire: losing(segments.acquire) },
+  };
+  const job = await long(await rich());
+  await shop.worker({ config: segmented, deps: { store } }).start();
+  await ended(job);
+  expect(await world.sql`SELECT status, crashes FROM jobs WHERE id = ${job.id}`).toEqual([{ status: 'done', crashes: 0 }]);
+});
+
 describe('a segment that fails', () => {
   it('after its job was deleted leaves nothing', async () => {
     const account = await rich();
