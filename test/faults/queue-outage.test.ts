@@ -1,6 +1,6 @@
 /** The queue of a worker whose database is away for a moment. Only the queue's connection goes through the wire: leases and heartbeats go on. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { Wire } from '../helpers/wire.ts';
@@ -79,4 +79,17 @@ describe('a worker takes rows of each kind when the database is back', () => {
     await eventually(() => ranLater() === 1, 'the worker takes a row again');
     expect(ranLater()).toBe(1);
   });
+});
+
+it('all that is printed when the connection breaks goes through the log, which is JSON', async () => {
+  const printed = (['trace', 'error'] as const).map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
+  const { ends, queue, start } = heldTasks();
+  await start();
+  await queue('held');
+  await eventually(() => ends.length === 1, 'the row is running');
+  wire.cut();
+  ends[0]!();
+  await eventually(() => shop.errors.some((line) => line.includes('a queue runner ended')), 'the runner ends');
+  expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
+  for (const method of printed) method.mockRestore();
 });
