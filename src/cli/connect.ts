@@ -48,12 +48,15 @@ const sameService = (a: string, b: string) => a.replace(/\/+$/, '') === b.replac
 /** Throws with one sentence that names what is missing. */
 export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
   const { env } = terminal();
-  const login = await readLogin();
-  const baseUrl = url ?? (env['REELMEND_URL'] || login?.url);
+  // An empty variable counts as none, and an empty option as a mistake.
+  const givenUrl = url ?? (env['REELMEND_URL'] || undefined);
+  const givenKey = key ?? (env['REELMEND_API_KEY'] || undefined);
+  const login = givenUrl !== undefined && givenKey !== undefined ? undefined : await readLogin();
+  const baseUrl = givenUrl ?? login?.url;
   if (!baseUrl) throw new Error('Which service? Run reelmend login, set REELMEND_URL, or give --url.');
   // A key is never sent to another service than its own.
   const keptKey = login !== undefined && sameService(login.url, baseUrl) ? login.key : undefined;
-  const apiKey = key ?? (env['REELMEND_API_KEY'] || keptKey);
+  const apiKey = givenKey ?? keptKey;
   if (!apiKey) throw new Error('With which API key? Run reelmend login, set REELMEND_API_KEY, or give --key.');
   const { createReelmend } = await import('../sdk/index.ts');
   return createReelmend({ baseUrl, apiKey });

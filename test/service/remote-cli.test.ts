@@ -225,6 +225,8 @@ describe('reelmend login', () => {
     expect(elsewhere.stderr).toMatch(/^reelmend: With which API key\?/);
     await writeFile(file, '{');
     expect((await runCommand(['jobs', 'list'], { env: home() })).stderr).toMatch(/login\.json is damaged; run reelmend login again\.\n$/);
+    // A command that needs nothing of the file does not read it.
+    expect((await runCommand(['jobs', 'list', '--url', api.url, '--key', key], { env: home() })).status).toBe(0);
     await runCommand(['logout'], { env: home() });
     expect((await runCommand(['jobs', 'list'], { env: home() })).stderr).toMatch(/^reelmend: Which service\?/);
   });
