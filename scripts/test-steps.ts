@@ -68,7 +68,7 @@ export const longSteps: Step[] = [
   { name: 'CUDA stages, all architectures', group: 'engine', command: ['bash', 'scripts/test-cuda', '--long'] },
   { name: 'GPU tests on a rented machine, rehearsed', group: 'engine', command: ['bash', 'scripts/test-prove-gpu'] },
   { name: 'service, many crashes, bad networks, older versions', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults', 'test/jobs/fairness'] },
-  { name: 'service, long tests', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', ...['browser/dialogs', 'browser/docs', 'browser/pages', 'media/media', 'service/bench-fleet', 'service/cli', 'service/enhance-cli', 'sdk/runtimes', 'service/first-start', 'service/output', 'service/soak'].map((file) => `test/${file}.test.ts`)] },
+  { name: 'service, long tests', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', ...['browser/dialogs', 'browser/docs', 'browser/pages', 'media/media', 'service/bench-fleet', 'service/cli', 'service/enhance-cli', 'sdk/cuts', 'sdk/runtimes', 'service/first-start', 'service/output', 'service/soak'].map((file) => `test/${file}.test.ts`)] },
   { name: 'service, an hour of video', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/long-video'] },
   { name: 'Helm chart, Compose files, systemd', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', ...['chart', 'compose', 'systemd'].map((file) => `test/deploy/${file}`)] },
   { name: 'Compose, with Docker', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/docker'] },
