@@ -1,7 +1,10 @@
 /** Distinguishes faults of a storage and its connection from other errors of its calls. */
 
-/** Codes of the operating system, of Node and of OpenSSL for a server that cannot be reached or trusted, or a connection that breaks. */
-const network = /^(?:E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|ADDRNOTAVAIL|PROTO|AI_\w+|NOTFOUND)|ERR_(?:SSL|TLS|STREAM_PREMATURE_CLOSE)\w*|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/;
+/**
+ * Codes of the operating system, of Node and of OpenSSL for a server that cannot be reached or trusted, for a connection that breaks, and
+ * for an answer that is not HTTP.
+ */
+const network = /^(?:E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|ADDRNOTAVAIL|PROTO|AI_\w+|NOTFOUND)|ERR_(?:SSL|TLS|STREAM_PREMATURE_CLOSE)\w*|HPE_\w+|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/;
 
 /** Codes of a file system that is broken, gone or read-only. A full one is not included: a video may be the reason. */
 const fileSystem = new Set(['EIO', 'EROFS', 'ESTALE', 'ENOTCONN', 'ENODEV', 'ENXIO', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM']);
@@ -28,6 +31,12 @@ interface ErrorFacts {
 }
 
 /**
+ * Whether the SDK could not read the response, whatever its status: it was cut off, or a gateway sent a page of its own. The SDK adds the
+ * response to each error, and `$fault` to those that S3 reports.
+ */
+const isUnreadableResponse = (error: Error): boolean => '$response' in error && !('$fault' in error);
+
+/**
  * Whether the storage could not be reached or refused, independently of the request. A missing key, a wrong range, an
  * aborted call and a full disk are no such faults.
  */
@@ -35,6 +44,7 @@ export function isStorageFault(error: unknown): boolean {
   if (!(error instanceof Error) || error.name === 'AbortError') return false;
   const { name, code, $metadata } = error as ErrorFacts;
   const status = $metadata?.httpStatusCode;
+  if (isUnreadableResponse(error)) return true;
   if (refusals.has(String(name)) || refusals.has(String(code))) return true;
   if (status === 400) return namesWithoutBody.has(String(name));
   if (status !== undefined) return status >= 500 || refusingStatuses.has(status);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isStorageFault } from '../../src/storage/faults.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
 import type { S3Storage } from '../../src/storage/index.ts';
 import { startRawServer } from '../helpers/rawserver.ts';
@@ -260,4 +261,26 @@ it.each([
   storage.close();
   server.closeAllConnections();
   server.close();
+});
+
+describe('an answer that no S3 server sends', () => {
+  const page = '<html><body><h1>Bad Gateway</h1><hr><br></body></html>';
+  const listing = '<?xml version="1.0"?><ListPartsResult><Bucket>b</Bucket><Part><PartNumber>1</PartNumber>';
+  const head = (status: number, text: string) => `HTTP/1.1 ${status} OK\r\nContent-Type: application/xml\r\nContent-Length: ${text.length}\r\n\r\n`;
+  it.each([
+    ['truncated XML', head(200, listing) + listing],
+    ['truncated XML of an error', head(404, listing) + listing],
+    ['a page of a gateway', head(200, page) + page],
+    ['a page of a gateway that misses it', head(404, page) + page],
+    ['an error whose connection is cut', head(404, page) + page.slice(0, 9)],
+    ['something other than HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ])('is a fault of the storage: %s', async (_, bytes) => {
+    const server = await startRawServer((socket) => void socket.once('data', () => socket.end(bytes)));
+    const client = { credentials: { accessKeyId: 'key', secretAccessKey: 'secret' }, maxAttempts: 1 };
+    const storage = createS3Storage({ bucket: 'b', region: 'us-east-1', endpoint: `http://${server.hostPort}`, client });
+    const calls = [() => storage.listParts({ key: 'key', id: 'upload' }), () => storage.destroy('key'), () => storage.createMultipart('key')];
+    for (const call of calls) expect(isStorageFault(await call().catch((error: unknown) => error))).toBe(true);
+    storage.close();
+    await server.close();
+  });
 });
