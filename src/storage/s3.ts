@@ -110,7 +110,7 @@ interface PutOptions {
 
 /**
  * Uploads while hashing; the object appears when the last part is confirmed and never before. A failed upload is aborted, so
- * that no part remains if the server can be reached; destroy removes what remained.
+ * that no part remains if the server can be reached. The next successful one of the key, or destroy, removes what remained.
  */
 async function putFile(bucket: Bucket, key: string, path: string, options: PutOptions): Promise<StoredObject> {
   const { size } = await statFile(path);
@@ -125,15 +125,19 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
     partSize: Math.max(options.partSize, Math.ceil(size / maxParts)),
     queueSize: parallelParts,
   });
+  const finished = async ({ version }: { version: string | null }): Promise<StoredObject> => {
+    if (upload.uploadId !== undefined) await abandonOthers(bucket, key);
+    return { key, size, sha256: sha256(), version };
+  };
   try {
     await upload.done();
     const stored = await confirm(bucket, key, mark, size);
     if (stored === null) throw new Error('the storage does not have the object that it confirmed');
-    return { key, size, sha256: sha256(), version: stored.version };
+    return await finished(stored);
   } catch (error) {
     // The response to the last request may be lost after the object was stored; its retry then finds no upload.
     const stored = options.signal?.aborted === true ? null : await confirm(bucket, key, mark, size).catch(() => null);
-    if (stored !== null) return { key, size, sha256: sha256(), version: stored.version };
+    if (stored !== null) return finished(stored);
     await abandon(bucket, key, upload.uploadId);
     options.signal?.throwIfAborted();
     throw error;
@@ -190,6 +194,23 @@ async function confirm(
 async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
   if (uploadId === undefined) return;
   await abortMultipart(bucket, { key, id: uploadId }, { requestTimeout: 10_000 }).catch(() => undefined);
+}
+
+const abandonAttempts = 3;
+
+/**
+ * Aborts what is left of the key's other uploads: of one that failed while the storage was away, with its parts, or of one whose creation
+ * got no response. They would last as long as the object. Errors are ignored, because the object is stored.
+ */
+async function abandonOthers(bucket: Bucket, key: string): Promise<void> {
+  for (let attempt = 0; attempt < abandonAttempts; attempt++) {
+    try {
+      for (const id of await uploadsOfKey(bucket, key)) await abortMultipart(bucket, { key, id }, { requestTimeout: 10_000 });
+      return;
+    } catch {
+      continue;
+    }
+  }
 }
 
 async function stat(bucket: Bucket, key: string): Promise<{ size: number } | null> {

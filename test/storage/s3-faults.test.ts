@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isStorageFault } from '../../src/storage/faults.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
@@ -164,6 +164,18 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     const stored = await put(storage, large);
     expect(await versions()).toEqual([stored.version]);
     await expectStored(large);
+  });
+
+  it.each<[string, FaultPlan]>([
+    ['began it unheard', { operations: ['CreateMultipartUpload'], fault: 'lose the answer', times: 1 }],
+    ['failed while the storage was away', { operations: ['UploadPart', 'DeleteObject'], fault: 'refuse', times: always }],
+  ])('leaves no parts beside an object when an earlier attempt %s', async (_, plan) => {
+    proxy.fail(plan);
+    await put(storage, large).catch(() => undefined);
+    proxy.fail(null);
+    if (plan.fault === 'refuse') await put(storage, large);
+    await expectStored(large);
+    expect((await client.send(new ListMultipartUploadsCommand({ Bucket: 'media' }))).Uploads ?? []).toEqual([]);
   });
 
   it('leaves nothing of an upload that is aborted while the server makes it', async () => {
