@@ -69,6 +69,9 @@ export async function completeUpload(
   assertChecksum(upload, checksum);
   const { missing } = await partStates(deps, upload);
   if (missing.length > 0) {
+    // An upload that was completed or deleted meanwhile has no parts any more.
+    const latest = await findUpload(deps, principal, id);
+    if (latest.status !== 'waiting') return latest;
     const count = `${missing.length} of ${partsOf(upload).length} parts have not arrived yet`;
     throw new ReelmendError('upload_incomplete', `${count}, such as part ${missing[0]!.number}.`);
   }

@@ -85,6 +85,25 @@ describe('an upload', () => {
     expect(await errorOf(response)).toMatchObject({ code: 'upload_failed', param: '/upload_id' });
   });
 
+  it('completed by two requests is complete for both, and deleted meanwhile it is gone', async () => {
+    const api = makeApi();
+    const { listParts } = api.storage;
+    for (const status of [200, 404]) {
+      const upload = await created(api);
+      await send(api, upload.parts[0]!, file);
+      // The other request is faster, and a worker has joined the parts.
+      api.storage.listParts = async () => {
+        api.storage.listParts = listParts;
+        if (status === 200) await complete(api, upload.id, { sha256: sha256(file) });
+        else await api.request(`/v1/uploads/${upload.id}`, { method: 'DELETE' });
+        return [];
+      };
+      const response = await complete(api, upload.id, { sha256: sha256(file) });
+      expect(response.status).toBe(status);
+      if (status === 200) expect(await response.json()).toMatchObject({ status: 'verifying' });
+    }
+  });
+
   it('needs a checksum before it is verified', async () => {
     const api = makeApi();
     const cases = [
