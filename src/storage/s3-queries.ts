@@ -100,7 +100,7 @@ export async function versionsOfKey(bucket: Bucket, key: string): Promise<string
 }
 
 /** Ids of the unfinished multipart uploads of a key. */
-export async function uploadsOfKey(bucket: Bucket, key: string): Promise<string[]> {
+export async function uploadsOfKey(bucket: Bucket, key: string, options: { requestTimeout?: number } = {}): Promise<string[]> {
   const found: string[] = [];
   let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | null = {};
   while (marker !== null) {
@@ -111,7 +111,7 @@ export async function uploadsOfKey(bucket: Bucket, key: string): Promise<string[
     });
     let page: ListMultipartUploadsCommandOutput;
     try {
-      page = await bucket.client.send(command);
+      page = await bucket.client.send(command, options);
     } catch (error) {
       // As rclone answers before the first upload to a bucket.
       if (isStatus(error, 404) && (error as Error).name === 'NoSuchUpload') return found;

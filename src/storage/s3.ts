@@ -190,13 +190,15 @@ async function confirm(
   return { version: versionOf(head) };
 }
 
+/** What is done beside the storing of a file may not take long. */
+const abandonOptions = { requestTimeout: 10_000 };
+const abandonAttempts = 3;
+
 /** Errors are ignored, because the failure of the upload is reported. */
 async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
   if (uploadId === undefined) return;
-  await abortMultipart(bucket, { key, id: uploadId }, { requestTimeout: 10_000 }).catch(() => undefined);
+  await abortMultipart(bucket, { key, id: uploadId }, abandonOptions).catch(() => undefined);
 }
-
-const abandonAttempts = 3;
 
 /**
  * Aborts what is left of the key's other uploads: of one that failed while the storage was away, with its parts, or of one whose creation
@@ -205,7 +207,7 @@ const abandonAttempts = 3;
 async function abandonOthers(bucket: Bucket, key: string): Promise<void> {
   for (let attempt = 0; attempt < abandonAttempts; attempt++) {
     try {
-      for (const id of await uploadsOfKey(bucket, key)) await abortMultipart(bucket, { key, id }, { requestTimeout: 10_000 });
+      for (const id of await uploadsOfKey(bucket, key, abandonOptions)) await abortMultipart(bucket, { key, id }, abandonOptions);
       return;
     } catch {
       continue;
