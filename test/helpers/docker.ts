@@ -8,7 +8,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, hangMs } from './wait.ts';
+import { eventually } from './wait.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -21,9 +21,12 @@ export interface Docker {
   stop(): Promise<void>;
 }
 
+/** The first set-up compiles Docker Compose, which takes minutes of an idle machine. */
+const setUpMs = 14 * 60_000;
+
 /** Rejects with the server's log if it cannot start. */
 export async function startDocker(): Promise<Docker> {
-  const tools = (await run('bash', ['scripts/setup-docker'], { cwd: root, timeout: hangMs, maxBuffer: 1 << 26 })).stdout.trim();
+  const tools = (await run('bash', ['scripts/setup-docker'], { cwd: root, timeout: setUpMs, maxBuffer: 1 << 26 })).stdout.trim();
   // The path of a socket has at most 107 characters.
   const dir = await mkdtemp('/var/tmp/reelmend-docker-');
   const host = `unix://${dir}/socket`;
