@@ -3,7 +3,8 @@
  * cluster runs. `npm test` reads the templates, since Helm takes minutes to build.
  */
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -57,6 +58,7 @@ describe('the templates', () => {
 interface Container {
   name: string;
   image: string;
+  imagePullPolicy: string;
   args: string[];
   env: { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string; optional?: boolean } } }[];
   securityContext: Record<string, unknown>;
@@ -119,6 +121,7 @@ describe.skipIf(!isLongRun)('the rendered chart', () => {
     ['no bucket', ['--set', 's3.bucket='], 's3'],
     ['an unknown value', ['--set', 'api.replcas=3'], 'replcas'],
     ['a pool whose name is the start of another', ['--set', 'workers.gpu-big.enabled=false'], 'gpu-big'],
+    ['a tag of a pool without its repository, which would change nothing', ['--set', 'workers.gpu.image.tag=gpu'], 'image'],
   ])('refuses %s', async (_name, args, says) => {
     await expect(rendered('cpu', ...args)).rejects.toThrow(says);
   });
@@ -163,6 +166,26 @@ describe.skipIf(!isLongRun)('the rendered chart', () => {
     expect(manifests.find(({ kind }) => kind === 'TriggerAuthentication')?.spec?.secretTargetRef).toEqual([
       { parameter: 'connection', name: 'reelmend-scaler', key: 'DATABASE_URL' },
     ]);
+  });
+
+  it('passes numbers of a values file on as they are written', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'reelmend-chart-'));
+    try {
+      const env = { REELMEND_MAX_PIXELS: 33_177_600, REELMEND_MAX_FILE_MB: 1_000_000, OTEL_TRACES_SAMPLER_ARG: 0.25, REELMEND_CONSOLE: false };
+      await writeFile(join(folder, 'values.yaml'), JSON.stringify({ env }));
+      const { manifests } = await rendered('cpu', '--values', join(folder, 'values.yaml'));
+      for (const { containers } of podsOf(manifests)) {
+        expect(containers[0].env).toEqual(expect.arrayContaining(Object.entries(env).map(([name, value]) => ({ name, value: String(value) }))));
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('pulls the image of a pool as the pool says, or as the chart does', async () => {
+    const policies = async (...more: string[]) => podsOf((await rendered('gpu', ...more)).manifests).map(({ containers }) => containers[0].imagePullPolicy);
+    expect(await policies('--set', 'image.pullPolicy=Never')).toEqual(['Never', 'Never', 'Never']);
+    expect(await policies('--set', 'workers.gpu.image.pullPolicy=Always')).toEqual(['IfNotPresent', 'IfNotPresent', 'Always']);
   });
 
   it.each([['cpu', 'job_enhance:cpu'], ['gpu', 'job_enhance:cuda']])('asks for what the devices of its own workers can do: %s', async (name, task) => {

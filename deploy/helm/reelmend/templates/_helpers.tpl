@@ -26,6 +26,11 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- if $image.digest }}{{ $image.repository }}@{{ $image.digest }}{{ else }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
+{{/* .root, .image: when the image of a pool is pulled; by default as that of the chart */}}
+{{- define "reelmend.pullPolicy" -}}
+{{ (.image | default dict).pullPolicy | default .root.Values.image.pullPolicy }}
+{{- end }}
+
 {{/* .root, .isolation: the security settings of the pod */}}
 {{- define "reelmend.podSecurity" -}}
 {{- if eq .isolation "bubblewrap" }}
@@ -75,8 +80,11 @@ securityContext:
   "S3_PUBLIC_ENDPOINT" $values.s3.publicEndpoint
   "S3_REGION" $values.s3.region }}
 {{- range $name, $value := merge (dict) (.env | default dict) $values.env $set }}
-{{- if ne (toString $value) "" }}
-- { name: {{ $name }}, value: {{ toString $value | quote }} }
+{{- /* Numbers of a file are floats for Helm, which prints a million as 1e+06. */}}
+{{- $isWhole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
+{{- $text := toString (ternary (int64 $value) $value $isWhole) }}
+{{- if ne $text "" }}
+- { name: {{ $name }}, value: {{ $text | quote }} }
 {{- end }}
 {{- end }}
 {{- range list "DATABASE_URL" "REELMEND_KEY_PEPPER" "REELMEND_LINK_SECRET" }}
