@@ -37,3 +37,10 @@ BEGIN
   );
 END $$;
 REVOKE ALL ON FUNCTION worker_demand(text[], text, int) FROM PUBLIC;
+
+-- The body names the schema of the tables, because it runs with the rights of their owner and must not follow a search path.
+DO $$ BEGIN
+  IF current_schema() <> 'public' THEN
+    EXECUTE replace(pg_get_functiondef('worker_demand'::regproc), ' public.', ' ' || quote_ident(current_schema()) || '.');
+  END IF;
+END $$;

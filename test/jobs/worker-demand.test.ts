@@ -1,8 +1,10 @@
 /** worker_demand(), the query that tells an autoscaler how many workers to run. */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
+import { migrate } from '../../src/store/migrate.ts';
 import type { TaskName } from '../../src/store/queue.ts';
 import type { Account } from '../../src/store/types.ts';
+import { createTestDatabase } from '../helpers/database.ts';
 import { enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { setUpWorkers } from '../helpers/worker-suite.ts';
 import { eventually } from '../helpers/wait.ts';
@@ -109,6 +111,27 @@ describe('the demand for workers', () => {
     } finally {
       await scaler.end();
       await world.sql.unsafe(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
+  it('is answered where the tables are in another schema', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    const url = new URL(database.url);
+    const admin = postgres(url.href, { max: 1 });
+    url.searchParams.set('options', '-c search_path=films');
+    const sql = postgres(url.href, { max: 1 });
+    try {
+      await admin`CREATE SCHEMA films`;
+      await migrate({ url: url.href });
+      await sql`SELECT graphile_worker.add_job('job_ingest', '{}'::json)`;
+      expect(await demand(['job_ingest'], 'gpu-', sql)).toBe(1);
+      const [found] = await sql`SELECT prosecdef, proconfig, has_function_privilege('public', oid, 'EXECUTE') AS "isPublic" FROM pg_proc WHERE proname = 'worker_demand'`;
+      expect(found).toEqual({ prosecdef: true, proconfig: ['search_path=pg_catalog, pg_temp'], isPublic: false });
+      // A later start leaves it as it is.
+      expect(await migrate({ url: url.href })).toEqual([]);
+    } finally {
+      await Promise.all([sql.end(), admin.end()]);
+      await database.drop();
     }
   });
 });
