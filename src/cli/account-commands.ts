@@ -208,7 +208,7 @@ export function keyCommands(): Command {
     )
     .option('--name <text>', 'name of the key', keyName, '')
     .addOption(
-      new Option('--access <access>', 'full; read_only: reads, changes nothing; create_only: creates jobs and uploads, reads nothing else')
+      new Option('--access <access>', 'full; read_only: reads, changes nothing; create_only: creates quotes, jobs, previews and uploads, reads nothing else')
         .choices(keyAccesses)
         .default('full'),
     )

@@ -81,8 +81,8 @@ function jobCommands(): Command {
   withSettings(withService(jobs.command('create')))
     .description('create a job from a file, which is sent first, from an upload, or from a URL')
     .argument('<source>', 'a video file, an upload (upl_…), or a URL')
-    .option('--poster', 'also make a poster of the result; jobs get links it')
-    .option('--thumbnails <count>', 'also make so many thumbnails of the result', positiveWhole)
+    .option('--poster', 'also make a poster of the result; jobs result links it')
+    .option('--thumbnails <count>', 'also make so many thumbnails of the result; jobs result links them', positiveWhole)
     .option('--webhook <url>', 'gets a signed event when the job ends')
     .option('--max-credits <number>', 'refuse the job if it would cost more', wholeNumber)
     .option('--wait', 'wait until the job has ended')
@@ -104,6 +104,10 @@ function jobCommands(): Command {
     .description('print a job as JSON')
     .argument('<job>', 'id, job_…')
     .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.get(id)));
+  withService(jobs.command('result'))
+    .description('print links to the result of a job, its poster and its thumbnails as JSON; they are valid for an hour')
+    .argument('<job>', 'id, job_…')
+    .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.result(id)));
   withService(jobs.command('download'))
     .description('write the result of a job to a file; an existing one is replaced')
     .argument('<job>', 'id, job_…')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createReelmend, type Job, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
+import { createReelmend, type Job, type JobResult, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
@@ -200,6 +200,11 @@ describe('reelmend jobs', () => {
     const { status, stdout } = await reelmend('jobs', 'download', job.id, file('later.mp4'));
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/later\.mp4: [\d.]+ [kM]B\n$/) as string });
     expect((await stat(file('later.mp4'))).size).toBe(job.output!.size_bytes);
+    // The help of --poster and --thumbnails names this command.
+    const links = await json<JobResult>('jobs', 'result', job.id);
+    expect(links).toMatchObject({ poster: null, thumbnails: [] });
+    expect((await fetch(links.download_url)).status).toBe(200);
+    expect((await reelmend('jobs', 'result', 'job_unknown')).stderr).toBe('reelmend: There is no such job.\n');
     expect((await reelmend('jobs', 'download', 'job_unknown', file('x.mp4'))).stderr).toBe('reelmend: There is no such job.\n');
   });
 
