@@ -997,8 +997,8 @@ export type SizeEstimate = {
 
 export type AccountUpdate = {
     /**
-     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
-     * setting, which applies to jobs with `secure: true`.
+     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
+     * days.
      *
      */
     retention_days: number;
@@ -1198,8 +1198,8 @@ export type Account = {
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
-     * days.
+     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
+     * setting, which applies to jobs with `secure: true`.
      *
      */
     retention_days: number;
@@ -1225,8 +1225,8 @@ export type AccountKey = {
 };
 
 /**
- * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
- * uploads, and nothing else.
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes, previews and
+ * uploads, getting and completing an upload, and nothing else.
  *
  */
 export type KeyAccess = 'full' | 'read_only' | 'create_only';
@@ -1262,7 +1262,7 @@ export type RequestLogEntry = {
      */
     path: string;
     /**
-     * The job, upload or webhook endpoint that the request named or created.
+     * The job, preview, upload or webhook endpoint that the request named or created.
      */
     resource_id: string | null;
     status: number;
@@ -1383,7 +1383,7 @@ export type Limits = {
      */
     jobs_per_day: number | null;
     /**
-     * Videos of the account that are enhanced at a time; the others wait. null if there is no limit.
+     * Videos and segments of the account that are enhanced at a time; the others wait. null if there is no limit.
      */
     parallel_enhancements: number | null;
     /**
@@ -2272,7 +2272,7 @@ export type ConsoleUsageDay = {
      */
     date: string;
     /**
-     * Number of charged live jobs.
+     * Number of charged live jobs and previews.
      */
     jobs: number;
     /**
@@ -2373,7 +2373,7 @@ export type OperatorQuotas = {
      */
     jobs_per_day: number | null;
     /**
-     * Videos that are enhanced at a time.
+     * Videos and segments that are enhanced at a time.
      */
     parallel_enhancements: number | null;
     /**
@@ -2600,7 +2600,7 @@ export type OperatorQueue = {
      */
     later: number;
     /**
-     * Accepted.
+     * Tasks in progress.
      */
     running: number;
     /**
@@ -2849,8 +2849,8 @@ export type ListJobsErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2869,7 +2869,9 @@ export type ListJobsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2907,15 +2909,15 @@ export type CreateJobErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2960,7 +2962,9 @@ export type CreateJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2992,15 +2996,15 @@ export type CreateQuoteErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3038,7 +3042,9 @@ export type CreateQuoteErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3068,8 +3074,8 @@ export type DeleteJobData = {
 
 export type DeleteJobErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3092,7 +3098,9 @@ export type DeleteJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3122,8 +3130,8 @@ export type GetJobData = {
 
 export type GetJobErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3146,7 +3154,9 @@ export type GetJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3176,8 +3186,8 @@ export type GetJobResultData = {
 
 export type GetJobResultErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3206,7 +3216,9 @@ export type GetJobResultErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3236,8 +3248,8 @@ export type StreamJobEventsData = {
 
 export type StreamJobEventsErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3260,7 +3272,9 @@ export type StreamJobEventsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3290,8 +3304,8 @@ export type GetDeletionCertificateData = {
 
 export type GetDeletionCertificateErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3324,7 +3338,9 @@ export type GetDeletionCertificateErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3366,8 +3382,8 @@ export type ListPreviewsErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3386,7 +3402,9 @@ export type ListPreviewsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3424,15 +3442,15 @@ export type CreatePreviewErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3477,7 +3495,9 @@ export type CreatePreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3507,8 +3527,8 @@ export type DeletePreviewData = {
 
 export type DeletePreviewErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3531,7 +3551,9 @@ export type DeletePreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3561,8 +3583,8 @@ export type GetPreviewData = {
 
 export type GetPreviewErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3585,7 +3607,9 @@ export type GetPreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3623,8 +3647,8 @@ export type ListUploadsErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3643,7 +3667,9 @@ export type ListUploadsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3678,8 +3704,8 @@ export type CreateUploadErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3712,7 +3738,9 @@ export type CreateUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3742,8 +3770,8 @@ export type DeleteUploadData = {
 
 export type DeleteUploadErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3766,7 +3794,9 @@ export type DeleteUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3796,8 +3826,8 @@ export type GetUploadData = {
 
 export type GetUploadErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3820,7 +3850,9 @@ export type GetUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3860,8 +3892,8 @@ export type CompleteUploadErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3898,7 +3930,9 @@ export type CompleteUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3979,7 +4013,9 @@ export type UploadPartErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4004,8 +4040,8 @@ export type ListModelsData = {
 
 export type ListModelsErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4024,7 +4060,9 @@ export type ListModelsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4049,8 +4087,8 @@ export type GetAccountData = {
 
 export type GetAccountErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4069,7 +4107,9 @@ export type GetAccountErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4104,8 +4144,8 @@ export type UpdateAccountErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4133,7 +4173,9 @@ export type UpdateAccountErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4158,8 +4200,8 @@ export type ListWebhookEndpointsData = {
 
 export type ListWebhookEndpointsErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4178,7 +4220,9 @@ export type ListWebhookEndpointsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4213,8 +4257,8 @@ export type CreateWebhookEndpointErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4245,7 +4289,9 @@ export type CreateWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4275,8 +4321,8 @@ export type DeleteWebhookEndpointData = {
 
 export type DeleteWebhookEndpointErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4299,7 +4345,9 @@ export type DeleteWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4329,8 +4377,8 @@ export type GetWebhookEndpointData = {
 
 export type GetWebhookEndpointErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4353,7 +4401,9 @@ export type GetWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4393,8 +4443,8 @@ export type UpdateWebhookEndpointErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4425,7 +4475,9 @@ export type UpdateWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4455,8 +4507,8 @@ export type RotateWebhookEndpointSecretData = {
 
 export type RotateWebhookEndpointSecretErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4479,7 +4531,9 @@ export type RotateWebhookEndpointSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4509,8 +4563,8 @@ export type SwitchWebhookEndpointSecretData = {
 
 export type SwitchWebhookEndpointSecretErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4533,7 +4587,9 @@ export type SwitchWebhookEndpointSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4573,8 +4629,8 @@ export type TestWebhookEndpointErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4605,7 +4661,9 @@ export type TestWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4659,8 +4717,8 @@ export type ListRequestLogErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4679,7 +4737,9 @@ export type ListRequestLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4721,8 +4781,8 @@ export type ListAuditLogErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -4742,7 +4802,9 @@ export type ListAuditLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4771,7 +4833,9 @@ export type GetJwksErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4922,7 +4986,9 @@ export type DownloadFileErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -4980,7 +5046,9 @@ export type GetReadinessErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5037,7 +5105,9 @@ export type ConsoleSignUpErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5100,7 +5170,9 @@ export type ConsoleSignInErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5147,7 +5219,9 @@ export type ConsoleSignOutErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5186,7 +5260,9 @@ export type ConsoleGetSessionErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5195,7 +5271,7 @@ export type ConsoleGetSessionError = ConsoleGetSessionErrors[keyof ConsoleGetSes
 
 export type ConsoleGetSessionResponses = {
     /**
-     * The session cookie.
+     * The session.
      */
     200: ConsoleSession;
 };
@@ -5247,7 +5323,9 @@ export type ConsoleChangePasswordErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5304,7 +5382,9 @@ export type ConsoleUsePasswordLinkErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5343,7 +5423,9 @@ export type ConsoleGetTwoFactorErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5411,7 +5493,9 @@ export type ConsoleBeginTwoFactorErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5480,7 +5564,9 @@ export type ConsoleConfirmTwoFactorErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5548,7 +5634,9 @@ export type ConsoleReplaceRecoveryCodesErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5616,7 +5704,9 @@ export type ConsoleDisableTwoFactorErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5663,7 +5753,9 @@ export type ConsoleEndOtherSessionsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5715,7 +5807,9 @@ export type ConsoleListSessionsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5771,7 +5865,9 @@ export type ConsoleEndSessionErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5836,7 +5932,9 @@ export type ConsoleUpdateAccountErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5888,7 +5986,9 @@ export type ConsoleListPeopleErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -5947,7 +6047,9 @@ export type ConsoleRemovePersonErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6026,7 +6128,9 @@ export type ConsoleChangeRoleErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6078,7 +6182,9 @@ export type ConsoleListInvitationsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6148,7 +6254,9 @@ export type ConsoleInviteErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6204,7 +6312,9 @@ export type ConsoleRevokeInvitationErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6261,7 +6371,9 @@ export type ConsoleGetInvitationErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6318,7 +6430,9 @@ export type ConsoleAcceptInvitationErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6370,7 +6484,9 @@ export type ConsoleListKeysErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6439,7 +6555,9 @@ export type ConsoleCreateKeyErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6495,7 +6613,9 @@ export type ConsoleRevokeKeyErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6569,7 +6689,9 @@ export type ConsoleRenameKeyErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6649,7 +6771,9 @@ export type ConsoleRotateKeyErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6713,7 +6837,9 @@ export type ConsoleListJobsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6751,7 +6877,7 @@ export type ConsoleCreateJobErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
@@ -6803,7 +6929,9 @@ export type ConsoleCreateJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6835,7 +6963,7 @@ export type ConsoleCreateQuoteErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
@@ -6880,7 +7008,9 @@ export type ConsoleCreateQuoteErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6936,7 +7066,9 @@ export type ConsoleDeleteJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -6984,7 +7116,9 @@ export type ConsoleGetJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7032,7 +7166,9 @@ export type ConsoleGetJobLinksErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7071,7 +7207,9 @@ export type ConsoleStreamJobsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7123,7 +7261,9 @@ export type ConsoleListPreviewsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7161,7 +7301,7 @@ export type ConsoleCreatePreviewErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
@@ -7213,7 +7353,9 @@ export type ConsoleCreatePreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7269,7 +7411,9 @@ export type ConsoleDeletePreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7317,7 +7461,9 @@ export type ConsoleGetPreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7386,7 +7532,9 @@ export type ConsoleCreateUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7442,7 +7590,9 @@ export type ConsoleDeleteUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7490,7 +7640,9 @@ export type ConsoleGetUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7570,7 +7722,9 @@ export type ConsoleCompleteUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7613,7 +7767,9 @@ export type ConsoleGetWebhookSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7660,7 +7816,9 @@ export type ConsoleRotateWebhookSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7707,7 +7865,9 @@ export type ConsoleSwitchWebhookSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7767,7 +7927,9 @@ export type ConsoleListDeliveriesErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7815,7 +7977,9 @@ export type ConsoleGetDeliveryErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7875,7 +8039,9 @@ export type ConsoleResendDeliveryErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7937,7 +8103,9 @@ export type ConsoleTestWebhookErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -7976,7 +8144,9 @@ export type ConsoleListWebhookEndpointsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8045,7 +8215,9 @@ export type ConsoleCreateWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8101,7 +8273,9 @@ export type ConsoleDeleteWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8175,7 +8349,9 @@ export type ConsoleUpdateWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8231,7 +8407,9 @@ export type ConsoleRotateWebhookEndpointSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8287,7 +8465,9 @@ export type ConsoleSwitchWebhookEndpointSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8361,7 +8541,9 @@ export type ConsoleTestWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8433,7 +8615,9 @@ export type ConsoleListRequestLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8485,7 +8669,9 @@ export type ConsoleListLedgerErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8533,7 +8719,9 @@ export type ConsoleGetUsageErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8589,7 +8777,9 @@ export type ConsoleListAuditLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8628,7 +8818,9 @@ export type ConsoleExportAuditLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8684,7 +8876,9 @@ export type ConsoleListCertificatesErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8727,7 +8921,9 @@ export type OperatorGetOverviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8779,7 +8975,9 @@ export type OperatorGetHistoryErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8845,7 +9043,9 @@ export type OperatorListAccountsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8917,7 +9117,9 @@ export type OperatorDecideErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -8999,7 +9201,9 @@ export type OperatorGrantErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9086,7 +9290,9 @@ export type OperatorWithdrawErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9158,7 +9364,9 @@ export type OperatorSetPlanErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9230,7 +9438,9 @@ export type OperatorSetQuotasErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9302,7 +9512,9 @@ export type OperatorCloseAccountErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9361,7 +9573,9 @@ export type OperatorRemovePersonErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9438,7 +9652,9 @@ export type OperatorChangeRoleErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9492,7 +9708,9 @@ export type OperatorCreatePasswordLinkErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9551,7 +9769,9 @@ export type OperatorResetTwoFactorErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9607,7 +9827,9 @@ export type OperatorListWorkersErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -9663,7 +9885,9 @@ export type OperatorListFailuresErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };

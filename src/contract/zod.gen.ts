@@ -678,8 +678,8 @@ export const zJobFailedEvent = z.strictObject({
 });
 
 /**
- * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
- * uploads, and nothing else.
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes, previews and
+ * uploads, getting and completing an upload, and nothing else.
  *
  */
 export const zKeyAccess = z.enum([

@@ -23,7 +23,7 @@ export interface LoggedRequest {
   method: string;
   /** the template of the route, such as `/v1/jobs/{id}` */
   path: string;
-  /** the job, upload or webhook endpoint that the request named or created */
+  /** the job, preview, upload or webhook endpoint that the request named or created */
   resourceId: string | null;
   status: number;
   durationMs: number;

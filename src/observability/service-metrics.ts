@@ -48,7 +48,7 @@ export function registerServiceMetrics(options: ServiceMetricsOptions): void {
   gauge('accounts_pending', 'Accounts that wait for approval.', [], async (accounts) =>
     accounts.set((await overview()).accountsPending),
   );
-  gauge('ledger_violations', 'Rules of the ledger that the last check found broken; must be 0.', [], async (broken) => {
+  gauge('ledger_violations', 'Violations of the rules of the ledger that the last check found; must be 0.', [], async (broken) => {
     const last = await ledger();
     if (last !== null) broken.set(last.violations);
   });

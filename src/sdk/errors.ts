@@ -58,12 +58,12 @@ export class AuthenticationError extends ReelmendApiError {
   override name = 'AuthenticationError';
 }
 
-/** 402: the balance does not cover the charge. */
+/** 402: the balance does not cover the charge, or `max_credits` allows less. */
 export class BillingError extends ReelmendApiError {
   override name = 'BillingError';
 }
 
-/** 403: the account is not approved, or the call needs a key of the Secure tier. */
+/** 403: the account is not approved, the key is restricted, or the call needs a key of the Secure tier. */
 export class PermissionError extends ReelmendApiError {
   override name = 'PermissionError';
 }

@@ -992,8 +992,8 @@ export type SizeEstimate = {
 
 export type AccountUpdate = {
     /**
-     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
-     * setting, which applies to jobs with `secure: true`.
+     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
+     * days.
      *
      */
     retention_days: number;
@@ -1193,8 +1193,8 @@ export type Account = {
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
-     * days.
+     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
+     * setting, which applies to jobs with `secure: true`.
      *
      */
     retention_days: number;
@@ -1220,8 +1220,8 @@ export type AccountKey = {
 };
 
 /**
- * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
- * uploads, and nothing else.
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes, previews and
+ * uploads, getting and completing an upload, and nothing else.
  *
  */
 export type KeyAccess = 'full' | 'read_only' | 'create_only';
@@ -1252,7 +1252,7 @@ export type RequestLogEntry = {
      */
     path: string;
     /**
-     * The job, upload or webhook endpoint that the request named or created.
+     * The job, preview, upload or webhook endpoint that the request named or created.
      */
     resource_id: string | null;
     status: number;
@@ -1373,7 +1373,7 @@ export type Limits = {
      */
     jobs_per_day: number | null;
     /**
-     * Videos of the account that are enhanced at a time; the others wait. null if there is no limit.
+     * Videos and segments of the account that are enhanced at a time; the others wait. null if there is no limit.
      */
     parallel_enhancements: number | null;
     /**
@@ -1495,8 +1495,8 @@ export type ListJobsErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1515,7 +1515,9 @@ export type ListJobsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1553,15 +1555,15 @@ export type CreateJobErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1606,7 +1608,9 @@ export type CreateJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1638,15 +1642,15 @@ export type CreateQuoteErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1684,7 +1688,9 @@ export type CreateQuoteErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1714,8 +1720,8 @@ export type DeleteJobData = {
 
 export type DeleteJobErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1738,7 +1744,9 @@ export type DeleteJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1768,8 +1776,8 @@ export type GetJobData = {
 
 export type GetJobErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1792,7 +1800,9 @@ export type GetJobErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1822,8 +1832,8 @@ export type GetJobResultData = {
 
 export type GetJobResultErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1852,7 +1862,9 @@ export type GetJobResultErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1882,8 +1894,8 @@ export type StreamJobEventsData = {
 
 export type StreamJobEventsErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1906,7 +1918,9 @@ export type StreamJobEventsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -1936,8 +1950,8 @@ export type GetDeletionCertificateData = {
 
 export type GetDeletionCertificateErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1970,7 +1984,9 @@ export type GetDeletionCertificateErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2012,8 +2028,8 @@ export type ListPreviewsErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2032,7 +2048,9 @@ export type ListPreviewsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2070,15 +2088,15 @@ export type CreatePreviewErrors = {
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
-     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * video, is encrypted, has too large frames, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
      * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
      * `GET /v1/account` has them.
      *
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2123,7 +2141,9 @@ export type CreatePreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2153,8 +2173,8 @@ export type DeletePreviewData = {
 
 export type DeletePreviewErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2177,7 +2197,9 @@ export type DeletePreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2207,8 +2229,8 @@ export type GetPreviewData = {
 
 export type GetPreviewErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2231,7 +2253,9 @@ export type GetPreviewErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2269,8 +2293,8 @@ export type ListUploadsErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2289,7 +2313,9 @@ export type ListUploadsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2324,8 +2350,8 @@ export type CreateUploadErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2358,7 +2384,9 @@ export type CreateUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2388,8 +2416,8 @@ export type DeleteUploadData = {
 
 export type DeleteUploadErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2412,7 +2440,9 @@ export type DeleteUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2442,8 +2472,8 @@ export type GetUploadData = {
 
 export type GetUploadErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2466,7 +2496,9 @@ export type GetUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2506,8 +2538,8 @@ export type CompleteUploadErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2544,7 +2576,9 @@ export type CompleteUploadErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2625,7 +2659,9 @@ export type UploadPartErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2650,8 +2686,8 @@ export type ListModelsData = {
 
 export type ListModelsErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2670,7 +2706,9 @@ export type ListModelsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2695,8 +2733,8 @@ export type GetAccountData = {
 
 export type GetAccountErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2715,7 +2753,9 @@ export type GetAccountErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2750,8 +2790,8 @@ export type UpdateAccountErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2779,7 +2819,9 @@ export type UpdateAccountErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2804,8 +2846,8 @@ export type ListWebhookEndpointsData = {
 
 export type ListWebhookEndpointsErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2824,7 +2866,9 @@ export type ListWebhookEndpointsErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2859,8 +2903,8 @@ export type CreateWebhookEndpointErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2891,7 +2935,9 @@ export type CreateWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2921,8 +2967,8 @@ export type DeleteWebhookEndpointData = {
 
 export type DeleteWebhookEndpointErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2945,7 +2991,9 @@ export type DeleteWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -2975,8 +3023,8 @@ export type GetWebhookEndpointData = {
 
 export type GetWebhookEndpointErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -2999,7 +3047,9 @@ export type GetWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3039,8 +3089,8 @@ export type UpdateWebhookEndpointErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3071,7 +3121,9 @@ export type UpdateWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3101,8 +3153,8 @@ export type RotateWebhookEndpointSecretData = {
 
 export type RotateWebhookEndpointSecretErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3125,7 +3177,9 @@ export type RotateWebhookEndpointSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3155,8 +3209,8 @@ export type SwitchWebhookEndpointSecretData = {
 
 export type SwitchWebhookEndpointSecretErrors = {
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3179,7 +3233,9 @@ export type SwitchWebhookEndpointSecretErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3219,8 +3275,8 @@ export type TestWebhookEndpointErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3251,7 +3307,9 @@ export type TestWebhookEndpointErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3305,8 +3363,8 @@ export type ListRequestLogErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3325,7 +3383,9 @@ export type ListRequestLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3367,8 +3427,8 @@ export type ListAuditLogErrors = {
      */
     400: Error;
     /**
-     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
-     * or more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -3388,7 +3448,9 @@ export type ListAuditLogErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3417,7 +3479,9 @@ export type GetJwksErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3568,7 +3632,9 @@ export type DownloadFileErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };
@@ -3626,7 +3692,9 @@ export type GetReadinessErrors = {
      */
     500: Error;
     /**
-     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
      */
     503: Error;
 };

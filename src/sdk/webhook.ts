@@ -19,7 +19,7 @@ export interface VerifyWebhookOptions {
   body: string | Uint8Array | ArrayBuffer;
   /** Headers of the request: `Headers`, or a plain object such as Node's `request.headers`. Names in any case. */
   headers: { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;
-  /** The account's signing secret, `whsec_…`. Pass both secrets during a rotation. */
+  /** The signing secret, `whsec_…`: the account's, or the webhook endpoint's own. Pass both secrets during a rotation. */
   secret: string | readonly string[];
   /** Largest difference between `webhook-timestamp` and the clock in seconds; default 300. */
   toleranceS?: number;

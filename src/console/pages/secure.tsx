@@ -99,7 +99,7 @@ function Retention() {
   const [days, setDays] = useState(String(account.retention_days));
   const { run, busy, error } = useAction(async () => {
     await setRetention(Number(days));
-    toast(`Files of new jobs are kept for ${plural(Number(days), 'day')}.`);
+    toast(`Files of new Secure jobs are kept for ${plural(Number(days), 'day')}.`);
     await client.invalidateQueries({ queryKey: sessionKey });
     void client.invalidateQueries({ queryKey: ['audit'] });
   });
