@@ -1,5 +1,6 @@
 /** Prometheus metrics of a worker's own work. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { jobErrorCodes } from '../domain/errors.ts';
 import type { Mode } from '../domain/job.ts';
 import type { EnhanceResult } from '../media/types.ts';
 import type { Step } from '../store/index.ts';
@@ -37,6 +38,11 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
   const steps = counter('job_steps_total', 'Finished runs of job steps, by outcome.', ['step', 'outcome']);
   const finished = counter('jobs_finished_total', 'Jobs that ended, done or failed, by mode.', ['mode']);
   const failures = counter('job_failures_total', 'Jobs that failed, by error code and mode.', ['code', 'mode']);
+  // Prometheus sees no rate in a series that begins at 1, and a worker that an autoscaler started may end after one job.
+  for (const mode of ['live', 'test'] as const) {
+    finished.inc({ mode }, 0);
+    for (const code of jobErrorCodes) failures.inc({ code, mode }, 0);
+  }
   const replans = counter('jobs_replanned_total', 'Jobs whose segments were planned anew, because they failed on their device class or no worker has it.', ['reason']);
   const attempts = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
   const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);

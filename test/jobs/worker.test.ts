@@ -96,6 +96,16 @@ describe('a live job', () => {
   });
 });
 
+it('counters of jobs begin at 0: Prometheus sees no rate in a series that begins with the first job of a short-lived worker', async () => {
+  const registry = new Registry();
+  createWorkerMetrics(registry);
+  const text = await registry.metrics();
+  for (const mode of ['live', 'test']) {
+    expect(text).toContain(`reelmend_jobs_finished_total{mode="${mode}"} 0`);
+    for (const code of ['processing_failed', 'processing_timeout']) expect(text).toContain(`reelmend_job_failures_total{code="${code}",mode="${mode}"} 0`);
+  }
+});
+
 it('a job whose workers crash too often counts as a finished and failed one', async () => {
   const job = await create();
   await world.sql`UPDATE jobs SET status = 'running', started_at = now(), attempt = 5, crashes = 4, lease_owner = 'dead',

@@ -27,15 +27,21 @@ interface Rates {
 /** Throws what promtool says unless the alert fires after half an hour with this share, or not at all. */
 async function jobsFail({ finished, failed, enhanced, mode = 'live', code = 'processing_failed' }: Rates, share: string | null): Promise<void> {
   const series = (name: string, each: number) => ({ series: name, values: `0+${each}x40` });
-  const alert = { exp_labels: { severity: 'warning' }, exp_annotations: { summary: `${share} of the live jobs fail because of the service.` } };
+  const input_series = [
+    series(`reelmend_jobs_finished_total{mode="${mode}"}`, finished),
+    series(`reelmend_job_failures_total{mode="${mode}", code="${code}"}`, failed),
+    series('reelmend_job_steps_total{step="enhance", outcome="done"}', enhanced),
+  ];
+  await fires({ input_series, summary: share === null ? null : `${share} of the live jobs fail because of the service.` });
+}
+
+/** Throws what promtool says unless the alert fires after half an hour with this summary; null: not at all. */
+async function fires({ input_series, summary }: { input_series: object[]; summary: string | null }): Promise<void> {
+  const alert = { exp_labels: { severity: 'warning' }, exp_annotations: { summary } };
   const test = {
     interval: '1m',
-    input_series: [
-      series(`reelmend_jobs_finished_total{mode="${mode}"}`, finished),
-      series(`reelmend_job_failures_total{mode="${mode}", code="${code}"}`, failed),
-      series('reelmend_job_steps_total{step="enhance", outcome="done"}', enhanced),
-    ],
-    alert_rule_test: [{ eval_time: '30m', alertname: 'JobsFail', exp_alerts: share === null ? [] : [alert] }],
+    input_series,
+    alert_rule_test: [{ eval_time: '30m', alertname: 'JobsFail', exp_alerts: summary === null ? [] : [alert] }],
   };
   const file = join(dir, 'test.yml');
   await writeFile(file, JSON.stringify({ rule_files: [rules], evaluation_interval: '1m', tests: [test] }));
@@ -48,6 +54,12 @@ describe('the alert JobsFail', () => {
     ['test jobs', { finished: 10, failed: 10, enhanced: 0, mode: 'test' }],
     ['videos that nobody could read', { finished: 10, failed: 10, enhanced: 0, code: 'unreadable_video' }],
   ] as const)('is silent when only these fail: %s', (_what, rates) => jobsFail(rates, null));
+
+  it('counts the jobs of workers that end after one, whose counters begin at 0', async () => {
+    const series = (name: string) => Array.from({ length: 40 }, (_, minute) => ({ series: `${name}, pod="${minute}"}`, values: `_x${minute} 0 1 1` }));
+    const input_series = [...series('reelmend_jobs_finished_total{mode="live"'), ...series('reelmend_job_failures_total{mode="live", code="processing_failed"')];
+    await fires({ input_series, summary: '100% of the live jobs fail because of the service.' });
+  });
 
   it('names the share of the finished jobs, also of those that fail before they are enhanced', async () => {
     await jobsFail({ finished: 10, failed: 2, enhanced: 8 }, '20%');

@@ -97,7 +97,7 @@ describe('metrics', () => {
   it('report what happened', async () => {
     const value = async (expression: string) => (await prometheus.query(expression)).map((sample) => sample.value);
     expect(await value('reelmend_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
-    expect(await value('reelmend_job_failures_total{code="processing_failed"}')).toEqual([2]);
+    expect(await value('reelmend_job_failures_total{code="processing_failed",mode="test"}')).toEqual([2]);
     for (const mode of ['live', 'test']) expect(await value(`reelmend_jobs_finished_total{mode="${mode}"}`)).toEqual([2]);
     expect(await value('sum(reelmend_enhanced_frames_total)')).toEqual([10]);
     expect(await value('reelmend_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toEqual([4]);
