@@ -40,6 +40,8 @@ export interface S3Server {
   clientConfig: S3ClientConfig;
   credentials: { accessKeyId: string; secretAccessKey: string };
   createBucket(name: string, options?: { versioning?: boolean }): Promise<void>;
+  /** creates a user without rights, for bucket policies; only with `users` */
+  createUser(credentials: { accessKeyId: string; secretAccessKey: string }): Promise<void>;
   /** kills the server; its data stays */
   kill(): Promise<void>;
   /** starts it again on the same port and data */
@@ -130,13 +132,13 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((done) => child.once('exit', () => done()));
 }
 
-/** Starts a server with one root account; null if findS3Server returns null. */
-export async function startS3Server(): Promise<S3Server | null> {
+/** Starts a server with one root account, and with `users` more of them; null if findS3Server returns null. */
+export async function startS3Server({ users = false } = {}): Promise<S3Server | null> {
   const program = await findS3Server();
   if (program === null) return null;
   if (process.env['REELMEND_TEST_S3']) return givenServer(new URL(program));
   const root = await mkdtemp(join(tmpdir(), 'reelmend-s3-'));
-  await Promise.all(['data', 'versions'].map((name) => mkdir(join(root, name))));
+  await Promise.all(['data', 'versions', 'users'].map((name) => mkdir(join(root, name))));
   const port = await freePorts();
   const endpoint = `http://127.0.0.1:${port}`;
   const region = 'us-east-1';
@@ -144,6 +146,7 @@ export async function startS3Server(): Promise<S3Server | null> {
   const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true, maxAttempts: 1 });
   const start = async () => {
     const args = ['--port', `127.0.0.1:${port}`, '--region', region, '--quiet'];
+    if (users) args.push('--iam-dir', join(root, 'users'));
     args.push('posix', '--versioning-dir', join(root, 'versions'), join(root, 'data'));
     const { accessKeyId, secretAccessKey } = credentials;
     const env = { PATH: process.env['PATH'], ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey };
@@ -162,6 +165,10 @@ export async function startS3Server(): Promise<S3Server | null> {
     credentials,
     clientConfig: { credentials },
     createBucket: (name, options) => createBucket(client, name, options),
+    async createUser(user) {
+      const admin = ['admin', '--access', credentials.accessKeyId, '--secret', credentials.secretAccessKey, '--endpoint-url', endpoint];
+      await run(program, [...admin, 'create-user', '--access', user.accessKeyId, '--secret', user.secretAccessKey, '--role', 'user']);
+    },
     kill,
     async restart() {
       await kill();
@@ -188,13 +195,14 @@ function givenServer(url: URL): S3Server {
   const { origin: endpoint, searchParams } = url;
   const region = searchParams.get('region') ?? 'us-east-1';
   const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
-  const notOurs = () => Promise.reject(new Error('The server of REELMEND_TEST_S3 cannot be restarted'));
+  const notOurs = () => Promise.reject(new Error('The server of REELMEND_TEST_S3 cannot be restarted, and gets no users'));
   return {
     ...{ endpoint, region, credentials, clientConfig: { credentials } },
     async createBucket(name, options) {
       await removeBucket(client, name);
       await createBucket(client, name, searchParams.get('versioning') === 'off' ? {} : options);
     },
+    createUser: notOurs,
     kill: notOurs,
     restart: notOurs,
     close: () => Promise.resolve(client.destroy()),
