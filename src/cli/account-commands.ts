@@ -73,7 +73,7 @@ const change = (id: string, how: (accounts: Opened['store']['accounts']) => Prom
 /** the option of each quota: what it limits */
 const quotaOptions: Readonly<Record<QuotaName, string>> = {
   jobs_per_day: 'live jobs and previews per day',
-  parallel_enhancements: 'videos that are enhanced at a time',
+  parallel_enhancements: 'videos and segments that are enhanced at a time',
   upload_quota_bytes: 'bytes of all uploads together, in each mode',
   create_per_minute: 'calls that create jobs or previews, per minute and key',
   read_per_minute: 'calls that read, per minute and key',

@@ -850,8 +850,8 @@ export type JobDeletion = {
      */
     refunded_credits: number;
     /**
-     * Signed proof of the deletion of a Secure job. Null for Standard jobs, and null if the storage has not
-     * confirmed the deletion within a few seconds; get it from `GET /v1/jobs/{id}/deletion-certificate` then.
+     * Signed proof of the deletion of a Secure job. Null for Standard jobs, with a Standard key, and if the storage has
+     * not confirmed the deletion within a few seconds; get it from `GET /v1/jobs/{id}/deletion-certificate` then.
      *
      */
     certificate: CompactJws | null;
