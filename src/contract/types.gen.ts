@@ -1510,7 +1510,7 @@ export type ConsoleSession = {
      */
     csrf_token: string;
     /**
-     * The session ends then at the latest. An unused session ends sooner.
+     * The session ends then, 14 days after the sign-in. One that is not used for 24 hours ends sooner.
      */
     expires_at: Timestamp;
     user: ConsoleUser;

@@ -261,7 +261,7 @@ export const listUploads = <ThrowOnError extends boolean = false>(options?: Opti
  * An upload belongs to the account and to the mode of the key. It expires 24 hours after its creation, and a
  * complete one 24 hours after its completion; its file is then deleted. Jobs that were created before keep what
  * they need. The files of all uploads of an account are limited together: see `limits.upload_quota_bytes` of
- * `GET /v1/account`.
+ * `GET /v1/account`. An account can have 1000 uploads at a time in each mode.
  *
  */
 export const createUpload = <ThrowOnError extends boolean = false>(options: Options<CreateUploadData, ThrowOnError>): RequestResult<CreateUploadResponses, CreateUploadErrors, ThrowOnError> => (options.client ?? client).post<CreateUploadResponses, CreateUploadErrors, ThrowOnError>({
