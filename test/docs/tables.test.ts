@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../src/app/config.ts';
+import { webhookBody, webhookEvents, webhookHeaders } from '../../src/domain/webhooks.ts';
 import { defaultQuotas } from '../../src/http/middleware/rate-limit.ts';
 import { createHttpMetrics } from '../../src/http/metrics.ts';
 import { statusByCode } from '../../src/http/problem.ts';
@@ -124,6 +125,18 @@ describe('docs/operating.md', () => {
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
     const shown = rows.flatMap((row) => (/^[A-Z][a-z]+[A-Z]\w+$/.test(codeOf(row[0]) ?? '') ? [codeOf(row[0])!] : []));
     expect(shown.toSorted()).toEqual(alerts.toSorted());
+  });
+});
+
+describe('openapi.yaml', () => {
+  it.each(webhookEvents)('has the signatures of its example of %s', (event) => {
+    const text = readFileSync(join(root, 'openapi.yaml'), 'utf8').split(`\n  ${event}:\n`)[1]!;
+    const example = (name: string) => new RegExp(`- name: ${name}\n(?:(?! +- name).*\n)*? +example: '?([^'\n]+)`).exec(text)?.[1];
+    const [, secret] = /The secret of the example is `(whsec_[^`]+)`/.exec(text)!;
+    const [, jobId] = / +job_id: (job_\w+)/.exec(text)!;
+    const [id, seconds] = [example('webhook-id')!, example('webhook-timestamp')!];
+    const signed = webhookHeaders({ id, at: new Date(1000 * Number(seconds)), body: webhookBody(event, jobId!), secrets: [secret!], serviceSecret: secret! });
+    expect([example('X-Service-Signature'), example('webhook-signature')]).toEqual([signed['x-service-signature'], signed['webhook-signature']]);
   });
 });
 
