@@ -213,6 +213,14 @@ TEST(EstimateNoise, TinyPicturesHaveNoEstimate) {
   }
 }
 
+TEST(EstimateNoise, TakesVeryLongPictures) {
+  for (const PictureSize size : {PictureSize{66'000, 20}, PictureSize{200'000, 20}, PictureSize{20, 200'000}, PictureSize{100'000, 50}}) {
+    Image image = testing::Constant(size, {1, 1}, 25600, 32768, 32768);
+    testing::AddNoise(image, 5, 3);
+    EXPECT_NEAR(Estimate(image), 5, 1) << testing::Name(size);
+  }
+}
+
 TEST(EstimateNoise, ThreadsDoNotChangeTheResult) {
   Image image = Scene();
   testing::AddNoise(image, 4, 9);

@@ -44,10 +44,12 @@ struct BlockGrid {
     const int down = (luma.height - 2) / kBlock;
     BlockGrid grid;
     if (across < 1 || down < 1) return grid;
-    while ((across / grid.step) * (down / grid.step) > kMaxBlocks) ++grid.step;
-    grid.columns = std::max(1, across / grid.step);
-    grid.rows = std::max(1, down / grid.step);
-    return grid;
+    // A picture may be one block high and ten thousand wide, so each axis keeps at least one.
+    for (;; ++grid.step) {
+      grid.columns = std::max(1, across / grid.step);
+      grid.rows = std::max(1, down / grid.step);
+      if (static_cast<long long>(grid.columns) * grid.rows <= kMaxBlocks) return grid;
+    }
   }
   int count() const { return columns * rows; }
   int X(int block) const { return 1 + block % columns * step * kBlock; }
