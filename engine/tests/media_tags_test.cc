@@ -68,6 +68,8 @@ TEST(PlainText, TakesTheTextOutOfAnEvent) {
       {"0,0,Default,,0,0,0,,{\\i1}slanted{\\i0} not\\N", "slanted not"},
       {"0,0,Default,,0,0,0,,{\\p1}m 0 0 l 10 10{\\p0}words", "words"},
       {"0,0,Default,,0,0,0,,{\\pos(1,2)}placed", "placed"},
+      {"0,0,Default,,0,0,0,,{\\an7\\pos(0,0)\\p1}m 0 0 l 10 10{\\p0}words", "words"},
+      {"0,0,Default,,0,0,0,,{\\p1\\pbo5}m 0 0 l 10 10{\\pbo0\\p0}words", "words"},
       {"0,0,Default,,0,0,0,,{open", ""},
       {"no commas", ""},
       {"", ""},

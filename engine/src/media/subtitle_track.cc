@@ -41,6 +41,15 @@ UniquePacket Utf8Packet(const AVPacket& packet, AVCodecID codec) {
   return copy;
 }
 
+/// Whether the text behind these override codes draws a shape: behind \p1 and above. \pos and \pbo are other codes.
+bool DrawsBehind(std::string_view codes, bool is_drawing) {
+  for (std::size_t at = codes.find("\\p"); at != std::string_view::npos; at = codes.find("\\p", at + 2)) {
+    const char scale = at + 2 < codes.size() ? codes[at + 2] : '\0';
+    if (scale >= '0' && scale <= '9') is_drawing = scale != '0';
+  }
+  return is_drawing;
+}
+
 }  // namespace
 
 std::string PlainText(const std::string& event) {
@@ -57,12 +66,7 @@ std::string PlainText(const std::string& event) {
     if (event[at] == '{') {
       const std::size_t end = event.find('}', at);
       if (end == std::string::npos) break;
-      const std::string codes = event.substr(at, end - at);
-      // \p1 and above: the text that follows draws a shape.
-      if (const auto drawing = codes.find("\\p"); drawing != std::string::npos && drawing + 2 < codes.size()) {
-        const char scale = codes[drawing + 2];
-        if (scale >= '0' && scale <= '9') is_drawing = scale != '0';
-      }
+      is_drawing = DrawsBehind(std::string_view(event).substr(at, end - at), is_drawing);
       at = end + 1;
     } else if (event[at] == '\\' && at + 1 < event.size() && std::strchr("Nnh", event[at + 1]) != nullptr) {
       if (!is_drawing) text += event[at + 1] == 'h' ? ' ' : '\n';
