@@ -131,5 +131,20 @@ TEST_F(CueTimelineTest, EmitsWhatIsCompleteAndCutsLateComers) {
   EXPECT_EQ(samples_.back(), (Sample{400, CueTimeline::kLongestSilence, ""}));
 }
 
+TEST_F(CueTimelineTest, NoSampleIsLongerThanMp4Allows) {
+  constexpr std::int64_t kHour = 3'600'000'000;
+  // The video advances in two steps only, as one that shows a picture for hours.
+  timeline_.Add(kHour, 2 * kHour, "a");
+  timeline_.AdvanceTo(3 * kHour, emit_);
+  timeline_.Finish(4 * kHour, emit_);
+  std::int64_t with_text = 0;
+  for (const Sample& sample : samples_) {
+    EXPECT_LE(sample.duration, std::int64_t{1} << 31) << sample.start;
+    with_text += sample.text == "a" ? sample.duration : 0;
+  }
+  EXPECT_EQ(with_text, kHour);
+  EXPECT_EQ(samples_.back().start + samples_.back().duration, 4 * kHour);
+}
+
 }  // namespace
 }  // namespace reelmend::media

@@ -191,6 +191,12 @@ TEST_F(StreamsTest, ATextMayStayForAnHour) {
                           "4\n00:59:10,000 --> 00:59:20,000\nlast\n\n");
 }
 
+TEST_F(StreamsTest, APictureMayStayForHoursBesideATitle) {
+  std::ofstream(folder_.File("cues.srt")) << "1\n01:00:00,000 --> 01:00:02,000\nfirst\n\n2\n02:30:00,000 --> 02:30:02,000\nlast\n\n";
+  Enhanced("slides.mkv", VideoInput("32x32", 15'000, "1/5000") + " -i " + folder_.File("cues.srt"), "-map 0 -map 1 -c:v mpeg4 -c:s srt");
+  EXPECT_EQ(Subtitles(0), "1\n01:00:00,000 --> 01:00:02,000\nfirst\n\n2\n02:30:00,000 --> 02:30:02,000\nlast\n\n");
+}
+
 TEST_F(StreamsTest, KeepsChaptersUpToTheEnd) {
   for (const char* name : {"chapters.mkv", "chapters.mp4", "chapters.mov"}) {
     Enhanced(name, Inputs(), "-map 0 -map 1 -map_metadata 3 -map_chapters 3 -c:v libx264 -bf 0 -pix_fmt yuv420p -c:a " + std::string(std::string(name).ends_with("mp4") ? "aac" : "pcm_s16le"));

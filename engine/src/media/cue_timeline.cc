@@ -34,26 +34,35 @@ std::string CueTimeline::TextAt(std::int64_t time) const {
   return text;
 }
 
+/// Emits one text up to `time`, which no boundary precedes.
+void CueTimeline::EmitTo(std::int64_t time, const Emit& emit) {
+  constexpr std::int64_t kLongestSample = (std::int64_t{1} << 31) - 1;
+  const std::string text = TextAt(position_);
+  while (position_ < time) {
+    // A picture may stay for hours, so one step of the video may be longer than a sample.
+    const std::int64_t left = time - position_;
+    const std::int64_t duration = left > kLongestSample ? kLongestText : left;
+    emit(position_, duration, text);
+    position_ += duration;
+  }
+}
+
 void CueTimeline::EmitUntil(std::int64_t time, const Emit& emit) {
   for (std::int64_t next = NextBoundary(); next <= time; next = NextBoundary()) {
-    emit(position_, next - position_, TextAt(position_));
-    position_ = next;
+    EmitTo(next, emit);
     std::erase_if(cues_, [this](const Cue& cue) { return cue.end <= position_; });
   }
 }
 
 void CueTimeline::AdvanceTo(std::int64_t time, const Emit& emit) {
   EmitUntil(time, emit);
-  const std::string text = TextAt(position_);
-  if (time - position_ < (text.empty() ? kLongestSilence : kLongestText)) return;
-  emit(position_, time - position_, text);
-  position_ = time;
+  if (time - position_ < (TextAt(position_).empty() ? kLongestSilence : kLongestText)) return;
+  EmitTo(time, emit);
 }
 
 void CueTimeline::Finish(std::int64_t end, const Emit& emit) {
   EmitUntil(end, emit);
-  if (position_ < end) emit(position_, end - position_, TextAt(position_));
-  position_ = std::max(position_, end);
+  EmitTo(end, emit);
   cues_.clear();
 }
 

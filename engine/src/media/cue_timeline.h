@@ -19,7 +19,7 @@ class CueTimeline {
   void Add(std::int64_t start, std::int64_t end, std::string text);
 
   /// Emits the samples that are complete at `time`: no cue that starts earlier will be added. An open sample is emitted in pieces of at
-  /// least `kLongestSilence` if it is empty, or `kLongestText`: MP4 holds samples of up to 2^31 ticks, here 35 minutes.
+  /// least `kLongestSilence` if it is empty, or `kLongestText`. No sample is longer than MP4 holds: 2^31 ticks, here 35 minutes.
   void AdvanceTo(std::int64_t time, const Emit& emit);
 
   /// Emits everything up to `end` and nothing beyond it.
@@ -36,6 +36,7 @@ class CueTimeline {
   };
   std::int64_t NextBoundary() const;
   std::string TextAt(std::int64_t time) const;
+  void EmitTo(std::int64_t time, const Emit& emit);
   void EmitUntil(std::int64_t time, const Emit& emit);
 
   std::vector<Cue> cues_;
