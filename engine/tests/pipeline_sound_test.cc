@@ -46,10 +46,10 @@ class SoundTest : public ::testing::Test {
     RunCommand(command + " > '" + folder_.File(name) + "'");
     return folder_.File(name);
   }
-  /// The output's sound as samples; gaps in time are filled with silence.
-  std::vector<std::int16_t> Heard() const {
-    const std::string raw = RunCommand("ffmpeg -v error -i '" + output_ + "' -map 0:a:0 -af aresample=" + std::to_string(kRate) +
-                                       ":async=1:first_pts=0 -ac 1 -f s16le -");
+  /// The output's sound as samples, behind `filters` (each with a comma); gaps in time are filled with silence.
+  std::vector<std::int16_t> Heard(const std::string& filters = "") const {
+    const std::string raw = RunCommand("ffmpeg -v error -i '" + output_ + "' -map 0:a:0 -af '" + filters + "aresample=" + std::to_string(kRate) +
+                                       ":async=1:first_pts=0' -ac 1 -f s16le -");
     std::vector<std::int16_t> samples(raw.size() / 2);
     std::copy(raw.begin(), raw.begin() + static_cast<std::ptrdiff_t>(samples.size() * 2), reinterpret_cast<char*>(samples.data()));
     return samples;
@@ -204,6 +204,23 @@ TEST_F(SoundTest, AnyArrangementOfChannelsIsHeard) {
     ASSERT_EQ(StreamFacts(output_, "a")["channel_layout"], output);
     EXPECT_NEAR(LoudestChannel(), mixed * 0.2 * 32'768 / std::numbers::sqrt2, 100);
   }
+}
+
+TEST_F(SoundTest, FollowsAnArrangementThatChangesAmongAsManyChannels) {
+  // Only the third channel has sound: left of the listener, then in the centre.
+  const auto part = [this](const char* layout, int clock_s) {
+    return Make("part" + std::to_string(clock_s) + ".m2ts", VideoInput("160x90", 3) + " -f lavfi -i \"aevalsrc='0|0|0.2*sin(440*2*PI*t)|0':d=3:s=48000:c=" +
+                                                                std::string(layout) + "\" -c:v mpeg2video -c:a pcm_bluray -mpegts_m2ts_mode 1 -f mpegts" +
+                                                                " -output_ts_offset " + std::to_string(clock_s));
+  };
+  Enhance(Join("joined.m2ts", {part("quad(side)", 0), part("4.0", 3)}), output_, PlainOptions());
+  ASSERT_EQ(StreamFacts(output_, "a")["channel_layout"], "5.0");
+  const auto left = Heard("pan=mono|c0=BL,");
+  const auto centre = Heard("pan=mono|c0=FC,");
+  EXPECT_GT(Loudness(left, 0.5, 2.5), kTone);
+  EXPECT_LT(Loudness(centre, 0.5, 2.5), kSilence);
+  EXPECT_LT(Loudness(left, 3.5, 5.5), kSilence);
+  EXPECT_GT(Loudness(centre, 3.5, 5.5), kTone);
 }
 
 TEST_F(SoundTest, ManyChannelsWithoutNamesAreMixed) {

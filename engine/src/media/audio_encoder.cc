@@ -279,17 +279,21 @@ class EncodedAudio : public AudioTrack {
   }
 
   bool PrepareResampler(const AVFrame& frame) {
-    if (resampler_ && frame.format == in_format_ && frame.sample_rate == in_rate_ &&
-        frame.ch_layout.nb_channels == in_channels_) {
-      return true;
-    }
+    if (resampler_ && IsAlike(frame)) return true;
     const bool is_open = OpenResampler(frame, ResamplerLayout(frame.ch_layout)) ||
                          OpenResampler(frame, UsualLayout(frame.ch_layout.nb_channels));  // the names may make no sense together
     if (!is_open) return false;
-    in_format_ = frame.format;
-    in_rate_ = frame.sample_rate;
-    in_channels_ = frame.ch_layout.nb_channels;
+    resampled_ = MakeFrame();
+    resampled_->format = frame.format;
+    resampled_->sample_rate = frame.sample_rate;
+    CheckAv(av_channel_layout_copy(&resampled_->ch_layout, &frame.ch_layout), ErrorCode::kInternal, "No memory");
     return true;
+  }
+
+  /// Whether the resampler, which is open, takes the frame. As many channels may be arranged in another way.
+  bool IsAlike(const AVFrame& frame) const {
+    return frame.format == resampled_->format && frame.sample_rate == resampled_->sample_rate &&
+           av_channel_layout_compare(&frame.ch_layout, &resampled_->ch_layout) == 0;
   }
 
   bool OpenResampler(const AVFrame& frame, AVChannelLayout layout) {
@@ -386,9 +390,7 @@ class EncodedAudio : public AudioTrack {
   UniquePacket packet_;
   UniqueAudioFifo fifo_;
   UniqueResampler resampler_;
-  int in_format_ = -1;
-  int in_rate_ = 0;
-  int in_channels_ = 0;
+  UniqueFrame resampled_;  ///< format of the frames that the resampler takes; without samples
   bool has_started_ = false;
   std::vector<UniqueFrame> first_frames_;  ///< until the track has started
   std::int64_t first_samples_ = 0;         ///< total length of first_frames_, in output samples
