@@ -151,6 +151,28 @@ TEST_F(EnhanceColours, ConvertsWidePrimariesOfSdr) {
   }
 }
 
+/// RGB is converted as the same picture in Y′CbCr.
+TEST_F(EnhanceColours, ConvertsWidePrimariesOfRgb) {
+  for (const std::string primaries : {"bt2020", "smpte432"}) {
+    const std::string bars = "-f lavfi -i smptebars=size=448x240:rate=5:duration=0.4,format=gbrp,hue=s=0.45,format=gbrp -vf ";
+    const std::string tags = "setparams=color_primaries=" + primaries + ":color_trc=bt709:colorspace=";
+    const auto enhanced = [&](const std::string& name, const std::string& filters) {
+      EnhanceOptions options = PlainOptions();
+      options.encoder.crf = 4;
+      Enhance(Clip(name, bars + filters + " -c:v ffv1"), output_, options);
+      EXPECT_EQ(StreamFacts(output_, "v").at("color_primaries"), "bt709") << name << ", " << primaries;
+      return DecodeRgb(output_);
+    };
+    const auto expected = enhanced("ycbcr.mkv", "scale=out_color_matrix=bt709:out_range=tv,format=yuv444p10le," + tags + "bt709");
+    const auto rgb = enhanced("rgb.mkv", tags + "gbr");
+    ASSERT_EQ(expected.size(), rgb.size());
+    for (std::size_t bar = 0; bar < 7; ++bar) {
+      const std::size_t at = (80 * 448 + 32 + bar * 64) * 3;
+      for (std::size_t i = at; i < at + 3; ++i) EXPECT_NEAR(expected[i], rgb[i], 4) << primaries << ", bar " << bar;
+    }
+  }
+}
+
 TEST_F(EnhanceColours, CarriesPrimariesAndTransfer) {
   const std::string source =
       Clip("tagged.mp4", VideoInput("320x180", 0.4) +

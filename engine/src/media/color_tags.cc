@@ -151,7 +151,7 @@ SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec) {
   if (color.transfer == AVCOL_TRC_SMPTE2084) color.hdr = pixel::HdrTransfer::kPq;
   if (color.transfer == AVCOL_TRC_ARIB_STD_B67) color.hdr = pixel::HdrTransfer::kHlg;
   const bool is_wide_sdr = color.primaries == AVCOL_PRI_BT2020 || color.primaries == AVCOL_PRI_SMPTE432;
-  if (!color.hdr && is_wide_sdr && !IsRgb(frame)) color.hdr = pixel::HdrTransfer::kSdr;
+  if (!color.hdr && is_wide_sdr) color.hdr = pixel::HdrTransfer::kSdr;
   if (color.hdr) {  // see Note [Colour of the output]
     if (color.primaries == AVCOL_PRI_SMPTE432) color.gamut = pixel::Primaries::kP3D65;
     if (frame.color_primaries == AVCOL_PRI_BT709) color.gamut = pixel::Primaries::kBt709;
