@@ -13,11 +13,13 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 #include "helpers/clips.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
+#include "reelmend/segments.h"
 
 namespace reelmend {
 namespace {
@@ -193,11 +195,35 @@ TEST_F(FaultTest, RefusesHugePicturesBeforeTheirMemoryIsTaken) {
     }
     EXPECT_FALSE(FileExists(output_));
   }
+  // x264 takes no longer sides.
+  const std::string strip = Clip("strip.mkv", VideoInput("640x32", 0.2) + " -vf scale=16386:18 -c:v ffv1");
+  EnhanceOptions unchanged = PlainOptions();
+  unchanged.target = Target::kSource;
+  ExpectError(strip, unchanged, ErrorCode::kLimitExceeded);
+  EXPECT_THROW(PlanEnhance(strip, unchanged), Error);
   // The coded picture is below the limit, but with square pixels it is above it.
   const std::string wide = Clip("wide.mp4", VideoInput("320x180", 0.2) + " -vf setsar=4/1 -c:v libx264 -pix_fmt yuv420p");
   EnhanceOptions options = PlainOptions();
   options.limits.max_pixels = 100'000;
   ExpectError(wide, options, ErrorCode::kLimitExceeded);
+}
+
+TEST_F(FaultTest, APlanThrowsWhatTheJobWouldThrow) {
+  const std::string good = Clip("good.mp4", VideoInput("320x180", 1) + " -c:v libx264 -pix_fmt yuv420p");
+  EnhanceOptions unknown = PlainOptions();
+  unknown.encoder.preset = "warp";
+  EnhanceOptions coarse = PlainOptions();
+  coarse.encoder.crf = 60;
+  for (const EnhanceOptions& options : {unknown, coarse}) {
+    ExpectError(good, options, ErrorCode::kInvalidArgument);
+    EXPECT_THROW(PlanEnhance(good, options), Error);
+    EXPECT_THROW(PlanSegments(good, options), Error);
+  }
+  // Of exceptions, only Error and std::bad_alloc leave the engine.
+  const EnhanceCallbacks callbacks{.on_progress = {}, .is_cancelled = []() -> bool { throw std::runtime_error("from the caller"); }};
+  ExpectError(good, PlainOptions(), ErrorCode::kInternal, callbacks);
+  EXPECT_THROW(PlanEnhance(good, PlainOptions(), callbacks), Error);
+  EXPECT_THROW(PlanSegments(good, PlainOptions(), {}, callbacks), Error);
 }
 
 /// Checks the progress reports of one run. Returns the shortest time between two reports, without the last report, which is sent

@@ -44,6 +44,8 @@ constexpr float kBestCq = 0.1F;
 /// EPERM) a missing driver library. Waiting for other sessions to end changes none of them.
 bool IsUnsupported(int result) { return result == AVERROR(ENOENT) || result == AVERROR(ENOSYS) || result == AVERROR(EPERM); }
 
+}  // namespace
+
 void CheckQuality(const EncoderOptions& quality) {
   if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
     throw Error(ErrorCode::kInvalidArgument, "There is no encoder preset named “" + quality.preset + "”.");
@@ -55,8 +57,6 @@ void CheckQuality(const EncoderOptions& quality) {
     throw Error(ErrorCode::kInvalidArgument, "The encoder's largest bitrate must lie between 0 and 1 Gbit/s.");
   }
 }
-
-}  // namespace
 
 std::int64_t DecodeTimes::Next(std::int64_t frame_ticks) {
   if (next_ == 0) {

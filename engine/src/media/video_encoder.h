@@ -24,6 +24,12 @@ class EncoderUnsupported : public Error {
   explicit EncoderUnsupported(const std::string& sentence) : Error(ErrorCode::kUnavailable, sentence) {}
 };
 
+/// Longest side that x264 encodes, in samples.
+constexpr int kLongestSide = 16'384;
+
+/// Throws Error{kInvalidArgument} for a preset that x264 does not know, or a crf or bitrate out of range.
+void CheckQuality(const EncoderOptions& quality);
+
 struct VideoEncoderOptions {
   int width = 0;
   int height = 0;
@@ -92,8 +98,7 @@ class LatestDecoding {
 /// fixed grid counted from time 0, so that neighbouring segments of a video use the same grid.
 class VideoEncoder {
  public:
-  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf or bitrate out of range;
-  /// EncoderUnsupported if the GPU can never encode this size; Error{kUnavailable} if the GPU opens no session now.
+  /// Throws what CheckQuality throws; EncoderUnsupported if the GPU can never encode this size; Error{kUnavailable} if the GPU opens no session now.
   explicit VideoEncoder(const VideoEncoderOptions& options);
 
   const AVCodecContext& context() const { return *context_; }

@@ -15,6 +15,7 @@
 #include "media/scrambling.h"
 #include "media/timestamps.h"
 #include "media/video_decoder.h"
+#include "media/video_encoder.h"
 #include "pixel/stages.h"
 #include "plan/compression_error.h"
 #include "plan/damage.h"
@@ -199,6 +200,12 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
 }
 
+void CheckSides(Size output) {
+  if (std::max(output.width, output.height) <= media::kLongestSide) return;
+  throw Error(ErrorCode::kLimitExceeded, "The output of " + std::to_string(output.width) + "×" + std::to_string(output.height) +
+                                             " pixels cannot be encoded: a side has at most " + std::to_string(media::kLongestSide) + ".");
+}
+
 bool CanRunNetworksOnCpu() {
   try {
     inference::CreateBackend("openvino");
@@ -230,6 +237,7 @@ std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces
 }
 
 void CheckOptions(const EnhanceOptions& options) {
+  media::CheckQuality(options.encoder);
   CheckStrength(options.denoise, "denoise");
   CheckStrength(options.sharpen, "sharpen");
   CheckStrength(options.adaptive_contrast, "adaptive contrast");
@@ -384,6 +392,7 @@ Plan MakePlan(ByteSource& source, const EnhanceOptions& options, int threads,
   plan.orientation = media::FindOrientation(*demuxer.video(), *first);
   plan.output = FitTarget({plan.source.width, plan.source.height}, options.target);
   media::CheckPixelLimit(plan.output.width, plan.output.height, options.limits);  // square pixels can be many more
+  CheckSides(plan.output);
   plan.time_base = media::OutputTimeBase(demuxer.video()->time_base);
   plan.frame_rate = UsableRate(plan.source.frame_rate);
   plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);

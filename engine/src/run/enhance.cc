@@ -387,15 +387,16 @@ EnhanceResult Enhance(ByteSource& source, const std::string& output_path, const 
 }
 
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
-  plan::CheckOptions(options);
-  const auto processor = run::OpenProcessor(options.device, options.model);
-  EnhanceOptions supported = options;
-  if (!processor->runs_networks()) supported.models.clear();
-  const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
-  const plan::Plan made =
-      plan::MakePlan(input_path, supported, threads, callbacks.is_cancelled, processor->restores_faces(),
-                         processor->network_device());
-  return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages, made.condition};
+  return run::WithEngineErrors([&]() -> EnhancePlan {
+    plan::CheckOptions(options);
+    const auto processor = run::OpenProcessor(options.device, options.model);
+    EnhanceOptions supported = options;
+    if (!processor->runs_networks()) supported.models.clear();
+    const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
+    const plan::Plan made = plan::MakePlan(input_path, supported, threads, callbacks.is_cancelled, processor->restores_faces(),
+                                           processor->network_device());
+    return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages, made.condition};
+  });
 }
 
 }  // namespace reelmend

@@ -8,6 +8,7 @@
 #include "reelmend/error.h"
 #include "reelmend/segments.h"
 #include "run/open_processor.h"
+#include "run/with_engine_errors.h"
 
 namespace reelmend {
 namespace {
@@ -30,9 +31,7 @@ Cutting Cut(const std::string& path, const plan::Plan& plan, const EnhanceOption
   return cutting;
 }
 
-}  // namespace
-
-SegmentPlan PlanSegments(const std::string& input_path, const EnhanceOptions& options, const SegmentLengths& lengths,
+SegmentPlan MakeSegments(const std::string& input_path, const EnhanceOptions& options, const SegmentLengths& lengths,
                          const EnhanceCallbacks& callbacks) {
   plan::CheckOptions(options);
   if (!(lengths.shortest_s > 0 && lengths.wanted_s >= lengths.shortest_s && lengths.longest_s >= 2 * lengths.shortest_s)) {
@@ -61,6 +60,13 @@ SegmentPlan PlanSegments(const std::string& input_path, const EnhanceOptions& op
     result.segments = {{0, made.source.duration_s, 0}};
   }
   return result;
+}
+
+}  // namespace
+
+SegmentPlan PlanSegments(const std::string& input_path, const EnhanceOptions& options, const SegmentLengths& lengths,
+                         const EnhanceCallbacks& callbacks) {
+  return run::WithEngineErrors([&] { return MakeSegments(input_path, options, lengths, callbacks); });
 }
 
 }  // namespace reelmend
