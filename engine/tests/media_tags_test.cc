@@ -77,6 +77,20 @@ TEST(PlainText, TakesTheTextOutOfAnEvent) {
   for (const auto& [event, text] : cases) EXPECT_EQ(PlainText(event), text) << event;
 }
 
+TEST(PlainText, KeepsBracesAndBackslashesWhereTheyAreNoCodes) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"0,0,Default,,0,0,0,,{sighs} Hello", "{sighs} Hello"},
+      {"0,0,Default,,0,0,0,,\\{{}sighs} Hello", "{sighs} Hello"},
+      {"0,0,Default,,0,0,0,,\\{sighs\\} Hello", "{sighs} Hello"},
+      {"0,0,Default,,0,0,0,,{\\an8}top", "top"},
+      {"0,0,Default,,0,0,0,,C:\\new {x", "C:\\new {x"},
+      {"0,0,Default,,0,0,0,,C:\\\u2060new", "C:\\new"},
+      {"0,0,Default,,0,0,0,,{\\x", "{\\x"},
+      {"0,0,Default,,0,0,0,,one\\Ntwo\\hthree", "one\ntwo three"},
+  };
+  for (const auto& [event, text] : cases) EXPECT_EQ(PlainText(event, CueMarkup::kNone), text) << event;
+}
+
 struct Sample {
   std::int64_t start, duration;
   std::string text;

@@ -115,6 +115,17 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
   }
 }
 
+TEST_F(StreamsTest, KeepsBracesAndBackslashesOfSubtitlesWithoutCodes) {
+  const std::string text = "{sighs} Save it in C:\\new {x";
+  std::ofstream(folder_.File("cues.vtt")) << "WEBVTT\n\n00:00.200 --> 00:00.900\n" << text << "\n\n";
+  std::ofstream(folder_.File("cues.srt")) << "1\n00:00:00,200 --> 00:00:00,900\n{\\an8}" << text << "\n\n";
+  for (const char* cues : {"cues.vtt", "cues.srt"}) {
+    Enhanced("braces.mkv", VideoInput("160x90", 1) + " -i " + folder_.File(cues), "-map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -c:s copy");
+    const std::string bytes = RunCommand("ffmpeg -v error -i '" + output_ + "' -map 0:s:0 -c copy -f data -");
+    EXPECT_NE(bytes.find("\x1C" + text), std::string::npos) << cues << ": " << bytes;  // behind its length
+  }
+}
+
 TEST_F(StreamsTest, ReadsOldSubtitlesAsWindows1252) {
   std::ofstream(folder_.File("old.srt")) << "1\n00:00:00,400 --> 00:00:01,000\nGr\xfc\xdf" "e, \x93Z\xfcrich\x94\n\n"
                                             "2\n00:00:01,000 --> 00:00:01,600\nÜber: 5 €\n\n";

@@ -50,9 +50,35 @@ bool DrawsBehind(std::string_view codes, bool is_drawing) {
   return is_drawing;
 }
 
+/// Length of the override codes at a place, with their braces; 0 if there are none. Codes that do not end hide the rest.
+std::size_t CodesAt(std::string_view event, std::size_t at, CueMarkup markup) {
+  if (event[at] != '{') return 0;
+  const std::size_t end = event.find('}', at);
+  // libav's decoder of WebVTT writes an empty pair behind a brace of the text.
+  const bool are_codes = event.substr(at + 1).starts_with('\\') || end == at + 1;
+  if (markup == CueMarkup::kNone && (!are_codes || end == std::string_view::npos)) return 0;
+  return end == std::string_view::npos ? event.size() - at : end + 1 - at;
+}
+
+/// A letter of an event, and how many it takes there.
+struct Letter {
+  char shown;
+  std::size_t length;
+};
+
+Letter LetterAt(std::string_view event, std::size_t at, CueMarkup markup) {
+  constexpr std::string_view kWithJoiner = "\\\xE2\x81\xA0";  // newer decoders of libav put a word joiner behind a backslash of the text
+  if (event.substr(at).starts_with(kWithJoiner)) return {'\\', kWithJoiner.size()};
+  const char next = event[at] == '\\' && at + 1 < event.size() ? event[at + 1] : '\0';
+  if (next == 'h') return {' ', 2};
+  if (next == 'N' || (next == 'n' && markup == CueMarkup::kCodes)) return {'\n', 2};
+  if (next == '{' || next == '}') return {next, 2};
+  return {event[at], 1};
+}
+
 }  // namespace
 
-std::string PlainText(const std::string& event) {
+std::string PlainText(const std::string& event, CueMarkup markup) {
   constexpr int kFieldsBeforeText = 8;
   std::size_t at = 0;
   for (int field = 0; field < kFieldsBeforeText; ++field) {
@@ -63,18 +89,14 @@ std::string PlainText(const std::string& event) {
   std::string text;
   bool is_drawing = false;
   while (at < event.size()) {
-    if (event[at] == '{') {
-      const std::size_t end = event.find('}', at);
-      if (end == std::string::npos) break;
-      is_drawing = DrawsBehind(std::string_view(event).substr(at, end - at), is_drawing);
-      at = end + 1;
-    } else if (event[at] == '\\' && at + 1 < event.size() && std::strchr("Nnh", event[at + 1]) != nullptr) {
-      if (!is_drawing) text += event[at + 1] == 'h' ? ' ' : '\n';
-      at += 2;
-    } else {
-      if (!is_drawing) text += event[at];
-      ++at;
+    if (const std::size_t length = CodesAt(event, at, markup); length > 0) {
+      is_drawing = DrawsBehind(std::string_view(event).substr(at, length), is_drawing);
+      at += length;
+      continue;
     }
+    const Letter letter = LetterAt(event, at, markup);
+    if (!is_drawing) text += letter.shown;
+    at += letter.length;
   }
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
   return CleanText(text, kLongestCue);
@@ -102,11 +124,13 @@ std::string SubtitleTrack::Decode(const AVPacket& packet, std::int64_t& duration
   const int result = avcodec_decode_subtitle2(decoder_.get(), &subtitle, &is_complete, copy.get());
   const std::unique_ptr<AVSubtitle, FreeSubtitle> owner(&subtitle);
   if (result < 0 || is_complete == 0) return "";
+  const bool has_codes = decoder_->codec_id == AV_CODEC_ID_ASS || decoder_->codec_id == AV_CODEC_ID_SSA;
+  const CueMarkup markup = has_codes ? CueMarkup::kCodes : CueMarkup::kNone;
   std::string text;
   for (unsigned i = 0; i < subtitle.num_rects; ++i) {
     const AVSubtitleRect& rect = *subtitle.rects[i];
     if (rect.ass == nullptr) continue;
-    const std::string line = PlainText(rect.ass);
+    const std::string line = PlainText(rect.ass, markup);
     if (line.empty()) continue;
     text += (text.empty() ? "" : "\n") + line;
   }

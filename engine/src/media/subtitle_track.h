@@ -45,8 +45,14 @@ class SubtitleTrack {
   CueTimeline timeline_;
 };
 
-/// The text of an event of Advanced SubStation Alpha in libav's form
+/// What the texts of a source hold.
+enum class CueMarkup {
+  kCodes,  ///< Advanced SubStation Alpha: what stands in braces is never shown
+  kNone,   ///< braces and backslashes are text, except for a few codes that people use in all formats: {\an8} and \h
+};
+
+/// The text of an event in libav's form of Advanced SubStation Alpha
 /// ("ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text"), without override codes and drawings.
-std::string PlainText(const std::string& event);
+std::string PlainText(const std::string& event, CueMarkup markup = CueMarkup::kCodes);
 
 }  // namespace reelmend::media
