@@ -402,6 +402,25 @@ TEST_F(EnhanceTest, TurnsPixelsAsPlayersDo) {
   }
 }
 
+TEST_F(EnhanceTest, CropsTheLeftToTheSample) {
+  const char* const cases[][2] = {{"-c:v libx264 -crf 1 -pix_fmt yuv420p", "h264"},
+                                  {"-c:v libx264 -crf 1 -pix_fmt yuv422p10le", "h264"},
+                                  {"-c:v libx264 -crf 1 -pix_fmt yuv420p -x264-params interlaced=1", "h264"},
+                                  {"-c:v libx265 -preset ultrafast -x265-params crf=1:log-level=none -pix_fmt yuv420p10le", "hevc"}};
+  for (const auto& [encode, codec] : cases) {
+    const std::string whole = Clip("whole.mp4", std::string("-f lavfi -i mandelbrot=size=192x128:rate=25,format=yuv420p,hue=s=0 -t 0.2 ") + encode);
+    const std::string cropped = Clip("cropped.mp4", "-i '" + whole + "' -c copy -bsf:v " + codec + "_metadata=crop_left=6:crop_top=4:crop_right=0:crop_bottom=0");
+    const std::string expected = Clip("expected.mkv", "-i '" + whole + "' -vf crop=186:124:6:4,format=yuv420p -c:v ffv1");
+    EnhanceOptions options = PlainOptions();
+    options.target = Target::kSource;
+    options.encoder.crf = 4;
+    const EnhanceResult result = Enhance(cropped, output_, options);
+    ASSERT_EQ(result.source.width, 186) << encode;
+    ASSERT_EQ(result.source.height, 124) << encode;
+    EXPECT_GT(testing::Psnr(testing::DecodeLuma(expected), testing::DecodeLuma(output_)), 32) << encode;
+  }
+}
+
 TEST_F(EnhanceTest, SquaresPixels) {
   const std::string source = Clip("wide.mp4", VideoInput("320x180", 0.4) + " -vf setsar=2/1 -c:v libx264 -pix_fmt yuv420p");
   const EnhanceResult result = Enhance(source, output_, PlainOptions());

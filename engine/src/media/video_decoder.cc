@@ -142,6 +142,7 @@ void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
   context_->framerate = frame_rate_;
   context_->thread_count = threads_;
   context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+  context_->flags |= AV_CODEC_FLAG_UNALIGNED;  // else libav does not crop the left, unless by a multiple of its alignment
   if (parameters_->codec_id == AV_CODEC_ID_THEORA) context_->thread_count = 1;  // else it refuses the headers of the next file in a chain
   context_->max_pixels = max_pixels_;
   if (refuses_damage_) context_->err_recognition |= AV_EF_EXPLODE;
