@@ -40,8 +40,9 @@ Task::Task(Napi::Env env, const Options& options, Work work)
 
 void Task::ListenTo(Napi::Value signal, const std::string& name) {
   if (signal.IsUndefined()) return;
-  if (!signal.IsObject() || !signal.As<Napi::Object>().Get("addEventListener").IsFunction()) {
-    throw WrongArgument("an AbortSignal", name, signal);
+  for (const char* method : {"addEventListener", "removeEventListener"}) {  // the second is called when the task settles
+    const bool has_it = signal.IsObject() && signal.As<Napi::Object>().Get(method).IsFunction();
+    if (!has_it) throw WrongArgument("an AbortSignal", name, signal);
   }
   const auto object = signal.As<Napi::Object>();
   const Napi::Env env = signal.Env();

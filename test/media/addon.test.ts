@@ -62,6 +62,7 @@ describe('wrong arguments', () => {
     ['probe', () => addon.probe('a', 4 as never), 'an object for options but received 4'],
     ['probe', () => addon.probe('a', { walkPackets: 1 } as never), 'true or false for walkPackets but received 1'],
     ['probe', () => addon.probe('a', { signal: {} } as never), 'an AbortSignal for signal but received an object'],
+    ['probe', () => addon.probe('a', { signal: { addEventListener: () => {} } } as never), 'an AbortSignal for signal but received an object'],
     ['probe', () => addon.probe('a', { limits: { maxPixels: 0 } }), 'at least 1 for limits.maxPixels but received 0'],
     ['probe', () => addon.probe('a', { limits: { maxDurationS: Number.NaN } }), 'limits.maxDurationS but received NaN'],
     ['probe', () => addon.probe('a', { limits: { maxFrameRate: -1 } }), 'limits.maxFrameRate but received -1'],
