@@ -123,11 +123,14 @@ TEST(CudaStages, ResizeInBandsIsTheSamePicture) {
   }
 }
 
+constexpr pixel::ChromaSite kDecodedSites[] = {pixel::ChromaSite::kLeft, pixel::ChromaSite::kCentre,     pixel::ChromaSite::kTopLeft,
+                                               pixel::ChromaSite::kTop,  pixel::ChromaSite::kBottomLeft, pixel::ChromaSite::kBottom};
+
 TEST(CudaStages, ColourAgreesBetweenAllSpaces) {
   const PictureSize size{66, 50};
   for (const auto matrix : {pixel::Matrix::kBt601, pixel::Matrix::kBt709, pixel::Matrix::kBt2020}) {
     for (const auto range : {pixel::Range::kLimited, pixel::Range::kFull}) {
-      for (const auto site : {pixel::ChromaSite::kLeft, pixel::ChromaSite::kCentre, pixel::ChromaSite::kTopLeft}) {
+      for (const auto site : kDecodedSites) {
         for (const PictureSize to : {size, PictureSize{132, 100}}) {
           const pixel::PackedLayout layout = Formats()[2].layout;
           StageOptions o = Plain(size, layout, to);
@@ -145,7 +148,7 @@ TEST(CudaStages, ToneMappingAgrees) {
   for (const auto transfer : {pixel::HdrTransfer::kPq, pixel::HdrTransfer::kHlg, pixel::HdrTransfer::kSdr}) {
     for (const auto primaries : {pixel::Primaries::kBt2020, pixel::Primaries::kP3D65, pixel::Primaries::kBt709}) {
       for (const Format& format : Formats()) {
-        for (const auto site : {pixel::ChromaSite::kLeft, pixel::ChromaSite::kCentre, pixel::ChromaSite::kTopLeft}) {
+        for (const auto site : kDecodedSites) {
           const PictureSize size{53, 39};
           const int turn = (static_cast<int>(site) * 3 + static_cast<int>(primaries)) % 8;
           StageOptions o = Plain(size, format.layout, (turn & 1) != 0 ? PictureSize{40, 54} : PictureSize{54, 40});

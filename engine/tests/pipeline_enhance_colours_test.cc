@@ -151,6 +151,31 @@ TEST_F(EnhanceColours, ConvertsWidePrimariesOfSdr) {
   }
 }
 
+/// All places that H.264 can state for chroma.
+TEST_F(EnhanceColours, BringsChromaToTheLeftFromAnywhere) {
+  if (RunCommand("ffmpeg -hide_banner -filters 2>/dev/null").find(" zscale ") == std::string::npos) {
+    GTEST_SKIP() << "This machine has no ffmpeg with the zscale filter: nothing was compared with zimg.";
+  }
+  const auto chroma = [](const std::string& file) {
+    const std::string raw = RunCommand("ffmpeg -v error -i '" + file + "' -vf extractplanes=u -f rawvideo -pix_fmt gray -");
+    return std::vector<std::uint8_t>(raw.begin(), raw.end());
+  };
+  for (const std::string site : {"left", "center", "topleft", "top", "bottomleft", "bottom"}) {
+    const std::string tags = " -colorspace bt709 -color_primaries bt709 -color_trc bt709 -color_range tv -chroma_sample_location ";
+    const std::string source =
+        Clip("sited.mp4", "-f lavfi -i testsrc2=size=320x180:rate=25:duration=0.2 -vf format=gbrp,gblur=sigma=2,zscale=min=gbr:m=bt709:rin=pc:r=tv:chromal=" +
+                              site + ",format=yuv420p" + tags + site + " -c:v libx264 -crf 1");
+    const std::string expected = Clip("expected.mkv", "-i '" + source + "' -vf zscale=filter=lanczos:chromalin=" + site + ":chromal=left,format=yuv420p" + tags +
+                                                          "left -c:v ffv1");
+    EnhanceOptions options = PlainOptions();
+    options.target = Target::kSource;
+    options.encoder.crf = 2;
+    Enhance(source, output_, options);
+    EXPECT_EQ(StreamFacts(output_, "v").at("chroma_location"), "left");
+    EXPECT_GT(testing::Psnr(chroma(expected), chroma(output_)), 55) << site;
+  }
+}
+
 /// RGB is converted as the same picture in Y′CbCr.
 TEST_F(EnhanceColours, ConvertsWidePrimariesOfRgb) {
   for (const std::string primaries : {"bt2020", "smpte432"}) {

@@ -86,13 +86,17 @@ double At(ConstPlane plane, int x, int y) {
   return plane.Row(std::clamp(y, 0, plane.height - 1))[std::clamp(x, 0, plane.width - 1)];
 }
 
+bool IsLeft(ChromaSite site) { return site == ChromaSite::kLeft || site == ChromaSite::kTopLeft || site == ChromaSite::kBottomLeft; }
+bool IsTop(ChromaSite site) { return site == ChromaSite::kTop || site == ChromaSite::kTopLeft; }
+bool IsBottom(ChromaSite site) { return site == ChromaSite::kBottom || site == ChromaSite::kBottomLeft; }
+
 /// Chroma at a luma position: linear interpolation between the sited samples.
 double ChromaAt(const Image& in, int p, int x, int y) {
   const ChromaSite site = in.color().site;
   double cx = x;
   double cy = y;
-  if (in.subsampling().log2_x == 1) cx = site == ChromaSite::kCentre ? x / 2.0 - 0.25 : x / 2.0;
-  if (in.subsampling().log2_y == 1) cy = site == ChromaSite::kTopLeft ? y / 2.0 : y / 2.0 - 0.25;
+  if (in.subsampling().log2_x == 1) cx = IsLeft(site) ? x / 2.0 : x / 2.0 - 0.25;
+  if (in.subsampling().log2_y == 1) cy = IsTop(site) ? y / 2.0 : IsBottom(site) ? y / 2.0 - 0.5 : y / 2.0 - 0.25;
   const int x0 = static_cast<int>(std::floor(cx));
   const int y0 = static_cast<int>(std::floor(cy));
   const ConstPlane c = in.plane(p);
@@ -106,12 +110,13 @@ double LumaAt(const Image& in, int x, int y) {
   const ConstPlane luma = in.plane(0);
   const auto across = [&](int row) {
     if (in.subsampling().log2_x == 0) return At(luma, x, row);
-    if (site == ChromaSite::kCentre) return (At(luma, 2 * x, row) + At(luma, 2 * x + 1, row)) / 2;
+    if (!IsLeft(site)) return (At(luma, 2 * x, row) + At(luma, 2 * x + 1, row)) / 2;
     return (At(luma, 2 * x - 1, row) + 2 * At(luma, 2 * x, row) + At(luma, 2 * x + 1, row)) / 4;
   };
   if (in.subsampling().log2_y == 0) return across(y);
-  if (site != ChromaSite::kTopLeft) return (across(2 * y) + across(2 * y + 1)) / 2;
-  return (across(2 * y - 1) + 2 * across(2 * y) + across(2 * y + 1)) / 4;
+  if (!IsTop(site) && !IsBottom(site)) return (across(2 * y) + across(2 * y + 1)) / 2;
+  const int middle = IsTop(site) ? 2 * y : 2 * y + 1;
+  return (across(middle - 1) + 2 * across(middle) + across(middle + 1)) / 4;
 }
 
 Image Reference(const Image& in, const ToneMapOptions& options) {
@@ -156,7 +161,8 @@ const std::vector<ToneMapOptions>& Variants() {
 TEST(ToneMap, EqualsTheReference) {
   for (const PictureSize size : testing::Sizes()) {
     for (const Subsampling subsampling : testing::Subsamplings()) {
-      for (const ChromaSite site : {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kTopLeft}) {
+      for (const ChromaSite site : {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kTopLeft, ChromaSite::kTop, ChromaSite::kBottomLeft,
+                                    ChromaSite::kBottom}) {
         if (size.width > 200) continue;  // the reference is slow
         for (const ToneMapOptions& options : Variants()) {
           const ColorSpec color = {Matrix::kBt2020, size.width % 2 == 0 ? Range::kLimited : Range::kFull, site};

@@ -82,6 +82,9 @@ ChromaSite FindSite(const AVFrame& frame, AVCodecID codec) {
     case AVCHROMA_LOC_LEFT: return ChromaSite::kLeft;
     case AVCHROMA_LOC_CENTER: return ChromaSite::kCentre;
     case AVCHROMA_LOC_TOPLEFT: return ChromaSite::kTopLeft;
+    case AVCHROMA_LOC_TOP: return ChromaSite::kTop;
+    case AVCHROMA_LOC_BOTTOMLEFT: return ChromaSite::kBottomLeft;
+    case AVCHROMA_LOC_BOTTOM: return ChromaSite::kBottom;
     default: break;
   }
   const bool is_jpeg_like = codec == AV_CODEC_ID_MJPEG || codec == AV_CODEC_ID_MPEG1VIDEO;

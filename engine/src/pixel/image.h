@@ -33,8 +33,8 @@ using ConstPlane = PlaneView<const std::uint16_t>;
 
 enum class Matrix { kBt601, kBt709, kBt2020 };
 enum class Range { kLimited, kFull };
-/// Position of a chroma sample in its block of luma samples (2 × 2 for 4:2:0). Decoders use the first three; the others
-/// result from rotation and mirroring. Only the resize supports those, and converts all to kLeft.
+/// Position of a chroma sample in its block of luma samples (2 × 2 for 4:2:0). Those at the right result from rotation and
+/// mirroring. Only the resize supports them. It converts all to kLeft.
 enum class ChromaSite { kLeft, kCentre, kTopLeft, kTop, kRight, kBottom, kTopRight, kBottomLeft, kBottomRight };
 
 struct ColorSpec {

@@ -362,8 +362,9 @@ class ToneBand {
  private:
   static RowMix OneRow(const std::uint16_t* row) { return {{row, row, row}, {1, 0, 0}}; }
 
-  bool IsCositedAcross() const { return site_ != ChromaSite::kCentre; }
-  bool IsCositedDown() const { return site_ == ChromaSite::kTopLeft; }
+  bool IsCositedAcross() const { return site_ != ChromaSite::kCentre && site_ != ChromaSite::kTop && site_ != ChromaSite::kBottom; }
+  bool IsCositedAbove() const { return site_ == ChromaSite::kTopLeft || site_ == ChromaSite::kTop; }
+  bool IsCositedBelow() const { return site_ == ChromaSite::kBottomLeft || site_ == ChromaSite::kBottom; }
 
   void ChromaAtLuma(ConstPlane plane, int y, float* out) const {
     const bool is_halved = subsampling_.log2_x != 0;
@@ -378,9 +379,9 @@ class ToneBand {
     if (subsampling_.log2_y == 0) return OneRow(plane.Row(y));
     const std::uint16_t* at = plane.Row(y / 2);
     const bool odd = y % 2 != 0;
-    if (IsCositedDown() && !odd) return OneRow(at);
+    if (odd ? IsCositedBelow() : IsCositedAbove()) return OneRow(at);
     const int other = std::clamp(odd ? y / 2 + 1 : y / 2 - 1, 0, plane.height - 1);
-    const float weight = IsCositedDown() ? 0.5F : 0.25F;
+    const float weight = IsCositedAbove() || IsCositedBelow() ? 0.5F : 0.25F;
     return {{at, plane.Row(other), at}, {1 - weight, weight, 0}};
   }
 
@@ -399,8 +400,9 @@ class ToneBand {
     if (subsampling_.log2_y == 0) return OneRow(luma_.Row(y));
     const std::uint16_t* at = luma_.Row(2 * y);
     const std::uint16_t* below = luma_.Row(std::min(2 * y + 1, luma_.height - 1));
-    if (!IsCositedDown()) return {{at, below, at}, {0.5F, 0.5F, 0}};
-    return {{luma_.Row(std::max(2 * y - 1, 0)), at, below}, {0.25F, 0.5F, 0.25F}};
+    if (IsCositedAbove()) return {{luma_.Row(std::max(2 * y - 1, 0)), at, below}, {0.25F, 0.5F, 0.25F}};
+    if (IsCositedBelow()) return {{at, below, luma_.Row(std::min(2 * y + 2, luma_.height - 1))}, {0.25F, 0.5F, 0.25F}};
+    return {{at, below, at}, {0.5F, 0.5F, 0}};
   }
 
   ConstPlane luma_;
