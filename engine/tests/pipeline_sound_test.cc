@@ -223,6 +223,12 @@ TEST_F(SoundTest, FollowsAnArrangementThatChangesAmongAsManyChannels) {
   EXPECT_GT(Loudness(centre, 3.5, 5.5), kTone);
 }
 
+TEST_F(SoundTest, IsHeardToTheEndWhereNoPacketHasADuration) {
+  Enhance(Make("alac.mkv", VideoInput("160x90", 1) + " " + ToneInput(1) + " -c:v mpeg4 -c:a alac"), output_, PlainOptions());
+  ASSERT_EQ(StreamFacts(output_, "a")["codec_name"], "alac");
+  EXPECT_GT(Loudness(Heard(), 0.95, 0.99), kTone);
+}
+
 TEST_F(SoundTest, ManyChannelsWithoutNamesAreMixed) {
   for (const int channels : {9, 12, 16, 64, 65}) {
     for (const int loud : {0, channels - 1}) {

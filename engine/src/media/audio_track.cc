@@ -152,6 +152,9 @@ class CopiedAudio : public AudioTrack {
       if (last_ - time > OneSecond()) offset_ += better - time;
       time = better;
     }
+    // Without a duration, as ALAC in Matroska, the last packet would not be heard: MP4 ends a track with its durations.
+    if (last_ != AV_NOPTS_VALUE && time - last_ <= OneSecond()) step_ = time - last_;
+    if (p.duration <= 0) p.duration = step_;
     last_ = time;
     end_ = time + std::max<std::int64_t>(1, p.duration);
     p.dts = time;
@@ -171,6 +174,7 @@ class CopiedAudio : public AudioTrack {
   UniquePacket jumped_;  ///< a packet whose time jumps, until the next one arrives
   std::int64_t offset_ = 0;
   std::int64_t last_ = AV_NOPTS_VALUE;
+  std::int64_t step_ = 0;  ///< from a packet to the next one
   std::int64_t end_ = 0;
   bool has_begun_ = false;
 };
