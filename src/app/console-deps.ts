@@ -12,13 +12,15 @@ export interface DemoParts {
 }
 
 export interface ConsoleServiceOptions {
-  config: Pick<Config, 'publicUrl' | 's3' | 'signUp' | 'proxyHops'>;
+  config: Pick<Config, 'publicUrl' | 'signUp' | 'proxyHops'>;
   store: Store;
+  /** the origin of the links of the S3 storage; undefined: the service itself serves the files */
+  bucketOrigin: string | undefined;
   demo?: DemoParts | undefined;
 }
 
-export function createConsole({ config, store, demo }: ConsoleServiceOptions): ConsoleDeps {
-  const { publicUrl, s3, signUp, proxyHops } = config;
+export function createConsole({ config, store, bucketOrigin, demo }: ConsoleServiceOptions): ConsoleDeps {
+  const { publicUrl, signUp, proxyHops } = config;
   const origins = publicUrl === undefined ? [] : [new URL(publicUrl).origin];
   return {
     store,
@@ -26,14 +28,9 @@ export function createConsole({ config, store, demo }: ConsoleServiceOptions): C
     pageDir: fileURLToPath(new URL('../../build/console', import.meta.url)),
     secureCookies: publicUrl?.startsWith('https:') ?? false,
     origins,
-    mediaOrigins: s3 === undefined ? origins : [bucketOrigin(s3)],
+    mediaOrigins: bucketOrigin === undefined ? origins : [bucketOrigin],
     sampleUrl: demo?.sampleUrl ?? null,
     signUp,
     proxyHops,
   };
-}
-
-/** The origin of the S3 storage's links. */
-function bucketOrigin({ endpoint: own, publicEndpoint: endpoint = own, bucket, region }: NonNullable<Config['s3']>): string {
-  return endpoint === undefined ? `https://${bucket}.s3.${region}.amazonaws.com` : new URL(endpoint).origin;
 }

@@ -164,6 +164,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
   const requestLog = createRequestLog({ store: store.requestLog, logger });
   // After the server has stopped, and before the store is closed.
   shutdown.add(() => requestLog.close());
+  const bucketOrigin = storage.kind === 's3' ? await storage.linkOrigin() : undefined;
   const app = buildApp({
     store,
     requestLog,
@@ -178,7 +179,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     publicUrl,
     docsDir: fileURLToPath(new URL('../../build/docs', import.meta.url)),
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
-    ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
+    ...(config.console ? { console: createConsole({ config, store, bucketOrigin, demo }) } : {}),
     ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
     options: {
       ...{ limits, rateLimits, testModeDelayMs, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains },

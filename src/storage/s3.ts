@@ -42,6 +42,8 @@ export interface S3StorageOptions {
 
 export interface S3Storage extends Storage {
   readonly kind: 's3';
+  /** the origin of the URLs that customers get; needs neither credentials nor the network */
+  linkOrigin(): Promise<string>;
   close(): void;
 }
 
@@ -84,6 +86,7 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
     linkPart: async ({ key, id }, part) => presign(partCommand(bucket, { key: checkKey(key), id }, part), part.expiresInS),
     listParts: ({ key, id }) => listParts(multipartBucket, { key: checkKey(key), id }),
     completeMultipart: ({ key, id }, whole) => completeMultipart(multipartBucket, { key: checkKey(key), id }, whole),
+    linkOrigin: () => originOfLinks({ ...options, client: withoutChecksums }, publicEndpoint),
     close() {
       client.destroy();
       linkClient.destroy();
@@ -100,6 +103,18 @@ function s3Client({ region, client }: S3StorageOptions, endpoint: string | undef
     requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
     ...client,
   });
+}
+
+/** Signs a link with credentials that are none: only the SDK knows the hosts of all regions, and when the bucket is a part of the path. */
+async function originOfLinks(options: S3StorageOptions, endpoint: string | undefined): Promise<string> {
+  const credentials = { accessKeyId: 'none', secretAccessKey: 'none' };
+  const client = s3Client({ ...options, client: { ...options.client, credentials } }, endpoint);
+  try {
+    const { url } = await createPresign(client)(new GetObjectCommand({ Bucket: options.bucket, Key: 'any' }), 60);
+    return new URL(url).origin;
+  } finally {
+    client.destroy();
+  }
 }
 
 interface PutOptions {
