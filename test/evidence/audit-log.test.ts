@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
 import { type AuditExport, signHead, verifyAuditLog } from '../../src/evidence/audit-log.ts';
+import { verifyAuditLog as verifyInConsole } from '../../src/console/evidence/verify.ts';
 import { generateSigningKey, type Jwks, type SigningKey } from '../../src/evidence/signing-keys.ts';
 
 const account_id = 'acct_00000000000000000000000000';
@@ -89,6 +90,21 @@ describe('the audit log verifier', () => {
         }),
         { numRuns: 20 },
       );
+    });
+  }
+
+  for (const [name, member] of [
+    ['a member that schemas leave out', '"__proto__":{"credits":9}'],
+    ['a number beyond all', '"x":1e400'],
+    ['half a character', '"x":"\\ud800"'],
+  ] as const) {
+    it(`names an entry whose data has got ${name}, as that of the console does`, async () => {
+      const { entries, head } = await exported(chain(3));
+      const text = JSON.stringify(entries).replace('"data":{"credits":2,', `"data":{"credits":2,${member},`);
+      const changed = JSON.parse(text) as AuditEntry[];
+      const expected = { ok: false, index: 1, reason: 'The entry was changed: its hash does not match its content.' };
+      expect(await verifyAuditLog({ entries: changed, head }, keys)).toEqual(expected);
+      expect(await verifyInConsole(changed, head, keys.keys)).toEqual(expected);
     });
   }
 
