@@ -112,9 +112,9 @@ export class DevicePool {
     });
     const { pollIntervalMs } = this.#options;
     const due = slots.some(({ lostAt }) => lostAt !== undefined && performance.now() - lostAt > pollIntervalMs);
-    if (due && this.#polling === undefined) {
+    if (due) {
       const polled = this.#poll();
-      // A job waits for the poll only if no GPU is usable.
+      // A job waits for the poll, also for one that runs already, only if no GPU is usable.
       if (slots.every(({ lostAt }) => lostAt !== undefined)) await polled;
       else polled.catch(() => {});
     }

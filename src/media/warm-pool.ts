@@ -192,6 +192,15 @@ export class WarmPool {
     await sleep(delayMs, undefined, { signal: this.#closing.signal, ref: false });
     await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     const folder = await mkdtemp(join(this.#options.folder, 'child-'));
+    try {
+      await this.#startIn(folder);
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  async #startIn(folder: string): Promise<void> {
     await Promise.all(['in', 'out'].map((name) => mkdir(join(folder, name))));
     const plan = this.#options.plan(warmMounts(folder));
     if (becomesNobody(plan)) await giveToChild(join(folder, 'out'));

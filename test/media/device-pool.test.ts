@@ -168,6 +168,16 @@ describe('several GPUs', () => {
     expect(notes.map(({ message }) => message)).toEqual(['a GPU cannot be used and gets no jobs', 'a GPU can be used again']);
   });
 
+  it('that are all lost are waited for by each job that comes while they are polled', async () => {
+    const { pool, lose, mend } = machine('cuda:all', 1, 10);
+    lose(0);
+    await expect(pool.run(() => Promise.resolve())).rejects.toThrow('No GPU of this worker can be used');
+    mend(0);
+    await sleep(20);
+    const used = () => pool.run((device) => Promise.resolve(device));
+    expect(await Promise.all([used(), used()])).toEqual(['cuda:0', 'cuda:0']);
+  });
+
   it('that the driver does not list are not used', async () => {
     const { pool, notes } = machine('cuda:0,cuda:7', 1);
     for (let i = 0; i < 3; i += 1) expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:0');

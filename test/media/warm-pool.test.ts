@@ -305,6 +305,16 @@ describe('a warm child that misbehaves', () => {
     return new WarmPool({ count: 1, folder: join(folder.path, 'odd'), plan, logger, ...more });
   }
 
+  it('that cannot be started leaves no folder', async () => {
+    const plan = () => {
+      throw new Error('no process can be started');
+    };
+    const set = poolOf({ plan });
+    await eventually(() => warnings.includes('no warm media child could be started'), 'it was tried');
+    expect(readdirSync(set.folder)).toEqual([]);
+    await set.close();
+  });
+
   it.each(['die', 'babble', 'answer', 'eat'])('is replaced by one that waits unprepared: %s', async (how) => {
     const set = poolOf();
     try {
