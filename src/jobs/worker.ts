@@ -157,9 +157,9 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   const runners: KeptRunner[] = [];
   const stopJobs = () => Promise.all(runners.slice(0, jobs.length).map((runner) => runner.stop()));
   worker.lifetime.onEnd(stopJobs);
-  await worker.store.workers.heartbeat(worker.id, []);
-  worker.fleet.alive = await worker.store.workers.countAlive(worker.deviceClasses);
   try {
+    await worker.store.workers.heartbeat(worker.id, []);
+    worker.fleet.alive = await worker.store.workers.countAlive(worker.deviceClasses);
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
     await worker.store.workers.heartbeat(worker.id, poolsOf(runners));
   } catch (error) {

@@ -49,6 +49,23 @@ async function work(url: string, sessionUrl?: string) {
   }
 }
 
+it('a worker that cannot start leaves no connection, which would keep its process from ending', async () => {
+  const shop = await createWorkshop(world, { scheduled: false });
+  const listening = () => world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'reelmend-listen'`;
+  try {
+    const heartbeat = async () => {
+      await eventually(async () => (await listening()).length === 1, 'it listens');
+      throw new Error('the database has gone');
+    };
+    const store = { ...world.store, workers: { ...world.store.workers, heartbeat } };
+    const worker = shop.worker({ deps: { store } });
+    await expect(worker.start()).rejects.toThrow('the database has gone');
+    await eventually(async () => (await listening()).length === 0, 'it listens no longer');
+  } finally {
+    await shop.close().catch(() => {});
+  }
+});
+
 describe('PostgreSQL through a pooler', () => {
   it('in session mode serves everything', async () => {
     const pooler = await startPgBouncer(world.url, 'session', 8);
