@@ -2,6 +2,9 @@
 import { pino, type Logger } from 'pino';
 import { StandardError } from './standard-error.ts';
 
+/** One for all loggers of the process: each would flush at its exit. */
+const destination = new StandardError();
+
 export function createLogger({ logLevel }: { logLevel: string }): Logger {
-  return pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, new StandardError());
+  return pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
