@@ -41,8 +41,8 @@ const graceMs = 2000;
  */
 const cancelGraceMs = 150;
 
-/** Rejects with ReelmendError, with the source's own rejection, with the reason of the signal, or with NotBegun. */
-export function runChild<T>(call: ChildCall<T>): Promise<T> {
+/** Rejects with ReelmendError, with the source's own rejection, with the reason of the signal, or with NotBegun. Never throws at once. */
+export async function runChild<T>(call: ChildCall<T>): Promise<T> {
   if (call.signal?.aborted === true) {
     call.waiting?.kill();
     call.signal.throwIfAborted();
