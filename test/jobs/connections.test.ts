@@ -1,4 +1,5 @@
 /** Connections of a worker to PostgreSQL: how many, directly and through a pooler, and which need a session. */
+import { rm } from 'node:fs/promises';
 import { sql as query } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,7 +63,8 @@ it('a worker that cannot start leaves no connection, which would keep its proces
     await expect(worker.start()).rejects.toThrow('the database has gone');
     await eventually(async () => (await listening()).length === 0, 'it listens no longer');
   } finally {
-    await shop.close().catch(() => {});
+    await shop.close().catch(() => {}); // to stop this worker fails as its start did
+    await rm(shop.dataDir, { recursive: true, force: true });
   }
 });
 
