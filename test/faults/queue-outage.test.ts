@@ -38,6 +38,16 @@ function heldTasks() {
   };
 }
 
+/** The worker's row ends while the database is away. */
+async function endRunner({ ends, queue, start }: ReturnType<typeof heldTasks>): Promise<void> {
+  await start();
+  await queue('held');
+  await eventually(() => ends.length === 1, 'the row is running');
+  wire.cut();
+  ends[0]!();
+  await eventually(() => shop.errors.some((line) => line.includes('a queue runner ended')), 'the runner ends');
+}
+
 describe('a worker takes rows of each kind when the database is back', () => {
   it('after rows of this kind whose completion did not reach it', async () => {
     const { ends, queue, start, ranLater } = heldTasks();
@@ -58,13 +68,8 @@ describe('a worker takes rows of each kind when the database is back', () => {
   });
 
   it('after a restart in which the ids of the tasks could not be read', async () => {
-    const { ends, queue, start, ranLater } = heldTasks();
-    await start();
-    await queue('held');
-    await eventually(() => ends.length === 1, 'the row is running');
-    wire.cut();
-    ends[0]!();
-    await eventually(() => shop.errors.some((line) => line.includes('a queue runner ended')), 'the runner ends');
+    const held = heldTasks();
+    await endRunner(held);
     // Its next one asks for the ids, and is cut off before the answer.
     const waiting = () => world.sql`SELECT 1 FROM pg_locks WHERE relation = 'graphile_worker._private_tasks'::regclass AND NOT granted`;
     await world.sql.begin(async (tx) => {
@@ -75,21 +80,15 @@ describe('a worker takes rows of each kind when the database is back', () => {
     });
     await sleep(200);
     wire.mend();
-    await queue('later');
-    await eventually(() => ranLater() === 1, 'the worker takes a row again');
-    expect(ranLater()).toBe(1);
+    await held.queue('later');
+    await eventually(() => held.ranLater() === 1, 'the worker takes a row again');
+    expect(held.ranLater()).toBe(1);
   });
 });
 
 it('all that is printed when the connection breaks goes through the log, which is JSON', async () => {
   const printed = (['trace', 'error'] as const).map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
-  const { ends, queue, start } = heldTasks();
-  await start();
-  await queue('held');
-  await eventually(() => ends.length === 1, 'the row is running');
-  wire.cut();
-  ends[0]!();
-  await eventually(() => shop.errors.some((line) => line.includes('a queue runner ended')), 'the runner ends');
+  await endRunner(heldTasks());
   expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
   for (const method of printed) method.mockRestore();
 });
