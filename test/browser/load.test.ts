@@ -4,7 +4,7 @@
  */
 import type { Page, Request } from 'playwright-core';
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { createTestJob, openTab, openWorld, signUp, type Tab, type World } from './world.ts';
 
@@ -26,6 +26,10 @@ beforeAll(async () => {
   await seedJobs();
 });
 
+// Chromium sometimes stops drawing frames. Each further test of this page would wait for its whole time.
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await world.browser.close();
+});
 afterAll(() => world?.close());
 
 /** Ended jobs of test mode; every tenth one failed. */
@@ -96,14 +100,13 @@ async function workOf(page: Page, action: () => Promise<void>): Promise<Work> {
 }
 
 /**
- * Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. Chromium sometimes
- * stops drawing frames. If a screenshot does not wake it, the browser is closed, so that no test of this file waits for it.
+ * Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. If
+ * Chromium draws no frames, a screenshot may wake it.
  */
 async function stepsWithRows(page: Page, steps: number, byPixels: number): Promise<boolean[]> {
   const filled = (await scroll(page, steps, byPixels)) ?? (await scrollOnceMore(page, steps, byPixels));
-  if (filled !== null) return filled;
-  await world.browser.close();
-  throw new Error('The browser has drawn no frame for a minute');
+  if (filled === null) throw new Error('The browser has drawn no frame for a minute');
+  return filled;
 }
 
 async function scrollOnceMore(page: Page, steps: number, byPixels: number): Promise<boolean[] | null> {
