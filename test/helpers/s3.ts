@@ -86,7 +86,7 @@ export async function findS3Server(): Promise<string | null> {
 }
 
 const installLimitMs = 900_000;
-const setupGo = resolve(import.meta.dirname, '../../scripts/setup-go');
+const goInstall = resolve(import.meta.dirname, '../../scripts/go-install');
 
 /** Test files run concurrently: the first one builds the program, the others wait for it. */
 async function install(): Promise<string> {
@@ -108,11 +108,7 @@ async function install(): Promise<string> {
   }
   try {
     console.error('building the S3 test server versitygw once, a minute or two');
-    const { stdout: go } = await run(setupGo, [], { timeout: installLimitMs });
-    await run(join(go.trim(), 'go'), ['install', '-p', '2', module], {
-      env: { ...process.env, GOBIN: workshop },
-      timeout: installLimitMs,
-    });
+    await run(goInstall, [module, workshop], { timeout: installLimitMs });
     await rename(join(workshop, 'versitygw'), program);
     return program;
   } finally {
