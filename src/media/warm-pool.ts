@@ -22,6 +22,8 @@ export interface WarmPoolOptions {
   logger: MediaLogger;
   /** unprepared children replace prepared ones after so many ms without a job (default ten minutes) */
   idleMs?: number;
+  /** ms until a child that does not become ready is replaced (default 15 minutes: engines for a GPU may be built meanwhile) */
+  readyLimitMs?: number;
   /** ms after the start of a job until its child is replaced, so that both do not start at once (default 500) */
   refillMs?: number;
 }
@@ -33,6 +35,7 @@ const warmMounts = (folder: string): Mount[] => [
 ];
 
 const defaultIdleMs = 10 * 60_000;
+const defaultReadyLimitMs = 15 * 60_000;
 const defaultRefillMs = 500;
 const longestPauseMs = 60_000;
 
@@ -50,7 +53,8 @@ export class WarmChild implements ChildListener {
   state: State = 'starting';
   /** key of the profile that the child is prepared for; '': none */
   profileKey = '';
-  idleSince = performance.now();
+  /** time of the last change of `state` (performance.now()) */
+  stateSince = performance.now();
 
   constructor(folder: string, plan: ChildPlan, changed: (child: WarmChild) => void) {
     this.folder = folder;
@@ -61,7 +65,7 @@ export class WarmChild implements ChildListener {
   }
 
   prepare({ key, message }: WarmUpProfile): void {
-    this.state = 'preparing';
+    this.#enter('preparing');
     this.profileKey = key;
     this.process.send(message);
   }
@@ -69,9 +73,13 @@ export class WarmChild implements ChildListener {
   frame(frame: Frame): void {
     const isReady = frame.kind === 'json' && fromChild.parse(frame.value).type === 'ready';
     if (!isReady) throw new TypeError('a warm media child sent something other than ready');
-    this.state = 'idle';
-    this.idleSince = performance.now();
+    this.#enter('idle');
     this.#changed(this);
+  }
+
+  #enter(state: State): void {
+    this.state = state;
+    this.stateSince = performance.now();
   }
 
   fault(): void {
@@ -105,15 +113,18 @@ export class WarmPool {
   readonly #closing = new AbortController();
   /** children that are starting or ending; `close` waits for them */
   readonly #work = new Set<Promise<unknown>>();
-  readonly #idleCheck: NodeJS.Timeout;
+  readonly #check: NodeJS.Timeout;
   #profile: WarmUpProfile | undefined;
   /** number of children in a row that ended before they were ready */
   #failures = 0;
 
   constructor(options: WarmPoolOptions) {
-    this.#options = { idleMs: defaultIdleMs, refillMs: defaultRefillMs, ...options };
-    this.#idleCheck = setInterval(() => this.#replaceIdle(), Math.min(30_000, this.#options.idleMs / 4));
-    this.#idleCheck.unref();
+    this.#options = { idleMs: defaultIdleMs, readyLimitMs: defaultReadyLimitMs, refillMs: defaultRefillMs, ...options };
+    this.#check = setInterval(() => {
+      this.#endStuck();
+      this.#replaceIdle();
+    }, Math.min(30_000, this.#options.idleMs / 4));
+    this.#check.unref();
     for (let i = 0; i < options.count; i += 1) this.#refill(0);
   }
 
@@ -166,7 +177,7 @@ export class WarmPool {
   /** Ends all children; resolves when they and their folders are gone. */
   async close(): Promise<void> {
     this.#closing.abort();
-    clearInterval(this.#idleCheck);
+    clearInterval(this.#check);
     for (const child of this.#children) child.retire();
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
     await rm(this.#options.folder, { recursive: true, force: true });
@@ -236,11 +247,17 @@ export class WarmPool {
     this.#refill(pause);
   }
 
+  /** A child that hangs, for example in the driver of a GPU, would keep its place for good. Its end has it replaced. */
+  #endStuck(): void {
+    const isStuck = ({ state, stateSince }: WarmChild) => state !== 'idle' && performance.now() - stateSince > this.#options.readyLimitMs;
+    for (const child of this.#children) if (isStuck(child)) child.process.kill();
+  }
+
   /** Replaces prepared children by unprepared ones when no jobs come: the networks take memory, mainly of the GPU. */
   #replaceIdle(): void {
     const { idleMs } = this.#options;
-    const isOverdue = ({ state, profileKey, idleSince }: WarmChild) =>
-      state === 'idle' && profileKey !== '' && performance.now() - idleSince > idleMs;
+    const isOverdue = ({ state, profileKey, stateSince }: WarmChild) =>
+      state === 'idle' && profileKey !== '' && performance.now() - stateSince > idleMs;
     const overdue = [...this.#children].filter(isOverdue);
     if (overdue.length === 0) return;
     this.#profile = undefined;

@@ -246,10 +246,13 @@ class EmbeddedServer {
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (this.#runner.user !== undefined) await chown(passwordFile, this.#runner.user.uid, this.#runner.user.gid);
     const options = ['--username=reelmend', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
-    await this.#run(this.#binaries.initdb, ['-D', basename(fresh), ...options, '--locale=C']).catch((cause: Error) => {
-      throw new Error(`The embedded PostgreSQL cannot be created in ${this.#home}: ${problemOfInitdb(cause)}.`, { cause });
-    });
-    await rm(passwordFile);
+    try {
+      await this.#run(this.#binaries.initdb, ['-D', basename(fresh), ...options, '--locale=C']);
+    } catch (cause) {
+      throw new Error(`The embedded PostgreSQL cannot be created in ${this.#home}: ${problemOfInitdb(cause as Error)}.`, { cause });
+    } finally {
+      await rm(passwordFile, { force: true });
+    }
     await this.#writeFacts({ port: 0, password });
     await rename(fresh, this.#data);
   }

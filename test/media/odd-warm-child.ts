@@ -6,6 +6,7 @@ const channel = new Socket({ fd: channelFd, readable: true, writable: true });
 const eaten: Buffer[] = [];
 
 function obey(how: string | undefined): void {
+  if (how === 'hang') return;
   if (how === 'die') process.exit(3);
   else if (how === 'babble') channel.write('this is no frame at all');
   else if (how === 'answer') channel.write(encodeMessage({ type: 'result', value: 'unrequested' }));

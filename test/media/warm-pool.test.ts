@@ -331,6 +331,21 @@ describe('a warm child that misbehaves', () => {
     }
   });
 
+  it('is replaced when it does not become ready', async () => {
+    const set = poolOf({ readyLimitMs: 3000, idleMs: 2000 });
+    try {
+      await eventually(() => set.idleProfileKeys.length === 1, 'it waits');
+      const [pid] = set.pids;
+      set.prepareFor(profile('hang'));
+      await eventually(() => set.idleProfileKeys.length === 1 && set.pids[0] !== pid, 'another waits');
+      expect(isAlive(pid!)).toBe(false);
+      expect(set.idleProfileKeys).toEqual(['']);
+      expect(warnings).toContain('a warm media child ended and is replaced');
+    } finally {
+      await set.close();
+    }
+  });
+
   it('that ended after it was acquired ends the call that it gets', async () => {
     const set = poolOf();
     try {

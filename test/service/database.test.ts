@@ -172,6 +172,7 @@ describe.skipIf(!isRoot || spawnSync('unshare', ['--user', 'true']).status !== 0
     const script = `case "$*" in *initdb*) cat >&2 <<'END'\n${stderr}END\nexit 1;; esac\n`;
     const opened = withUnshare(script, () => openDatabase({ databaseUrl: undefined, dataDir: home }));
     await expect(opened).rejects.toThrow(new Error(`The embedded PostgreSQL cannot be created in ${join(home, 'postgres')}: ${reason}.`));
+    expect(await readdir(join(home, 'postgres'))).not.toContain('password');
   });
 });
 
