@@ -1,4 +1,5 @@
 /** URLs of PostgreSQL as libpq reads them: TLS, IPv6, Unix sockets. All drivers of the service must agree. */
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
@@ -76,6 +77,8 @@ function urlAt(change: (url: URL) => void): string {
 describe.skipIf(certificate === null)('a PostgreSQL with TLS and a private CA', () => {
   let server: Awaited<ReturnType<typeof forward>>;
   let encrypted = 0;
+  /** Only clients that have the certificate are let in. */
+  let wantsCertificate = false;
   beforeAll(async () => {
     await writeFile(join(dir, 'ca.pem'), certificate!.cert);
     // As PostgreSQL: the client asks for TLS first. This server refuses to do without.
@@ -84,7 +87,12 @@ describe.skipIf(certificate === null)('a PostgreSQL with TLS and a private CA', 
       if (request.readInt32BE(4) !== 80_877_103) return (client.destroy(), null);
       client.write('S');
       encrypted += 1;
-      return new TLSSocket(client, { isServer: true, ...certificate });
+      const options = { isServer: true, ...certificate };
+      if (!wantsCertificate) return new TLSSocket(client, options);
+      const secured = new TLSSocket(client, { ...options, requestCert: true });
+      await once(secured, 'secure');
+      const isKnown = secured.getPeerCertificate().fingerprint256 === new X509Certificate(certificate!.cert).fingerprint256;
+      return isKnown ? secured : (client.destroy(), null);
     };
     server = await forward(accept, { port: 0, host: '127.0.0.1' });
   });
@@ -119,6 +127,18 @@ describe.skipIf(certificate === null)('a PostgreSQL with TLS and a private CA', 
     const { sql, close } = connect({ url: url(host, parameters), max: 1 });
     const fault: unknown = await sql`SELECT 1`.catch((error: unknown) => error).finally(close);
     expect(isDatabaseFault(fault)).toBe(true);
+  });
+
+  it('gets the certificate of the client', async () => {
+    await writeFile(join(dir, 'client.pem'), certificate!.cert);
+    await writeFile(join(dir, 'client.key'), certificate!.key);
+    wantsCertificate = true;
+    try {
+      const own = `sslcert=${join(dir, 'client.pem')}&sslkey=${join(dir, 'client.key')}`;
+      await use(url('127.0.0.1', `sslmode=verify-full&sslrootcert=CA&${own}`));
+    } finally {
+      wantsCertificate = false;
+    }
   });
 
   it('is refused with a CA that cannot be read', async () => {
