@@ -208,6 +208,8 @@ function procMounts(usesGpu: boolean): string[] {
 function kernelMounts(usesGpu: boolean): string[] {
   return [
     ...[...procMounts(usesGpu), '--dev', '/dev'],
+    // Mapped, it is memory that nothing counts (seccomp.ts).
+    ...(usesGpu ? [] : ['--dev-bind', '/dev/null', '/dev/zero']),
     ...(usesGpu ? ['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/dev/shm'] : []),
     ...['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/tmp'],
   ];

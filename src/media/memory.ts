@@ -32,12 +32,12 @@ function filesInMemoryBytes(pid: number): number {
   }
 }
 
-/** Bytes of the processes' own memory: anonymous and shared pages, and files in tmpfs. Mapped files do not count. */
+/** Bytes of the processes' own memory: anonymous and shared pages, page tables, and files in tmpfs. Mapped files do not count. */
 function ownMemoryBytes(pid: number): number {
   let kilobytes = 0;
   const members = tree(pid);
   for (const member of members) {
-    for (const [, value] of read(`/proc/${member}/status`).matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) {
+    for (const [, value] of read(`/proc/${member}/status`).matchAll(/^(?:RssAnon|RssShmem|VmPTE):\s+(\d+) kB$/gm)) {
       kilobytes += Number(value);
     }
   }

@@ -13,6 +13,7 @@ interface Architecture {
   /** bind, listen */
   serving: readonly number[];
   memfd: number;
+  mmap: number;
   denied: readonly number[];
 }
 
@@ -23,6 +24,7 @@ const deniedEverywhere = [
   428, 429, 430, 431, 432, 433, // open_tree, move_mount, fsopen, fsconfig, fsmount, fspick
   434, 438, // pidfd_open, pidfd_getfd
   442, // mount_setattr
+  447, // memfd_secret
 ];
 
 /** By process.arch. Order: memory that no limit counts, sockets, processes, tracing, mounts and namespaces, keys, kernel, handles, clock. */
@@ -34,8 +36,9 @@ const architectures: Record<string, Architecture | undefined> = {
     socket: 41,
     serving: [49, 50],
     memfd: 319,
+    mmap: 9,
     denied: [
-      29, 319, // shmget, memfd_create
+      29, 64, 68, 319, // shmget, semget, msgget, memfd_create
       41, 42, 43, 49, 50, 288, // socket, connect, accept, bind, listen, accept4
       57, 58, // fork, vfork
       101, 310, 311, 312, // ptrace, process_vm_readv, process_vm_writev, kcmp
@@ -54,8 +57,9 @@ const architectures: Record<string, Architecture | undefined> = {
     socket: 198,
     serving: [200, 201],
     memfd: 279,
+    mmap: 222,
     denied: [
-      194, 279, // shmget, memfd_create
+      194, 190, 186, 279, // shmget, semget, msgget, memfd_create
       198, 200, 201, 202, 203, 242, // socket, bind, listen, accept, connect, accept4
       117, 270, 271, 272, // ptrace, process_vm_readv, process_vm_writev, kcmp
       39, 40, 41, 51, 97, 268, // umount2, mount, pivot_root, chroot, unshare, setns
@@ -72,6 +76,7 @@ const loadWord = 0x20; // BPF_LD | BPF_W | BPF_ABS
 const jumpEqual = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
 const jumpAtLeast = 0x35; // BPF_JMP | BPF_JGE | BPF_K
 const jumpAnyBit = 0x45; // BPF_JMP | BPF_JSET | BPF_K
+const and = 0x54; // BPF_ALU | BPF_AND | BPF_K
 const give = 0x06; // BPF_RET | BPF_K
 
 const allow = 0x7fff0000;
@@ -80,10 +85,13 @@ const errno = (number: number) => 0x00050000 | number;
 const notPermitted = errno(1);
 const notImplemented = errno(38);
 
-/** Offsets in struct seccomp_data. For the 64-bit argument: its low word, on little-endian machines. */
+/** Offsets in struct seccomp_data. For 64-bit arguments: their low words, on little-endian machines. */
 const numberAt = 0;
 const architectureAt = 4;
 const firstArgumentAt = 16;
+const fourthArgumentAt = 40;
+/** MAP_SHARED and MAP_ANONYMOUS */
+const sharedAnonymous = 0x21;
 const cloneThread = 0x00010000;
 /** x86-64 numbers from here on are the x32 interface; the list does not cover them, so all are denied. */
 const x32Bit = 0x40000000;
@@ -120,6 +128,15 @@ export function seccompProgram(arch: string, { gpu = false } = {}): Buffer | und
     [give, 0, 0, notPermitted],
     [give, 0, 0, allow],
   ];
+  // Written pages of shared memory stay when they are unmapped, where the memory of a process does not show them (memory.ts).
+  const noSharedMemory: Instruction[] = [
+    [jumpEqual, 0, 5, table.mmap],
+    [loadWord, 0, 0, fourthArgumentAt],
+    [and, 0, 0, sharedAnonymous],
+    [jumpEqual, 0, 1, sharedAnonymous],
+    [give, 0, 0, notPermitted],
+    [give, 0, 0, allow],
+  ];
   return encode([
     [loadWord, 0, 0, architectureAt],
     [jumpEqual, 1, 0, table.audit],
@@ -134,7 +151,7 @@ export function seccompProgram(arch: string, { gpu = false } = {}): Buffer | und
       [jumpEqual, 0, 1, number],
       [give, 0, 0, notPermitted],
     ]),
-    ...(gpu ? unixSocketsOnly : []),
+    ...(gpu ? unixSocketsOnly : noSharedMemory),
     // Threads may be started, processes not.
     [jumpEqual, 0, 3, table.clone],
     [loadWord, 0, 0, firstArgumentAt],

@@ -18,7 +18,9 @@ export interface Attempts {
   walk?: boolean;
   /** processes and threads to start */
   starts?: number;
-  mode: 'report' | 'eat-memory' | 'sleep' | 'babble' | 'flood' | 'lie' | 'fill-and-stay';
+  /** program and arguments that take the place of this one */
+  run?: string[];
+  mode: 'run' | 'report' | 'eat-memory' | 'sleep' | 'babble' | 'flood' | 'lie' | 'fill-and-stay';
 }
 
 export interface Findings {
@@ -165,6 +167,9 @@ async function act(attempts: Attempts): Promise<void> {
   switch (attempts.mode) {
     case 'report':
       channel.end(encodeMessage({ type: 'result', value: await report(attempts) }), () => process.exit(0));
+      break;
+    case 'run':
+      process.execve!(attempts.run![0]!, attempts.run, {});
       break;
     case 'eat-memory': {
       const eaten: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
-import { fork } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -211,6 +211,30 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     const plan = { ...planFor('bubblewrap', hangMs, small), gpuFiles: ['/dev/null'] };
     const filling = inspectAs(plan, { mode: 'fill-and-stay', fill: ['/dev/shm', '/tmp'] });
     await expect(filling).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
+  });
+
+  describe('with a program that holds memory where none of its own shows', () => {
+    const hog = join(folder.path, 'hidden-memory');
+    beforeAll(() => {
+      execFileSync('cc', ['-O1', '-o', hog, fileURLToPath(new URL('hidden-memory.c', import.meta.url))]);
+    });
+
+    /** Rejects when the child has ended. */
+    function hold(method: string, megabytes: number) {
+      const plan = planFor('bubblewrap', 10_000, { outputBytes: 1024 * megabyte });
+      return inspectAs({ ...plan, mounts: [...plan.mounts, { from: hog, to: '/app/hog' }] }, { mode: 'run', run: ['/app/hog', method, String(megabytes)] });
+    }
+
+    it.each(['shared memory', '/dev/zero', 'secret memory', 'semaphores', 'messages'])('gets none by %s', async (method) => {
+      await expect(hold(method, 300)).rejects.toMatchObject({
+        code: 'processing_failed',
+        cause: { message: expect.stringContaining('refused: ') },
+      });
+    });
+
+    it('is charged for page tables', async () => {
+      await expect(hold('page tables', 300)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
+    });
   });
 
   it('starts no process, and threads up to its limit', async () => {
