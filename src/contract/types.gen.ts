@@ -105,7 +105,9 @@ export type Upload = {
      */
     received_bytes: number | null;
     /**
-     * The next missing parts of a waiting upload. Empty in lists.
+     * The next missing parts of a waiting upload. Empty in lists, and for a `read_only` key, which may not send
+     * any.
+     *
      */
     parts: Array<UploadPart>;
     /**

@@ -90,12 +90,12 @@ function assertChecksum(upload: UploadRecord, { sha256, partSha256 }: UploadChec
   throw new ReelmendError('upload_incomplete', message, { param: '/part_sha256' });
 }
 
-/** The upload as the storage shows it to clients. */
-export async function describeUpload(deps: HttpDeps, upload: UploadRecord): Promise<Upload> {
+/** The upload as the storage shows it to clients. `maySend`: the client may have the URLs of the missing parts, which need no key. */
+export async function describeUpload(deps: HttpDeps, upload: UploadRecord, { maySend = true } = {}): Promise<Upload> {
   if (upload.status !== 'waiting') return serializeUpload(deps, upload, { receivedBytes: upload.sizeBytes, parts: [] });
   const { missing, receivedBytes } = await partStates(deps, upload);
   const transfer = transferOf(upload);
-  const next = transfer === null ? [] : missing.slice(0, listedParts);
+  const next = transfer === null || !maySend ? [] : missing.slice(0, listedParts);
   const parts = await Promise.all(next.map((part) => linkTo(deps, transfer!, part)));
   return serializeUpload(deps, upload, { receivedBytes, parts });
 }

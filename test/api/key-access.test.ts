@@ -1,9 +1,10 @@
 /** Restricted keys: which operations each access covers, refused in one way; and keys named in the API and the audit log. */
 import { describe, expect, it } from 'vitest';
-import type { Account, AuditLog } from '../../src/contract/types.gen.ts';
+import type { Account, AuditLog, Upload } from '../../src/contract/types.gen.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { type Api, errorOf, makeApi } from '../helpers/http.ts';
 import { operations, type Operation } from '../helpers/http-contract.ts';
+import { created, file, send as sendPart } from '../helpers/upload-calls.ts';
 
 const job = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
 const secured = operations.filter(({ path, statuses }) => statuses.includes('401') && !path.startsWith('/console/'));
@@ -57,6 +58,17 @@ describe('a restricted key', () => {
     expect(await api.store.allJobs()).toEqual([]);
     expect((await api.store.account()).credits).toBe(api.account.credits);
     expect(api.measured).toEqual([]);
+  });
+
+  it('that may only read gets no URL to send a part of an upload to', async () => {
+    const api = makeApi();
+    const key = api.store.addKey('live', 'standard', { access: 'read_only' });
+    const filling = api.store.addKey('live', 'standard', { access: 'create_only' });
+    const upload = await created(api);
+    const seen = (await (await api.request(`/v1/uploads/${upload.id}`, { key })).json()) as Upload;
+    expect(seen).toEqual({ ...upload, parts: [] });
+    const { parts } = (await (await api.request(`/v1/uploads/${upload.id}`, { key: filling })).json()) as Upload;
+    expect((await sendPart(api, parts[0]!, file)).status).toBe(200);
   });
 });
 

@@ -43,8 +43,9 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
     },
 
     getUpload: async (c) => {
-      const upload = await findUpload(deps, c.get('principal'), c.req.valid('param').id);
-      return c.json(await describeUpload(deps, upload), 200);
+      const principal = c.get('principal');
+      const upload = await findUpload(deps, principal, c.req.valid('param').id);
+      return c.json(await describeUpload(deps, upload, { maySend: principal.access !== 'read_only' }), 200);
     },
 
     completeUpload: async (c) => {
