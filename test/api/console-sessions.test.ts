@@ -455,4 +455,13 @@ describe('pace', () => {
     expect(keys).toEqual(['ip:2001:db8:0:0::/64']);
     await limited.close();
   });
+
+  it('counts the connections of one IP together, although its proxy adds their ports', async () => {
+    const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1 } });
+    await limited.browser().post('/console/api/sign-up', { email: 'owner@example.com', password });
+    const statuses = [];
+    for (let i = 0; i < 5; i += 1) statuses.push((await signIn(limited, 'owner@example.com', { ip: `203.0.113.1:${50_000 + i}` })).status);
+    expect(statuses).toEqual([401, 401, 401, 429, 429]);
+    await limited.close();
+  });
 });

@@ -104,7 +104,8 @@ export function clientIp(c: Context<AppEnv>, proxyHops: number): string {
   const forwarded = (c.req.header('X-Forwarded-For') ?? '').split(',').map((part) => part.trim());
   // The nearest proxy wrote the last entry, and so on. Entries before those of the proxies come from the client.
   const forwardedIp = proxyHops > 0 ? forwarded.at(-proxyHops) : undefined;
-  const ip = forwardedIp || peerIp(c);
+  // Some load balancers, such as Azure's, add the port of the connection.
+  const ip = forwardedIp?.replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1') || peerIp(c);
   return ip.includes(':') && !ip.includes('.') ? networkOf(ip) : ip.slice(0, 64);
 }
 
