@@ -72,9 +72,12 @@ function redactValue(name: string, value: unknown, depth: number): unknown {
 
 const longestText = 300;
 
-/** Removes the URLs that the message of an error may quote, and the characters that PostgreSQL refuses. */
+/**
+ * Removes the URLs that the message of an error may quote, and the characters that PostgreSQL refuses. Cut first: a message may quote a name
+ * that is as long as a body, and the search for URLs takes time that grows with the square of the length.
+ */
 export function redactError({ code, message, param }: LoggedError): LoggedError {
-  return { code, message: plain(message.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, removed)), param: param === null ? null : plain(param) };
+  return { code, message: plain(message).replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, removed), param: param === null ? null : plain(param) };
 }
 
-const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, longestText).toWellFormed();
+const plain = (text: string): string => text.slice(0, longestText).replaceAll(/\p{Cc}/gu, '\uFFFD').toWellFormed();

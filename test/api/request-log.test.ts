@@ -108,6 +108,17 @@ describe('the request log', () => {
     expect(data[0]!.error!.message.length).toBeLessThanOrEqual(300);
   });
 
+  it('holds up nobody for the name of a field that is as long as a body may be', async () => {
+    const api = makeApi();
+    const refused = await api.request('/v1/jobs', { method: 'POST', json: { ...job, ['a.'.repeat(32_000)]: 1 } });
+    expect((await errorOf(refused)).code).toBe('invalid_request');
+    const start = performance.now();
+    await api.requestLog.flush();
+    expect(performance.now() - start).toBeLessThan(1500);
+    const [entry] = (await logged(api)).data;
+    expect(entry!.error).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/^There is no field "(a\.)+/) });
+  });
+
   it('shows a key its own mode and account alone', async () => {
     const api = makeApi();
     await api.request('/v1/account');
@@ -204,6 +215,9 @@ describe('redact', () => {
   it('takes addresses out of messages', () => {
     const error = { code: 'video_unreachable', message: 'No answer of https://a.example/x?y=1 came.', param: null };
     expect(redactError(error)).toEqual({ ...error, message: 'No answer of … came.' });
+    // A URL that goes on behind what is kept.
+    const cut = redactError({ ...error, message: `${'x'.repeat(280)} https://media.example.com/canary?signature=canary` });
+    expect(cut.message).toBe(`${'x'.repeat(280)} …`);
   });
 });
 
