@@ -8,7 +8,7 @@ import { fetch } from './fetch.ts';
 import { interruptible } from './interruptible.ts';
 import { positiveWhole } from './options.ts';
 import { withCause } from './reason.ts';
-import { print, say } from './terminal.ts';
+import { plain, print, say } from './terminal.ts';
 import {
   commandFor,
   firstOf,
@@ -71,7 +71,7 @@ async function listPreviews({ limit, json, ...options }: RemoteOptions & { limit
 }
 
 const line = ({ id, status, progress, settings, file_name }: Preview): string =>
-  [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), settings.length === 1 ? '1 setting' : `${settings.length} settings`, file_name ?? ''].join('  ').trimEnd();
+  [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), settings.length === 1 ? '1 setting' : `${settings.length} settings`, plain(file_name ?? '')].join('  ').trimEnd();
 
 const strengths: Readonly<Record<string, keyof EnhancementsInput>> = {
   denoise: 'denoise',

@@ -11,7 +11,7 @@ import { type SettingOptions, type Settings, settingsOf, withSettings } from './
 import { listenCommand } from './listen-command.ts';
 import { positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
-import { bytes, print, say, terminal } from './terminal.ts';
+import { bytes, plain, print, say, terminal } from './terminal.ts';
 import {
   commandFor,
   firstOf,
@@ -166,7 +166,7 @@ async function printAuditLog(reelmend: Reelmend): Promise<void> {
 }
 
 const line = ({ id, status, progress, resolution, file_name }: Job) =>
-  [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, file_name ?? ''].join('  ').trimEnd();
+  [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, plain(file_name ?? '')].join('  ').trimEnd();
 
 async function createJob(source: string, options: CreateOptions): Promise<void> {
   const { output } = options;

@@ -1,6 +1,6 @@
 /** Output for people on a terminal (tables, and facts of one thing), or JSON for programs. */
 import Table from 'cli-table3';
-import { print, say, terminal } from './terminal.ts';
+import { plain, print, say, terminal } from './terminal.ts';
 
 /** No lines: the columns are easy to read, and to cut with other programs. */
 const chars = Object.fromEntries(
@@ -50,7 +50,6 @@ function cell(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value) && !value.some(isThing)) return value.map(cell).join(', ');
   if (Array.isArray(value)) return String(value.length);
-  const text = isThing(value) ? JSON.stringify(value) : String(value);
-  // Removes control characters: names come from anyone who signs up.
-  return text.replaceAll(/\p{Cc}/gu, '�');
+  // Names come from anyone who signs up.
+  return plain(isThing(value) ? JSON.stringify(value) : String(value));
 }

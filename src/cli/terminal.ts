@@ -72,6 +72,9 @@ export const terminal = (): Terminal => other.getStore() ?? ofProcess;
 /** Runs a command with another terminal than the process's. */
 export const atTerminal = <T>(given: Terminal, run: () => Promise<T>): Promise<T> => other.run(given, run);
 
+/** A text that others chose, such as a name, for people: control characters would command the terminal. */
+export const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\uFFFD');
+
 /** Prints a line. */
 export const say = (line: string): void => terminal().stdout(`${line}\n`);
 /** Prints a line on stderr. */

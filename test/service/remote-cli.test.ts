@@ -126,6 +126,20 @@ describe('reelmend jobs', () => {
     expect((await readdir(dir)).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
+  it('lists no control characters of a file name: whoever sent the file chose it', async () => {
+    const sdk = createReelmend({ baseUrl: api.url, apiKey: key });
+    // U+009B begins the same sequences as ESC [.
+    const upload = await sdk.uploads.create(new Blob(['any']), { name: 'a\u009b2Jb.mov' });
+    const job = await sdk.jobs.create({ upload_id: upload.id, resolution: '1080p' });
+    const preview = await sdk.previews.create({ upload_id: upload.id, settings: [{ resolution: '1080p' }] });
+    for (const [kind, { id }] of [['jobs', job], ['previews', preview]] as const) {
+      const { stdout } = await reelmend(kind, 'list');
+      expect(stdout.split('\n').find((line) => line.startsWith(id))).toMatch(/  a\uFFFD2Jb\.mov$/);
+    }
+    await sdk.previews.delete(preview.id);
+    await sdk.jobs.delete(job.id);
+  });
+
   it('takes uploads and URLs, lists, gets and deletes', async () => {
     const [upload] = await json<Upload[]>('upload', '--json', file('Ferien.mov'));
     const job = await json<Job>('jobs', 'create', upload!.id, '--resolution', '4K', '--wait', '--json');
