@@ -132,7 +132,7 @@ async function auditLogCommand(path: string, options: VerifyOptions): Promise<vo
   if (!Array.isArray(entries) || typeof head !== 'string') throw new Error(`${path} contains no audit log.`);
   const keys = await keysFor(options, file);
   const { verifyAuditLog } = await evidence();
-  const result = await verifyAuditLog({ entries, head }, keys.keys);
+  const result = await verifyAuditLog({ account_id: file?.['account_id'], entries, head }, keys.keys);
   if (result.ok) return report(keys, { size: result.size, hash: result.hash });
   const { index, reason } = result;
   print({ valid: false, result: 'invalid', first_bad_index: index, reason });

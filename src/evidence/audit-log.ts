@@ -31,8 +31,8 @@ const auditEntry: z.ZodType<AuditEntry> = z.strictObject({
   hash: sha256,
 });
 
-/** An export: all entries, oldest first, and the head as a compact JWS. */
-export const auditExport = z.object({ entries: z.array(z.unknown()), head: z.string() });
+/** An export: all entries, oldest first, and the head as a compact JWS. `account_id` is whose log the file says that it is. */
+export const auditExport = z.object({ account_id: z.unknown().optional(), entries: z.array(z.unknown()), head: z.string() });
 export type AuditExport = z.infer<typeof auditExport>;
 
 export type AuditVerifyResult =
@@ -50,9 +50,12 @@ export async function verifyHead(jws: string, keys: Jwks): Promise<AuditHead> {
   return parsed.data;
 }
 
-/** Returns the first invalid entry, if any. Throws EvidenceError if the head's own signature is not valid. */
+/** Returns the first invalid entry, if any. Throws EvidenceError if the head's own signature is not valid, or it is of another account. */
 export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<AuditVerifyResult> {
   const head = await verifyHead(log.head, keys);
+  if (log.account_id !== undefined && log.account_id !== head.account_id) {
+    throw new EvidenceError('The log names another account than its signed head.');
+  }
   let previous = genesisHash;
   for (const [index, raw] of log.entries.entries()) {
     const problem = checkEntry(raw, index, previous, head);

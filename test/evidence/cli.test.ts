@@ -246,6 +246,9 @@ describe('an exported audit log', () => {
       expect(JSON.parse(bad.stdout)).toMatchObject({ valid: false, first_bad_index: index });
       expect(bad.stderr).toContain(`entry ${index} `);
     }
+    const renamed = await file('renamed.json', { ...log, account_id: await account() });
+    const other = { status: 1, stdout: '', stderr: 'reelmend: The log names another account than its signed head.\n' };
+    expect(await offline('verify', 'audit-log', renamed, '--jwks', published)).toEqual(other);
   });
 });
 
