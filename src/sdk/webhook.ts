@@ -54,7 +54,7 @@ const signaturePattern = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
  * Resolves with the event of a valid webhook. Rejects with WebhookVerificationError for an invalid one, and with a TypeError for a
- * body that is no text and no bytes. A webhook may arrive more than once; all its deliveries have the same `webhook-id`.
+ * body that is no text and no bytes, or a tolerance that is no number. A webhook may arrive more than once; all its deliveries have the same `webhook-id`.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
   const { headers, toleranceS = 300 } = options;
@@ -88,6 +88,8 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
 }
 
 function checkTime(timestamp: string, toleranceS: number): void {
+  // No age is greater than NaN, so every webhook would pass, however old.
+  if (Number.isNaN(Number(toleranceS))) throw new TypeError('toleranceS must be a number of seconds.');
   if (!/^\d{1,12}$/.test(timestamp)) {
     throw new WebhookVerificationError('invalid_header', 'The header webhook-timestamp is not in seconds since 1970.');
   }

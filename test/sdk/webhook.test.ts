@@ -243,6 +243,11 @@ describe('a webhook is refused', () => {
     expect(await codeOf({ body, headers: sent, secret, ...options })).toBe(expected);
   });
 
+  it.each([Number.NaN, '5 minutes' as unknown as number])('names the mistake of a receiver whose tolerance is no number (%s)', async (toleranceS) => {
+    const verified = verifyWebhook({ body, headers: signedHeaders(body, { at: new Date(0) }), secret, toleranceS });
+    await expect(verified).rejects.toThrow(new TypeError('toleranceS must be a number of seconds.'));
+  });
+
   it('when it is played again under another id or at another time', async () => {
     const later = String(Number(seconds) + 100);
     expect(await codeOf({ body, headers: { ...headers(), 'webhook-timestamp': later }, secret })).toBe(
