@@ -19,6 +19,9 @@ function tree(pid: number): number[] {
 
 const namespaceOf = (pid: number | 'self') => readlinkSync(`/proc/${pid}/ns/mnt`);
 
+/** Memory of a file, folder or link in tmpfs beside its content: inode and name, bytes. */
+const entryBytes = 1024;
+
 /** Bytes in the process's own tmpfs; 0 if it shares the machine's mounts. */
 function filesInMemoryBytes(pid: number): number {
   try {
@@ -26,7 +29,7 @@ function filesInMemoryBytes(pid: number): number {
     return ['tmp', 'dev/shm']
       .map((path) => statfsSync(`/proc/${pid}/root/${path}`))
       .filter(({ type }) => type === tmpfsType)
-      .reduce((sum, { blocks, bfree, bsize }) => sum + (blocks - bfree) * bsize, 0);
+      .reduce((sum, { blocks, bfree, bsize, files, ffree }) => sum + (blocks - bfree) * bsize + (files - ffree) * entryBytes, 0);
   } catch {
     return 0; // it is being started, or ended meanwhile
   }

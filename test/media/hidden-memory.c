@@ -75,6 +75,17 @@ static void pageTables(size_t length) {
   for (size_t at = 0; at < span; at += 2 * mebibyte) (void)*(volatile const char *)(pages + at);
 }
 
+/* A file without content takes about a KiB in a file system in memory. */
+static void emptyFiles(size_t length) {
+  char path[32];
+  for (size_t number = 0; number < length / 1024; ++number) {
+    snprintf(path, sizeof path, "/tmp/%zu", number);
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    check(file < 0, "open");
+    close(file);
+  }
+}
+
 int main(int count, char **arguments) {
   if (count != 3) return 1;
   const char *method = arguments[1];
@@ -85,6 +96,7 @@ int main(int count, char **arguments) {
   else if (strcmp(method, "semaphores") == 0) semaphores(length);
   else if (strcmp(method, "messages") == 0) messages(length);
   else if (strcmp(method, "page tables") == 0) pageTables(length);
+  else if (strcmp(method, "empty files") == 0) emptyFiles(length);
   else return 1;
   fprintf(stderr, "held\n");
   for (;;) pause();

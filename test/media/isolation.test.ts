@@ -232,8 +232,8 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
       });
     });
 
-    it('is charged for page tables', async () => {
-      await expect(hold('page tables', 300)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
+    it.each(['page tables', 'empty files'])('is charged for %s', async (method) => {
+      await expect(hold(method, 300)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
     });
   });
 
