@@ -77,11 +77,16 @@ export interface Enqueue {
   priority?: number;
 }
 
-export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, account, priority = 0 }: Enqueue) {
-  await on.execute(sql`SELECT 1 FROM graphile_worker.add_job(
+/**
+ * Adds a row, or changes the one that waits with that key. Graphile Worker does neither if a worker takes that row in the middle of the
+ * query. Its task may not see what this transaction changes, so the row is added once more: it then succeeds the one that runs.
+ */
+export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, account, priority = 0 }: Enqueue): Promise<void> {
+  const add = sql`SELECT id FROM graphile_worker.add_job(
     ${task}, payload := ${JSON.stringify(payload)}::json, job_key := ${key ?? null}::text,
     run_at := clock_timestamp() + make_interval(secs => ${delayS}::float8),
-    max_attempts := ${maxAttempts}::int, priority := ${priority}::int, flags := ARRAY(${account}))`);
+    max_attempts := ${maxAttempts}::int, priority := ${priority}::int, flags := ARRAY(${account}))`;
+  while ((await on.execute<{ id: string | null }>(add))[0]!.id === null);
 }
 
 const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id = ${jobId}`;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fence } from '../../src/store/index.ts';
+import { eventually } from '../helpers/wait.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -375,6 +376,22 @@ describe('deletion', () => {
       expect(deleted).toMatchObject({ status: 'fulfilled', value: { id: job.id } });
       if (finished.status === 'rejected') expect(finished.reason).toMatchObject({ name: 'LeaseLost' });
     }
+  });
+
+  it('queues the destruction of the files also while a worker takes the row that an earlier one has left', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const key = `destroy:${job.id}`;
+    await world.store.objects.destroyLater(job.id, 0);
+    const deleting = await world.sql.begin(async (tx) => {
+      // As Graphile Worker takes a row. The commit takes as long as the disk.
+      await tx`UPDATE graphile_worker._private_jobs SET locked_by = 'pool', locked_at = now(), attempts = attempts + 1 WHERE key = ${key}`;
+      const deleted = world.store.jobs.delete(account.id, 'live', job.id);
+      await eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length > 0);
+      return [deleted];
+    });
+    await Promise.all(deleting);
+    expect(await world.sql`SELECT locked_by, attempts FROM graphile_worker.jobs WHERE key = ${key}`).toEqual([{ locked_by: null, attempts: 0 }]);
   });
 
   it('comes after 30 days, or after as many as the account chose for its Secure jobs', async () => {
