@@ -347,12 +347,13 @@ async function startAgain(tx: Tx, id: string): Promise<void> {
 }
 
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
+  const endpointUrl = await holdEndpointOf(tx, id);
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return null;
   const [account] = await tx.select({ closedAt: accounts.closedAt }).from(accounts).where(eq(accounts.id, row.accountId));
   if (account!.closedAt !== null) throw new Error(`The account ${row.accountId} is closed.`);
   if (row.url === null) throw new Error(`The job or endpoint of ${id} was deleted, and the URL with it.`);
-  const url = await currentUrl(tx, row);
+  const url = endpointUrl ?? row.url;
   await tx
     .update(webhookDeliveries)
     // The clock's time, not that of the transaction: the attempt may have begun while this waited for the lock.
@@ -362,11 +363,11 @@ async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   return (await withAttempts(tx, [{ ...row, url, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;
 }
 
-/** The URL of an endpoint may have changed since. */
-async function currentUrl(tx: Tx, { endpointId, url }: Row): Promise<string | null> {
-  if (endpointId === null) return url;
-  const [endpoint] = await tx.select({ url: webhookEndpoints.url }).from(webhookEndpoints).where(eq(webhookEndpoints.id, endpointId));
-  return endpoint?.url ?? url;
+/** The URL that the endpoint of a delivery has now, and has until the commit; undefined without an endpoint. Locks it before the delivery, as everywhere. */
+async function holdEndpointOf(tx: Tx, id: string): Promise<string | undefined> {
+  const ofDelivery = sql`(SELECT endpoint_id FROM webhook_deliveries WHERE id = ${id})`;
+  const [endpoint] = await tx.select({ url: webhookEndpoints.url }).from(webhookEndpoints).where(eq(webhookEndpoints.id, ofDelivery)).for('share');
+  return endpoint?.url;
 }
 
 async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: DeliveryQuery): Promise<DeliveryRecord[]> {

@@ -144,6 +144,30 @@ describe('a webhook endpoint', () => {
     expect(await settled('delivered')).toMatchObject({ url: `${url}&newest=1` });
   });
 
+  it('with a new URL gets there what is resent in the same moment', async () => {
+    const { endpoint } = await add({ url: `${url}&old=1` });
+    const which = { accountId: account.id, id: endpoint.id };
+    await startWorker([0]);
+    await endpoints().test(which, 'job.completed');
+    const { id } = await settled('delivered');
+    await shop.close();
+    const waiting = (count: number) =>
+      eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length >= count);
+    // Both wait for their last lock, the head of the audit log and the row of the queue, and then commit.
+    const changes = await world.sql.begin(async (tx) => {
+      await tx`INSERT INTO graphile_worker._private_jobs (task_id, key, run_at) SELECT id, ${`webhook:${id}`}, now() FROM graphile_worker._private_tasks WHERE identifier = 'webhook_deliver'`;
+      await tx`SELECT 1 FROM event_heads WHERE account_id = ${account.id} FOR UPDATE`;
+      const resent = world.store.deliveries.resend(id);
+      await waiting(1);
+      const updated = endpoints().update(which, { url });
+      await waiting(2);
+      return [resent, updated];
+    });
+    await Promise.all(changes);
+    await startWorker();
+    expect(await settled('delivered')).toMatchObject({ url, attempts: [{}, {}] });
+  });
+
   it.each([410, 500])('with a new URL is sent there at once although its last attempt at the old one ends with %d meanwhile', async (status) => {
     const held = Promise.withResolvers<void>();
     receiver.answer = (response, count) => void (count === 1 ? held.promise : Promise.resolve()).then(() => response.writeHead(count === 1 ? status : 204).end());
