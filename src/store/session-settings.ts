@@ -21,12 +21,14 @@ export const sessionSettings: Readonly<Record<string, string>> = {
 
 /**
  * What the service relies on, whatever the operator has set for the server, the role or the database: its locks make its transactions
- * correct at this isolation level, and the drivers read these formats of times and bytes only. docs/operating.md states them.
+ * correct at this isolation level, the drivers read these formats of times and bytes only, and days are promised as 24 hours, which they
+ * are not where the clocks change. docs/operating.md states them.
  */
 export const requiredSettings: Readonly<Record<string, string>> = {
   default_transaction_isolation: 'read committed',
   datestyle: 'ISO',
   bytea_output: 'hex',
+  timezone: 'UTC',
 };
 
 /** Makes the settings that differ from the required ones. They apply to future sessions. */

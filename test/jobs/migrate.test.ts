@@ -34,14 +34,15 @@ describe('migrations', () => {
     const other = await createTestDatabase({ migrated: false });
     const admin = postgres(other.url, { max: 1 });
     const name = admin(new URL(other.url).pathname.slice(1));
-    for (const setting of ["default_transaction_isolation = 'serializable'", "datestyle = 'SQL, DMY'", "bytea_output = 'escape'"]) {
+    for (const setting of ["default_transaction_isolation = 'serializable'", "datestyle = 'SQL, DMY'", "bytea_output = 'escape'", "timezone = 'Europe/Berlin'"]) {
       await admin`ALTER DATABASE ${name} SET ${admin.unsafe(setting)}`;
     }
     await admin.end();
     for (let start = 0; start < 2; start++) await migrate({ url: other.url });
     const sql = postgres(other.url, { max: 1 });
-    const [row] = await sql`SELECT current_setting('transaction_isolation') AS isolation, '2026-11-29'::date::text AS date, decode('00', 'hex')::text AS bytes`;
-    expect(row).toEqual({ isolation: 'read committed', date: '2026-11-29', bytes: '\\x00' });
+    const [row] = await sql`SELECT current_setting('transaction_isolation') AS isolation, '2026-11-29'::date::text AS date, decode('00', 'hex')::text AS bytes,
+      extract(epoch FROM '2027-03-27 12:00Z'::timestamptz + make_interval(days => 1) - '2027-03-27 12:00Z')::int / 3600 AS hours_of_a_day`;
+    expect(row).toEqual({ isolation: 'read committed', date: '2026-11-29', bytes: '\\x00', hours_of_a_day: 24 });
     await sql.end();
     await other.drop();
   });
