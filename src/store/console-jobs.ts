@@ -6,7 +6,7 @@ import type { Db } from './database.ts';
 import type { JobFeed } from './job-feed.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { hasStatus, isOpen } from './job-states.ts';
-import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
+import { eventHeads, type EventKind, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
 import { type AccountQueries, AccountWatch } from './watch-account.ts';
 
 export interface ConsoleJobQuery {
@@ -97,12 +97,9 @@ function watchQueries(db: Db): AccountQueries<JobRecord> {
       return head?.seq ?? 0;
     },
     async poll(accountId, { after, open }) {
-      const { ids, position } = await createdAfter(db, accountId, after);
-      const [created, unfinished] = await Promise.all([
-        readJobs(db, accountId, ids),
-        open ? openJobs(db, accountId) : [],
-      ]);
-      return { jobs: [...created, ...unfinished], position };
+      const { changed, position } = await changedAfter(db, accountId, after);
+      // Read afterwards: a job in both is shown as it is here.
+      return { changed, jobs: open ? await openJobs(db, accountId) : [], position };
     },
   };
 }
@@ -128,19 +125,22 @@ async function openJobs(db: Db, accountId: string): Promise<JobRecord[]> {
   return rows.map(toJobRecord);
 }
 
+/** The entries of the audit log about what a list shows of a job. */
+const changes: readonly EventKind[] = ['job.created', 'job.started', 'job.completed', 'job.failed', 'job.deleted'];
+
 /**
- * Jobs whose creation the audit log records after that sequence, and the last sequence that was read. No lower number
- * can appear later: each entry takes its number under a lock on the log's head, held until the commit.
+ * Jobs with such an entry after that sequence, and the last sequence that was read. No lower number can appear later: each
+ * entry takes its number under a lock on the log's head, held until the commit.
  */
-async function createdAfter(db: Db, accountId: string, after: number): Promise<{ ids: string[]; position: number }> {
+async function changedAfter(db: Db, accountId: string, after: number): Promise<{ changed: string[]; position: number }> {
   const entries = await db
     .select({ seq: jobEvents.seq, kind: jobEvents.kind, jobId: jobEvents.jobId })
     .from(jobEvents)
     .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after)))
     .orderBy(asc(jobEvents.seq))
     .limit(entryLimit);
-  const ids = entries.flatMap(({ kind, jobId }) => (kind === 'job.created' && jobId !== null ? [jobId] : []));
-  return { ids, position: entries.at(-1)?.seq ?? after };
+  const changed = entries.flatMap(({ kind, jobId }) => (jobId !== null && changes.includes(kind) ? [jobId] : []));
+  return { changed, position: entries.at(-1)?.seq ?? after };
 }
 
 async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<JobRow[]> {

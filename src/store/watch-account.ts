@@ -10,14 +10,14 @@ export interface AccountQueries<Job extends { id: string }> {
   read(accountId: string, jobIds: string[]): Promise<Job[]>;
   /** sequence of the newest entry of the account's audit log; 0 for an empty log */
   position(accountId: string): Promise<number>;
-  /** jobs whose creation the log records after that sequence; with `open` also all jobs that have not ended */
-  poll(accountId: string, query: { after: number; open: boolean }): Promise<{ jobs: Job[]; position: number }>;
+  /** ids of the jobs that the log says were created, started, ended or deleted after that sequence; with `open` also all jobs that have not ended */
+  poll(accountId: string, query: { after: number; open: boolean }): Promise<{ changed: string[]; jobs: Job[]; position: number }>;
 }
 
 export interface AccountWatchOptions<Job extends { id: string }> {
   feed: JobFeed;
   queries: AccountQueries<Job>;
-  /** ms between two polls for new jobs, because no notification reports them; default 3000 */
+  /** ms between two polls for jobs that no notification has reported; default 3000 */
   pollIntervalMs?: number;
 }
 
@@ -46,8 +46,8 @@ interface Poller<Job> {
 
 /**
  * Watches the jobs of accounts. New jobs are found by polling: a notification for every creation would slow down each
- * of them. The cursor is the sequence of the audit log, whose numbers become visible in order. Job ids do not: a job
- * with an earlier id may be committed later.
+ * of them. So are jobs that ended or were deleted while notifications were lost. The cursor is the sequence of the audit
+ * log, whose numbers become visible in order. Job ids do not: a job with an earlier id may be committed later.
  */
 export class AccountWatch<Job extends { id: string }> {
   readonly #options: Required<AccountWatchOptions<Job>>;
@@ -117,17 +117,17 @@ export class AccountWatch<Job extends { id: string }> {
         const { ids, missed } = subscription.takeChanges();
         const polled = await queries.poll(accountId, { after: position, open: missed });
         position = polled.position;
-        deliver(poller, await this.#merge(accountId, polled.jobs, ids));
+        deliver(poller, await this.#merge(accountId, polled.jobs, [...new Set([...ids, ...polled.changed])]));
       }
     } finally {
       subscription.close();
     }
   }
 
-  /** The polled jobs and those that were notified; a notified job that is not found was deleted. */
-  async #merge(accountId: string, polled: Job[], notified: string[]): Promise<Map<string, Job | null>> {
+  /** The polled jobs and those that changed; a changed job that is not found was deleted. */
+  async #merge(accountId: string, polled: Job[], changed: string[]): Promise<Map<string, Job | null>> {
     const changes = new Map<string, Job | null>(polled.map((job) => [job.id, job]));
-    const unread = notified.filter((id) => !changes.has(id));
+    const unread = changed.filter((id) => !changes.has(id));
     if (unread.length === 0) return changes;
     for (const job of await this.#options.queries.read(accountId, unread)) changes.set(job.id, job);
     for (const id of unread) if (!changes.has(id)) changes.set(id, null);

@@ -159,7 +159,7 @@ describe('watching a job', () => {
     let polls = 0;
     const poll = async () => {
       polls += 1;
-      return { jobs: [], position: 0 };
+      return { changed: [], jobs: [], position: 0 };
     };
     const watch = new AccountWatch({ feed, pollIntervalMs: 5, queries: { position: async () => 0, read: async () => [], poll } });
     const run = async () => {
@@ -208,7 +208,7 @@ function countedQueries(find: { jobs: { id: string }[]; failure?: Error }) {
     poll: async () => {
       count.polls += 1;
       if (find.failure) throw find.failure;
-      return { jobs: find.jobs.splice(0), position: 0 };
+      return { changed: [], jobs: find.jobs.splice(0), position: 0 };
     },
   };
   return { queries, count };
@@ -266,6 +266,30 @@ describe('watching an account', () => {
       WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
     await eventually(() => seen.size > 0);
     expect([...seen].sort()).toEqual(ids.sort().slice(-200));
+    stop.abort();
+    await watched;
+  });
+
+  it('shows jobs that ended or were deleted while notifications were lost', async () => {
+    const account = await fundedAccount(world.store, 3000);
+    const open = async () => (await world.store.jobs.create(jobInput(account))).job.id;
+    const [failing, deleted] = [await open(), await open()];
+    const fence = await acquire(failing);
+    const stop = new AbortController();
+    const seen = new Map<string, string | null>();
+    const watched = (async () => {
+      for await (const { id, job } of world.store.consoleJobs.watch(account.id, stop.signal)) seen.set(id, job?.status ?? null);
+    })();
+    const known = newId('job');
+    await eventually(async () => {
+      await world.sql`SELECT pg_notify('reelmend_jobs', ${`${known} ${account.id}`})`;
+      return seen.has(known);
+    });
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
+    await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+    await world.store.jobs.delete(account.id, 'live', deleted);
+    await eventually(() => seen.get(failing) === 'error' && seen.get(deleted) === null);
     stop.abort();
     await watched;
   });
