@@ -29,21 +29,21 @@ export interface CreationRequest {
   signal: AbortSignal;
 }
 
-/**
- * Creates the job, or returns the job that the same idempotency key has created. The last call stores and charges
- * everything in one transaction. Throws ReelmendError with the codes that openapi.yaml lists for createJob.
- */
-export async function createJob(
-  deps: HttpDeps,
-  { principal, body, idempotencyKey, signal }: CreationRequest,
-): Promise<{ job: JobRecord; replayed: boolean }> {
-  const { store } = deps;
+export interface Creation {
+  job: JobRecord;
+  replayed: boolean;
+}
+
+/** Creates the job, or returns the job that the same idempotency key has created. Throws ReelmendError with the codes that openapi.yaml lists for createJob. */
+export async function createJob(deps: HttpDeps, request: CreationRequest): Promise<Creation> {
+  const { principal, body, idempotencyKey } = request;
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
-  if (idempotency !== null) {
-    const job = await store.jobs.findReplay(principal.account.id, principal.mode, idempotency);
-    if (job !== null) return { job, replayed: true };
-  }
+  return withReplay(deps, { principal, idempotency }, () => createNewJob(deps, request, idempotency));
+}
+
+/** The last call stores and charges everything in one transaction. */
+async function createNewJob(deps: HttpDeps, { principal, body, signal }: CreationRequest, idempotency: Idempotency | null): Promise<Creation> {
   const video = await findVideo(deps, principal, body);
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, video, signal });
@@ -60,6 +60,28 @@ export async function createJob(
     traceparent: currentTraceparent(),
     actor: actorOf(principal),
   });
+}
+
+/** Creates a job or preview with `create` unless the idempotency key has created one already, before the call or during it. */
+export async function withReplay(
+  { store }: HttpDeps,
+  { principal: { account, mode }, idempotency }: { principal: Principal; idempotency: Idempotency | null },
+  create: () => Promise<Creation>,
+): Promise<Creation> {
+  const replay = async () => {
+    const job = idempotency === null ? null : await store.jobs.findReplay(account.id, mode, idempotency);
+    return job && { job, replayed: true };
+  };
+  const earlier = await replay();
+  if (earlier !== null) return earlier;
+  try {
+    return await create();
+  } catch (error) {
+    // A request in flight may have created it meanwhile, with what this one lacks: a video that could be measured, or the last of a quota.
+    const meanwhile = await replay();
+    if (meanwhile !== null) return meanwhile;
+    throw error;
+  }
 }
 
 const dayS = 86_400;
@@ -92,7 +114,7 @@ function dailyQuotaOf({ options }: HttpDeps, { account, mode }: Principal): Dail
  * Creates a job or preview within the account's daily quota. A refused one is not counted. Throws ReelmendError
  * `rate_limit_exceeded`.
  */
-export async function createWithinQuota(deps: HttpDeps, principal: Principal, input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }> {
+export async function createWithinQuota(deps: HttpDeps, principal: Principal, input: CreateJob): Promise<Creation> {
   const { store } = deps;
   const quota = dailyQuotaOf(deps, principal);
   if (quota === null) return store.jobs.create(input);

@@ -2,8 +2,9 @@
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
+import type { Idempotency } from '../store/types.ts';
 import { actorOf } from './actor.ts';
-import { type CreationRequest, createWithinQuota, idempotencyOf } from './create-job.ts';
+import { type Creation, type CreationRequest, createWithinQuota, idempotencyOf, withReplay } from './create-job.ts';
 import type { HttpDeps } from './deps.ts';
 import {
   assertModelInstalled,
@@ -23,16 +24,16 @@ export type PreviewRequest = Omit<CreationRequest, 'body'> & { body: PreviewInpu
  * Creates the preview, or returns the one that the same idempotency key has created. Throws ReelmendError with the codes
  * that openapi.yaml lists for createPreview.
  */
-export async function createPreview(
-  deps: HttpDeps,
-  { principal, body, idempotencyKey, signal }: PreviewRequest,
-): Promise<{ preview: JobRecord; replayed: boolean }> {
-  const { store } = deps;
-  const { account, mode } = principal;
+export async function createPreview(deps: HttpDeps, request: PreviewRequest): Promise<{ preview: JobRecord; replayed: boolean }> {
+  const { principal, body, idempotencyKey } = request;
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
-  const earlier = idempotency === null ? null : await store.jobs.findReplay(account.id, mode, idempotency);
-  if (earlier !== null) return { preview: earlier, replayed: true };
+  const { job, replayed } = await withReplay(deps, { principal, idempotency }, () => createNewPreview(deps, request, idempotency));
+  return { preview: job, replayed };
+}
+
+async function createNewPreview(deps: HttpDeps, { principal, body, signal }: PreviewRequest, idempotency: Idempotency | null): Promise<Creation> {
+  const { account, mode } = principal;
   const settings = body.settings.map(settingOf);
   for (const [index, setting] of settings.entries()) assertModelInstalled(deps, setting, `/settings/${index}/model`);
   const video = await findVideo(deps, principal, body);
@@ -43,7 +44,7 @@ export async function createPreview(
   const credits = previewCredits({ durationS, settings, tier });
   assertWithinMaxCredits(credits, body.max_credits, 'preview');
   if (mode === 'test') assertTestBalance(video);
-  const { job, replayed } = await createWithinQuota(deps, principal, {
+  return createWithinQuota(deps, principal, {
     account: { id: account.id, retentionDays: account.retentionDays },
     ...{ mode, tier, source, idempotency },
     resolution: settings.some(({ resolution }) => resolution === '4k') ? '4k' : '1080p',
@@ -59,7 +60,6 @@ export async function createPreview(
     traceparent: currentTraceparent(),
     actor: actorOf(principal),
   });
-  return { preview: job, replayed };
 }
 
 const videoOf = ({ video_url, upload_id, secure }: PreviewInput) => omitUndefined({ video_url, upload_id, secure });

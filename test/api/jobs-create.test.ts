@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorOf, installed, makeApi, source } from '../helpers/http.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
 
@@ -141,6 +142,29 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     const second = await api.request('/v1/jobs', { method: 'POST', json: input, headers });
     expect(second.headers.get('Idempotent-Replayed')).toBe('true');
     expect(await api.store.allJobs()).toHaveLength(1);
+  });
+
+  it.each([
+    ['can no longer measure the video', '/v1/jobs', { ...input }, {}, new ReelmendError('video_unreachable', 'No.')],
+    ['is beyond the daily quota', '/v1/jobs', { ...input }, { jobs_per_day: 1 }, null],
+    ['can no longer measure the video', '/v1/previews', { video_url: input.video_url, settings: [{ resolution: '1080p' }] }, {}, new ReelmendError('video_unreachable', 'No.')],
+  ])('replays what the first request has created meanwhile, although the second one %s (%s)', async (_what, path, json, quotas, failure) => {
+    const gates = [0, 1].map(() => Promise.withResolvers<typeof source>());
+    const api = makeApi({ account: { quotas }, measure: () => gates[api.measured.length - 1]!.promise });
+    const send = () => api.request(path, { method: 'POST', json, headers });
+    const first = send();
+    await eventually(() => api.measured.length === 1);
+    const second = send();
+    await eventually(() => api.measured.length === 2);
+    gates[0]!.resolve(source);
+    const { id } = (await (await first).json()) as { id: string };
+    if (failure === null) gates[1]!.resolve(source);
+    else gates[1]!.reject(failure);
+    const again = await second;
+    expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true']);
+    expect(await again.json()).toMatchObject({ id });
+    const sql = await api.store.sql();
+    expect(await sql`SELECT id FROM jobs WHERE account_id = ${api.account.id}`).toEqual([{ id }]);
   });
 
   it('409 when the body differs', async () => {
