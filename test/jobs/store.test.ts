@@ -383,12 +383,12 @@ describe('deletion', () => {
     const { job } = await world.store.jobs.create(jobInput(account));
     const key = `destroy:${job.id}`;
     await world.store.objects.destroyLater(job.id, 0);
-    const deleting = await world.sql.begin(async (tx) => {
+    const { deleting } = await world.sql.begin(async (tx) => {
       // As Graphile Worker takes a row. The commit takes as long as the disk.
       await tx`UPDATE graphile_worker._private_jobs SET locked_by = 'pool', locked_at = now(), attempts = attempts + 1 WHERE key = ${key}`;
       const deleted = world.store.jobs.delete(account.id, 'live', job.id);
       await eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length > 0);
-      return [deleted];
+      return { deleting: [deleted] };
     });
     await Promise.all(deleting);
     expect(await world.sql`SELECT locked_by, attempts FROM graphile_worker.jobs WHERE key = ${key}`).toEqual([{ locked_by: null, attempts: 0 }]);

@@ -154,14 +154,14 @@ describe('a webhook endpoint', () => {
     const waiting = (count: number) =>
       eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length >= count);
     // Both wait for their last lock, the head of the audit log and the row of the queue, and then commit.
-    const changes = await world.sql.begin(async (tx) => {
+    const { changes } = await world.sql.begin(async (tx) => {
       await tx`INSERT INTO graphile_worker._private_jobs (task_id, key, run_at) SELECT id, ${`webhook:${id}`}, now() FROM graphile_worker._private_tasks WHERE identifier = 'webhook_deliver'`;
       await tx`SELECT 1 FROM event_heads WHERE account_id = ${account.id} FOR UPDATE`;
       const resent = world.store.deliveries.resend(id);
       await waiting(1);
       const updated = endpoints().update(which, { url });
       await waiting(2);
-      return [resent, updated];
+      return { changes: [resent, updated] };
     });
     await Promise.all(changes);
     await startWorker();
