@@ -88,12 +88,12 @@ export function objectQueries(db: Db) {
       return rows.map((row) => row.key);
     },
 
-    /** Records that the storage confirmed "absent". `again`: also if this is recorded already for the object. */
+    /** Records that the storage confirmed "absent". `again`: once more, unless a worker has stored the object meanwhile and asked for its destruction. */
     async markDestroyed(key: string, { again = false } = {}): Promise<void> {
       await db
         .update(objects)
         .set({ state: 'destroyed', destroyedAt: sql`clock_timestamp()` })
-        .where(and(eq(objects.key, key), again ? undefined : sql`${objects.state} <> 'destroyed'`));
+        .where(and(eq(objects.key, key), (again ? eq : ne)(objects.state, 'destroyed')));
     },
 
     /**

@@ -197,6 +197,23 @@ describe('a deletion certificate', () => {
     expect(shop.storage.objects.size).toBe(0);
   });
 
+  it('is not issued for a file that a late worker has stored since the storage called it absent', async () => {
+    const job = await create();
+    const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'late', 60))!;
+    const key = await world.store.objects.registerPendingObject(fence, 'original');
+    await remove(job);
+    await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job.id}`;
+    await world.store.objects.markDestroyed(key);
+    // The certificate has asked the storage again. Before the answer is recorded, the worker stores the file and gives up its lease.
+    shop.storage.objects.set(key, Buffer.from('a late writer'));
+    await world.store.leases.release(fence);
+    await world.store.objects.markDestroyed(key, { again: true });
+    expect(await world.store.certificates.issue(job.id, async () => 'a.b.c')).toBe(false);
+    await shop.worker().start();
+    expect((await certificate(job)).objects).toMatchObject([{ key }]);
+    expect(shop.storage.objects.size).toBe(0);
+  });
+
   it('is issued once by many workers, and by none that died before: it is queued again', async () => {
     const jobs = await Promise.all(Array.from({ length: 10 }, () => create({ durationSeconds: 1, credits: 6 })));
     for (const job of jobs) await remove(job);
