@@ -224,9 +224,7 @@ export function deliveryQueries(db: Db) {
     },
 
     /** Gives a delivery back without an attempt. */
-    async release(id: string): Promise<void> {
-      await db.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
-    },
+    release: (id: string): Promise<void> => endAttempt(db, id),
 
     /** Stores an attempt to send to `sent.url`, with its consequence. */
     settle: (sent: Pick<DueDelivery, 'id' | 'url'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome) =>
@@ -317,7 +315,7 @@ async function settle(tx: Tx, { id, url }: Pick<DueDelivery, 'id' | 'url'>, atte
   // The job may have been deleted meanwhile; then no customer data is stored any more.
   const responseBody = row.url === null ? null : attempt.responseBody;
   await tx.insert(webhookAttempts).values({ ...attempt, responseBody, deliveryId: id, number: next });
-  if (row.state !== 'pending') return;
+  if (row.state !== 'pending') return endAttempt(tx, id);
   if (attempt.failure !== null) {
     // The URL of the endpoint was changed meanwhile. The old one says nothing about the new one, not even with 410.
     if (row.url !== url) return startAgain(tx, id);
@@ -341,8 +339,13 @@ async function settle(tx: Tx, { id, url }: Pick<DueDelivery, 'id' | 'url'>, atte
 const isResent = ({ nextAt, busyUntil }: Row): boolean =>
   nextAt !== null && busyUntil !== null && nextAt.getTime() > busyUntil.getTime() - 1000 * busyS;
 
+/** No attempt is under way any more: the next one waits for none. */
+async function endAttempt(on: Executor, id: string): Promise<void> {
+  await on.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
+}
+
 async function startAgain(tx: Tx, id: string): Promise<void> {
-  await tx.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
+  await endAttempt(tx, id);
   await enqueueDelivery(tx, id, 0);
 }
 

@@ -203,6 +203,22 @@ describe('a webhook endpoint', () => {
     expect([await endpoints().get(which), await endpoints().delete(which)]).toEqual([null, false]);
   });
 
+  it('that is disabled while an attempt runs gets a resend at once after the attempt has ended', async () => {
+    const { endpoint } = await add();
+    const which = { accountId: account.id, id: endpoint.id };
+    const id = (await endpoints().test(which, 'job.completed'))!;
+    const sent = (await world.store.deliveries.begin(id))!;
+    await endpoints().update(which, { enabled: false });
+    const attempt = { at: new Date(), durationMs: 1, status: 500, failure: 'the server answered with status 500.', responseBody: null };
+    await world.store.deliveries.settle(sent, attempt, { state: 'pending', inS: 600 });
+    expect(await delivery()).toMatchObject({ state: 'stopped', attempts: [{ status: 500 }] });
+    await world.store.deliveries.resend(id);
+    expect(await world.store.deliveries.begin(id)).toMatchObject({ id, failedAttempts: 0 });
+    await world.store.deliveries.release(id);
+    await startWorker();
+    await settled('delivered');
+  });
+
   it('goes with its account', async () => {
     const { endpoint } = await add();
     await world.store.accounts.close(account.id);
