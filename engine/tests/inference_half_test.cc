@@ -164,6 +164,29 @@ TEST(OnnxHalf, WhatLosesInFp16StaysFloatBetweenCasts) {
   EXPECT_EQ(ToHalf(large.Bytes()).precision, "fp32");
 }
 
+/// Multiplies by a constant that a node states.
+std::string Multiplied(const testing::Attribute& value) {
+  OnnxFile file;
+  file.Input("x", {1, 2, kOpen, kOpen}).Node("Constant", {}, "k", {value}).Node("Mul", {"x", "k"}, "y").Output("y", {1, 2, kOpen, kOpen});
+  return file.Bytes();
+}
+
+TEST(OnnxHalf, ConstantsOfNodesAreTreatedAsWeights) {
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  const auto constants = [](float number) {
+    return std::vector<testing::Attribute>{{"value", {}, false, "", {number}, true}, {"value_float", {}, false, "", {number}}, {"value_floats", {}, true, "", {number}}};
+  };
+  for (const testing::Attribute& constant : constants(0.5F)) {
+    const HalfNetwork half = ToHalf(Multiplied(constant));
+    EXPECT_EQ(half.precision, "fp16") << constant.name;
+    const float number = 0.5F;
+    EXPECT_FALSE(Has(half.onnx, std::string(reinterpret_cast<const char*>(&number), sizeof number))) << constant.name << " stays float32";
+    EXPECT_LT(Compare(RunOnCpu(*backend, half.onnx, 32, 32), RunOnCpu(*backend, Multiplied(constant), 32, 32)).largest, 0.5) << constant.name;
+  }
+  for (const testing::Attribute& constant : constants(70000)) EXPECT_EQ(ToHalf(Multiplied(constant)).precision, "fp32") << constant.name;
+}
+
 TEST(OnnxHalf, ScalesOfAResizeStayFloat) {
   OnnxFile file;
   file.Input("x", {1, 2, kOpen, kOpen}).Tensor("scales", {4}, {1, 1, 2, 2}).Node("Resize", {"x", "", "scales"}, "y").Output("y", {1, 2, kOpen, kOpen});

@@ -58,7 +58,9 @@ struct Survey {
   std::string why_fp32;
 };
 
+/// Whether the values of a float32 tensor do.
 bool FitsHalf(std::string_view tensor) {
+  if (FindInteger(tensor, kTensorType, 0) != kFloat) return true;
   const auto fits = [](float value) { return !(std::abs(value) > kLargestHalf); };
   bool all = true;
   Reader reader(tensor);
@@ -76,6 +78,39 @@ bool FitsHalf(std::string_view tensor) {
   return all;
 }
 
+/// Replaces the number or the list of numbers of a Constant by a tensor, which is what the functions below convert.
+std::string WithTensorOfNumbers(std::string_view node) {
+  if (Find(node, kOperator) != "Constant") return std::string(node);
+  return wire::Rewrite(node, [](std::string& out, const Field& field) {
+    const std::string_view name = field.number == kAttribute ? Find(field.bytes, kAttributeName) : std::string_view();
+    if (name != "value_float" && name != "value_floats") return false;
+    std::string floats;
+    Reader parts(field.bytes);
+    for (Field part; parts.Next(part);) {
+      if (part.number == kAttributeFloat || part.number == kAttributeFloats) floats += part.bytes;
+    }
+    std::string tensor;
+    if (name == "value_floats") wire::PutInteger(tensor, kDimensions, floats.size() / sizeof(float));
+    wire::PutInteger(tensor, kTensorType, kFloat);
+    wire::PutBytes(tensor, kRaw, floats);
+    std::string attribute;
+    wire::PutBytes(attribute, kAttributeName, "value");
+    wire::PutBytes(attribute, kAttributeTensor, tensor);
+    wire::PutInteger(attribute, kAttributeType, kAttributeIsTensor);
+    wire::PutBytes(out, kAttribute, attribute);
+    return true;
+  });
+}
+
+std::string WithTensorsOfNumbers(std::string_view graph) {
+  return wire::Rewrite(graph, [](std::string& out, const Field& field) {
+    if (field.number == kNode) wire::PutBytes(out, kNode, WithTensorOfNumbers(field.bytes));
+    return field.number == kNode;
+  });
+}
+
+constexpr const char* kBeyondHalf = "It has weights beyond the range of fp16.";
+
 void LookAtNode(std::string_view node, Survey& survey) {
   const std::string_view name = Find(node, kOperator);
   if (name == "QuantizeLinear" || name == "DequantizeLinear") survey.is_quantised = true;
@@ -88,6 +123,7 @@ void LookAtNode(std::string_view node, Survey& survey) {
   }
   for (const std::string& attribute : FindAll(node, kAttribute)) {
     if (!Find(attribute, kAttributeGraph).empty()) survey.why_fp32 = "It has branches or loops.";
+    if (!FitsHalf(Find(attribute, kAttributeTensor))) survey.why_fp32 = kBeyondHalf;
   }
 }
 
@@ -103,9 +139,7 @@ Survey LookAt(std::string_view graph) {
     if (field.number != kInitializer) continue;
     weights.emplace(Find(field.bytes, kTensorName));
     if (!Find(field.bytes, kExternal).empty()) Refuse("The model keeps weights in other files, which are not read.");
-    if (FindInteger(field.bytes, kTensorType, 0) == kFloat && !FitsHalf(field.bytes)) {
-      survey.why_fp32 = "It has weights beyond the range of fp16.";
-    }
+    if (!FitsHalf(field.bytes)) survey.why_fp32 = kBeyondHalf;
   }
   // Old files list their weights among the inputs.
   std::erase_if(survey.inputs, [&](const std::string& value) { return weights.count(std::string(Find(value, kValueName))) > 0; });
@@ -229,7 +263,7 @@ std::string WithGraph(const std::string& onnx, std::string_view graph) {
 HalfNetwork ToHalf(const std::string& onnx) {
   const std::string_view written = Find(onnx, kModelGraph);
   if (written.empty()) Refuse("The model file is not an ONNX network, or it is damaged.");
-  const std::string graph = ForSignedQuantisation(written);
+  const std::string graph = WithTensorsOfNumbers(ForSignedQuantisation(written));
   const Survey survey = LookAt(graph);
   HalfNetwork result;
   result.precision = survey.is_quantised ? "int8" : survey.why_fp32.empty() ? "fp16" : "fp32";

@@ -47,6 +47,8 @@ struct Attribute {
   std::vector<std::int64_t> ints;
   bool is_list = true;
   std::string text;  ///< text value; empty: the attribute has numbers
+  std::vector<float> floats = {};  ///< not empty: it has these numbers instead
+  bool is_tensor = false;          ///< as a tensor without dimensions
 };
 
 class OnnxFile {
@@ -64,9 +66,7 @@ class OnnxFile {
   OnnxFile& Tensor(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values) {
     Message tensor;
     for (const std::int64_t side : shape) tensor.Int(1, side);
-    std::string raw(values.size() * sizeof(float), '\0');
-    if (!values.empty()) std::memcpy(raw.data(), values.data(), raw.size());
-    tensor.Int(2, 1).Bytes(8, name).Bytes(9, raw);
+    tensor.Int(2, 1).Bytes(8, name).Bytes(9, Raw(values));
     graph_.Bytes(5, tensor.bytes());
     return *this;
   }
@@ -129,10 +129,24 @@ class OnnxFile {
     value.Bytes(1, name).Bytes(2, type.bytes());
     return value.bytes();
   }
+  static std::string Raw(const std::vector<float>& values) {
+    std::string raw(values.size() * sizeof(float), '\0');
+    if (!values.empty()) std::memcpy(raw.data(), values.data(), raw.size());
+    return raw;
+  }
   static std::string Encode(const Attribute& attribute) {
     Message message;
     message.Bytes(1, attribute.name);
-    if (!attribute.text.empty()) {
+    if (attribute.is_tensor) {
+      Message tensor;
+      tensor.Int(2, 1).Bytes(9, Raw(attribute.floats));
+      message.Bytes(5, tensor.bytes()).Int(20, 4);
+    } else if (!attribute.floats.empty()) {
+      const bool is_one = !attribute.is_list;
+      if (is_one) message.Float(2, attribute.floats.at(0));
+      if (!is_one) message.Bytes(7, Raw(attribute.floats));
+      message.Int(20, is_one ? 1 : 6);
+    } else if (!attribute.text.empty()) {
       message.Bytes(4, attribute.text).Int(20, 3);
     } else if (attribute.is_list) {
       for (const std::int64_t value : attribute.ints) message.Int(8, value);
