@@ -148,6 +148,47 @@ TEST(OnnxHalf, OnlyInt8AroundZeroStaysQuantised) {
   }
 }
 
+/// Luma less strength, without its negative values: no ReLU, but a quantiser that limits them. Scalars are lists of numbers, the bias is
+/// quantised, and so is the output if `ends_quantised`, all as ONNX Runtime's quantiser writes them.
+OnnxFile QuantisedWithoutRelu(int type, int zero, bool ends_quantised) {
+  OnnxFile file;
+  file.Input("x", {1, 2, kOpen, kOpen}).Tensor("scale", {}, {0.004F}).Integers("zero", {}, {zero}, type);
+  file.Integers("w", {1, 2, 1, 1}, {100, -100}, 3).Integers("w_zero", {}, {0}, 3).Tensor("w_scale", {}, {0.01F}).Node("DequantizeLinear", {"w", "w_scale", "w_zero"}, "w_d");
+  file.Integers("b", {1}, {-500}, 6).Integers("b_zero", {}, {0}, 6).Tensor("b_scale", {1}, {1e-4F}).Node("DequantizeLinear", {"b", "b_scale", "b_zero"}, "b_d", {{"axis", {0}, false, ""}});
+  file.Node("Conv", {"x", "w_d", "b_d"}, "c").Node("QuantizeLinear", {"c", "scale", "zero"}, "q").Node("DequantizeLinear", {"q", "scale", "zero"}, ends_quantised ? "y" : "d");
+  if (!ends_quantised) file.Conv("d", "y", 1, 1, 1, {1});
+  return file.Output("y", {1, 1, kOpen, kOpen});
+}
+
+TEST(OnnxHalf, AQuantiserThatIsRemovedLimitsAsBefore) {
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  for (const auto& [type, zero] : {std::pair{2, 0}, {3, -128}, {2, 20}}) {
+    for (const bool ends_quantised : {false, true}) {
+      const std::string onnx = QuantisedWithoutRelu(type, zero, ends_quantised).Bytes();
+      const HalfNetwork half = ToHalf(onnx);
+      EXPECT_EQ(half.precision, "fp16") << type << " " << zero;
+      EXPECT_FALSE(Has(half.onnx, "QuantizeLinear") || Has(half.onnx, "DequantizeLinear")) << type << " " << zero;
+      const auto expected = RunOnCpu(*backend, onnx, 32, 32);
+      EXPECT_NEAR(*std::ranges::min_element(expected), zero == 20 ? -0.08 : 0, 1e-3) << "the test needs values that are limited";
+      EXPECT_LT(Compare(RunOnCpu(*backend, half.onnx, 32, 32), expected).largest, 1) << type << " " << zero << " " << ends_quantised;
+    }
+  }
+}
+
+TEST(OnnxHalf, Uint8WeightsAreComputedWithoutAQuantiserToo) {
+  const auto network = [](OnnxFile::EightBits type) {
+    OnnxFile file;
+    file.Input("x", {1, 2, kOpen, kOpen}).Tensor("step", {}, {0.005F}).Tensor8("w", {1, 2, 1, 1}, {100, static_cast<char>(200)}, type);
+    return file.Node("DequantizeLinear", {"w", "step"}, "w_d").Node("Conv", {"x", "w_d"}, "y").Output("y", {1, 1, kOpen, kOpen}).Bytes();
+  };
+  for (const auto type : {OnnxFile::EightBits::kUnsigned, OnnxFile::EightBits::kSigned}) {
+    const HalfNetwork half = ToHalf(network(type));
+    EXPECT_EQ(half.precision, "fp16");
+    EXPECT_FALSE(Has(half.onnx, "DequantizeLinear"));
+  }
+}
+
 OnnxFile Between(const std::string& type, const std::vector<testing::Attribute>& attributes = {}) {
   OnnxFile file;
   file.Input("x", {1, 2, kOpen, kOpen}).Node(type, {"x"}, "y", attributes).Output("y", {1, 2, kOpen, kOpen});

@@ -11,7 +11,7 @@ namespace reelmend::inference {
 
 /// Everything that an engine depends on.
 struct EngineKey {
-  std::string model_sha256;  ///< of the ONNX file as it is installed
+  std::string model_sha256;  ///< of the ONNX file as it is installed; of the converted one if its quantisation was changed
   std::string backend;
   std::string backend_version;
   GpuTarget target;

@@ -49,8 +49,9 @@ auto Named(const ModelFile& file, const Work& work) {
 GpuModel::GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, TargetGpu gpu, EngineCache cache)
     : backend_(std::move(backend)), file_(file), gpu_(std::move(gpu)), cache_(std::move(cache)) {
   const std::string bytes = ReadModelFile(file);
-  sha256_ = Sha256(bytes);
   HalfNetwork half = Named(file_, [&] { return ToHalf(bytes); });
+  // Otherwise engines of an older version of this conversion would be used again.
+  sha256_ = Sha256(half.changes_quantisation ? half.onnx : bytes);
   onnx_ = std::move(half.onnx);
   precision_ = half.precision;
   backend_cache_ = std::make_shared<BackendCache>(cache_.FindBackendCache(*backend_, gpu_.target, gpu_.device));

@@ -22,6 +22,9 @@ enum ValueInfo : int { kValueName = 1, kValueType = 2, kTensorOfType = 1, kEleme
 inline constexpr std::uint64_t kFloat = 1;
 inline constexpr std::uint64_t kUnsigned8 = 2;
 inline constexpr std::uint64_t kSigned8 = 3;
+inline constexpr std::uint64_t kUnsigned16 = 4;
+inline constexpr std::uint64_t kSigned16 = 5;
+inline constexpr std::uint64_t kSigned32 = 6;
 inline constexpr std::uint64_t kHalf = 10;
 inline constexpr std::uint64_t kAttributeIsInt = 2;
 inline constexpr std::uint64_t kAttributeIsTensor = 4;

@@ -263,9 +263,11 @@ std::string WithGraph(const std::string& onnx, std::string_view graph) {
 HalfNetwork ToHalf(const std::string& onnx) {
   const std::string_view written = Find(onnx, kModelGraph);
   if (written.empty()) Refuse("The model file is not an ONNX network, or it is damaged.");
-  const std::string graph = WithTensorsOfNumbers(ForSignedQuantisation(written));
+  const std::string requantised = ForSignedQuantisation(written);
+  const std::string graph = WithTensorsOfNumbers(requantised);
   const Survey survey = LookAt(graph);
   HalfNetwork result;
+  result.changes_quantisation = requantised != written;
   result.precision = survey.is_quantised ? "int8" : survey.why_fp32.empty() ? "fp16" : "fp32";
   if (result.precision == "fp32") result.why_fp32 = survey.why_fp32;
   const bool is_half_already = ElementType(survey.inputs[0]) == kHalf;

@@ -9,6 +9,7 @@ struct HalfNetwork {
   std::string onnx;       ///< with fp16 inputs and outputs
   std::string precision;  ///< of the layers between: "fp16", "int8" (Q/DQ), "fp32"
   std::string why_fp32;   ///< one sentence, if it is fp32
+  bool changes_quantisation = false;  ///< Note [Signed quantisation]: `onnx` depends on more than the file
 };
 
 /// Note [Strong types]

@@ -78,6 +78,15 @@ class OnnxFile {
     graph_.Bytes(5, tensor.bytes());
     return *this;
   }
+  /// 8 or 32 bits (3: int8, 2: uint8, 6: int32), kept as a list of numbers.
+  OnnxFile& Integers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values, int type) {
+    Message tensor;
+    for (const std::int64_t side : shape) tensor.Int(1, side);
+    tensor.Int(2, type).Bytes(8, name);
+    for (const std::int64_t value : values) tensor.Int(5, value);
+    graph_.Bytes(5, tensor.bytes());
+    return *this;
+  }
   OnnxFile& Node(const std::string& type, const std::vector<std::string>& inputs, const std::string& output,
                  const std::vector<Attribute>& attributes = {}) {
     Message node;
