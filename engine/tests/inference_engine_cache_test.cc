@@ -1,5 +1,6 @@
 // The cache of built engines: files are found by their key only, and damaged or foreign files are rejected.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -95,6 +96,15 @@ TEST(EngineCache, ReadersFindAWholeFileOrNoneWhileManyWrite) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
+TEST(EngineCache, FilesThatAKilledWriterLeftAreNoObstacle) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / SomeKey().file_name();
+  for (int i = 0; i < 300; ++i) std::ofstream(path.string() + "." + std::to_string(getpid()) + "-" + std::to_string(i) + ".new") << "half of";
+  const EngineCache cache(folder.path());
+  EXPECT_EQ(cache.Keep(SomeKey(), "engine"), "");
+  EXPECT_EQ(cache.Find(SomeKey()), "engine");
+}
+
 TEST(EngineCache, WithoutAFolderOrPermissionToWriteNothingIsKept) {
   const TemporaryFolder folder;
   EngineCache().Keep(SomeKey(), "engine");
@@ -104,7 +114,7 @@ TEST(EngineCache, WithoutAFolderOrPermissionToWriteNothingIsKept) {
   EngineCache(folder.path()).Keep(SomeKey(), "engine");
   EXPECT_EQ(reader.Find(SomeKey()), "engine");
   std::string message;
-  EngineCache("/proc/no/folder", true, [&](const std::string& sentence) { message = sentence; }).Keep(SomeKey(), "engine");
+  EXPECT_NE(EngineCache("/proc/no/folder", true, [&](const std::string& sentence) { message = sentence; }).Keep(SomeKey(), "engine"), "");
   EXPECT_TRUE(Has(message, "cannot be written")) << message;
 }
 

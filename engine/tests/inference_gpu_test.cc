@@ -18,6 +18,7 @@
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
 #include "inference/engine_cache.h"
+#include "inference/engine_compiler.h"
 #include "inference/gpu_model.h"
 #include "inference/sha256.h"
 #include "inference/tensorrt/messages.h"
@@ -217,6 +218,21 @@ TEST_F(TensorRtRtx, BuildsForTwoPicturesAtOnce) {
     EXPECT_TRUE(Has(two, "-640x360x2-")) << two;
     EXPECT_FALSE(Has(one, "-640x360x2-")) << one;
     EXPECT_EQ(model.built(), 2);
+  }
+}
+
+TEST_F(TensorRtRtx, AnEngineThatCannotBeKeptIsNotCompiled) {
+  const ModelFile file = File("shipped", ModelFile::Layout::kLumaStrength, 2, Shipped("fast-x2.onnx"));
+  CompileRequest request;
+  request.folder = folder_.path() / "full";
+  request.width = request.height = 64;
+  std::ofstream(request.folder) << "no folder";
+  try {
+    CompileEngines(backend_, file, {{8, 9}, ""}, request);
+    FAIL() << "nobody learns that the engine is missing";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_TRUE(Has(error.what(), "Model “shipped”: Its engine cannot be written to the folder of engines (Not a directory).")) << error.what();
   }
 }
 

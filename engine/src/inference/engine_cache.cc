@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "inference/sha256.h"
@@ -41,10 +43,21 @@ std::optional<std::string> ReadWhole(const std::string& path) {
 bool WriteWhole(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count == 0) errno = EIO;
     if (count <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return fsync(file) == 0;
+}
+
+/// A new file beside `path`, and its name; −1 if there can be none.
+std::pair<std::string, int> OpenNew(const std::string& path) {
+  static std::atomic<int> count = 0;
+  for (;;) {
+    std::string own = path + "." + std::to_string(getpid()) + "-" + std::to_string(++count) + ".new";
+    const int file = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file >= 0 || errno != EEXIST) return {std::move(own), file};
+  }
 }
 
 /// Removes the text up to the end of the line from the front and returns it.
@@ -114,23 +127,24 @@ std::optional<std::string> EngineCache::Read(const std::string& name, const std:
   return std::string(rest);
 }
 
-void EngineCache::Write(const std::string& name, const std::string& key, const std::string& content) const {
-  if (folder_.empty() || !may_write_) return;
-  static std::atomic<int> count = 0;
+std::string EngineCache::Write(const std::string& name, const std::string& key, const std::string& content) const {
+  if (folder_.empty() || !may_write_) return "";
   const std::string path = folder_ + "/" + name;
-  const std::string own = path + "." + std::to_string(getpid()) + "-" + std::to_string(++count) + ".new";
   mkdir(folder_.c_str(), 0777);  // may exist already
-  const int file = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  bool is_written = file >= 0 && WriteWhole(file, std::string(kMagic) + key + "\n" + Sha256(content) + "\n") && WriteWhole(file, content);
-  if (file >= 0) is_written = close(file) == 0 && is_written;
-  if (is_written && rename(own.c_str(), path.c_str()) == 0) return;
-  unlink(own.c_str());
+  const auto [own, file] = OpenNew(path);
+  const std::string head = std::string(kMagic) + key + "\n" + Sha256(content) + "\n";
+  int failure = file >= 0 && WriteWhole(file, head) && WriteWhole(file, content) ? 0 : errno;
+  if (file >= 0 && close(file) != 0 && failure == 0) failure = errno;
+  if (failure == 0 && rename(own.c_str(), path.c_str()) == 0) return "";
+  if (failure == 0) failure = errno;
+  if (file >= 0) unlink(own.c_str());
   Say("The folder of cached engines cannot be written; " + name + " is built again next time.");
+  return std::generic_category().message(failure);
 }
 
 std::optional<std::string> EngineCache::Find(const EngineKey& key) const { return Read(key.file_name(), key.text(), "engine"); }
 
-void EngineCache::Keep(const EngineKey& key, const std::string& engine) const { Write(key.file_name(), key.text(), engine); }
+std::string EngineCache::Keep(const EngineKey& key, const std::string& engine) const { return Write(key.file_name(), key.text(), engine); }
 
 BackendCache EngineCache::FindBackendCache(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const {
   const std::string name = BackendCacheName(backend, target, device);

@@ -30,7 +30,8 @@ struct EngineKey {
 /// A file holds its key, the checksum of the engine, and the engine. A file that is damaged or cut off, or whose key
 /// does not match its name, is not used: the engine is built again and the file replaced, with one sentence in the
 /// log. Files are written under a temporary name and renamed: readers find a whole file or none, and the last of two
-/// writers wins. Files are never deleted here; engines of removed models only take disk space.
+/// writers wins. Another writer may have the same process number, in another container or before it was killed. Files are
+/// never deleted here; engines of removed models only take disk space.
 class EngineCache {
  public:
   using Log = std::function<void(const std::string& sentence)>;
@@ -40,8 +41,8 @@ class EngineCache {
   explicit EngineCache(std::string folder = "", bool may_write = true, Log log = {});
 
   std::optional<std::string> Find(const EngineKey& key) const;
-  /// Errors of the disk go to the log only: the engine still serves this process.
-  void Keep(const EngineKey& key, const std::string& engine) const;
+  /// Errors of the disk go to the log: the engine still serves this process. Returns why it could not be written, else nothing.
+  std::string Keep(const EngineKey& key, const std::string& engine) const;
 
   /// The BackendCache of a backend for one kind of GPU; empty if there is none.
   BackendCache FindBackendCache(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const;
@@ -57,7 +58,7 @@ class EngineCache {
 
  private:
   std::optional<std::string> Read(const std::string& name, const std::string& key, const std::string& what) const;
-  void Write(const std::string& name, const std::string& key, const std::string& content) const;
+  std::string Write(const std::string& name, const std::string& key, const std::string& content) const;
 
   std::string folder_;
   bool may_write_;

@@ -81,7 +81,6 @@ std::string GpuModel::Build(const EngineKey& key) {
   const std::string onnx = key.batch == 1 ? onnx_ : WithBatch(onnx_, key.batch);
   std::string engine = Named(file_, [&] { return backend_->Build(onnx, BuildOptions(key), *backend_cache_); });
   ++built_;
-  cache_.Keep(key, engine);
   KeepBackendCache();
   return engine;
 }
@@ -141,12 +140,16 @@ std::shared_ptr<GpuNetwork> GpuModel::FindOrBuild(const EngineKey& key) {
     throw Error(ErrorCode::kNoEngine, "There is no engine of the model “" + file_.name + "” for pictures of " + std::to_string(key.input.width) + "×" +
                                           std::to_string(key.input.height) + " on this GPU; the command “models compile” builds engines.");
   }
-  return LoadEngine(Build(key), key);
+  const std::string engine = Build(key);
+  cache_.Keep(key, engine);
+  return LoadEngine(engine, key);
 }
 
 std::string GpuModel::Compile(int width, int height, int batch) {
   const EngineKey key = KeyOf(width, height, batch);
-  if (!cache_.Find(key)) Build(key);
+  if (cache_.Find(key)) return key.file_name();
+  const std::string why = cache_.Keep(key, Build(key));
+  if (!why.empty()) throw Error(ErrorCode::kIo, "Model “" + file_.name + "”: Its engine cannot be written to the folder of engines (" + why + ").");
   return key.file_name();
 }
 

@@ -36,7 +36,7 @@ class GpuModel {
   /// `side` rounded up to the model's `multiple`.
   int RoundedUp(int side) const { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; }
 
-  /// Builds an engine and keeps it, unless the cache has it. Returns its file's name.
+  /// Builds an engine and keeps it, unless the cache has it. Returns its file's name. Throws Error{kIo} if it cannot be kept.
   std::string Compile(int width, int height, int batch = 1);
   /// The same for all sizes from kLeastSide to kMostWidth × kMostHeight. If building takes minutes, Load uses it for sizes
   /// without an engine of their own.
