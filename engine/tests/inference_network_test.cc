@@ -183,7 +183,7 @@ TEST_F(NetworkTest, AShuffleLeftToTheReaderGivesTheSame) {
     ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
     file.layout = c.layout;
     const Picture in = Noise(161, 119, InputPlanes(c.layout), 5);
-    for (const std::int64_t memory : {kMuchMemory, std::int64_t{1'500'000}}) {
+    for (const std::int64_t memory : {kMuchMemory, std::int64_t{750'000}}) {
       SCOPED_TRACE(std::to_string(c.scale) + ", " + std::to_string(memory));
       ExpectTheSameShuffled(file, in, c.shuffle, memory);
     }
@@ -269,7 +269,7 @@ TEST_F(NetworkTest, TilesTogetherEqualTheWhole) {
       const Picture whole = Run(file, in, 1LL << 32, 2, &whole_tiles);
       EXPECT_EQ(whole_tiles, 1);
       std::set<int> counts;
-      for (const std::int64_t memory : {4'000'000, 2'000'000, 1'000'000}) {
+      for (const std::int64_t memory : {2'000'000, 1'000'000, 500'000}) {
         int tiles = 0;
         const Picture cut = Run(file, in, memory, 2, &tiles);
         counts.insert(tiles);
@@ -290,6 +290,18 @@ TEST_F(NetworkTest, TooSmallAHaloShows) {  // proves that TilesTogetherEqualTheW
   const Picture cut = Run(file, in, 500'000, 2, &tiles);
   EXPECT_GT(tiles, 1);
   EXPECT_NE(whole.data, cut.data);
+}
+
+TEST_F(NetworkTest, TheNumberOfThreadsChangesNoTile) {
+  const Picture in = Noise(160, 120, 2, 11);
+  const ModelFile file = Save(BoxNetwork(2, 7), 2, 0);  // its halo is too small, so that other tiles show
+  const std::int64_t of_one = LoadModel(*backend_, file)->WorkingBytes({2, 64, 80});
+  int tiles = 0;
+  const Picture by_one = Run(file, in, of_one, 1, &tiles);
+  EXPECT_GT(tiles, 1);
+  for (const int threads : {2, 4, 16}) {
+    EXPECT_EQ(Run(file, in, of_one, threads).data, by_one.data) << threads;
+  }
 }
 
 TEST_F(NetworkTest, FramesInFlightComeOutInOrder) {

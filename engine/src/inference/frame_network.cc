@@ -13,10 +13,16 @@ namespace {
 /// Note [Requests]
 /// One thread per request, and as many requests as threads, up to this limit. Requests need not wait for each other as the
 /// threads of one request do, so the other stages of the pipeline get the processor time that is left. Frames in flight cost
-/// memory, which the limit bounds.
+/// memory, which the limit bounds. The frame is cut for the memory of a single request, and what is left decides how many
+/// there are: smaller tiles would overlap more, and with the number of threads their borders would change, at which a network
+/// that sees further than its halo differs.
 constexpr int kMaxRequests = 4;
 
-int Requests(int threads) { return std::clamp(threads, 1, kMaxRequests); }
+/// As many as the memory has space for, each of `bytes`.
+int Requests(int threads, std::int64_t bytes, std::int64_t memory) {
+  const std::int64_t most = std::min<std::int64_t>(std::clamp(threads, 1, kMaxRequests), memory / std::max<std::int64_t>(bytes, 1));
+  return static_cast<int>(std::max<std::int64_t>(most, 1));
+}
 
 }  // namespace
 
@@ -24,13 +30,14 @@ FrameNetwork::FrameNetwork(Backend& backend, const ModelFile& file, const FrameN
     : scale_(file.scale), is_stopped_(options.is_stopped) {
   const std::unique_ptr<Model> model = LoadModel(backend, file);
   const int planes = InputPlanes(file.layout);
-  const int requests = Requests(options.threads);
-  const auto bytes = [&](int width, int height) { return requests * model->WorkingBytes({planes, height, width}); };
+  const auto bytes = [&](int width, int height) { return model->WorkingBytes({planes, height, width}); };
   const int side = SideOfPart(options.largest_part, file.multiple, file.halo);
   plan_ = PlanTiles(options.width, options.height, file.multiple, file.halo, [&](int width, int height) {
     return (options.largest_part == 0 || std::max(width, height) <= side) && bytes(width, height) <= options.memory_bytes;
   });
-  working_bytes_ = bytes(plan_.tile_width, plan_.tile_height);
+  const std::int64_t of_tile = bytes(plan_.tile_width, plan_.tile_height);
+  const int requests = Requests(options.threads, of_tile, options.memory_bytes);
+  working_bytes_ = requests * of_tile;
   CompileOptions compile{{planes, plan_.tile_height, plan_.tile_width}, requests, options.threads, file.allow_bf16};
   // Tiles begin at multiples of this, so that a shuffle by a divisor of it has whole groups.
   if (options.takes_shuffled) compile.shuffle_multiple = file.multiple * scale_;
