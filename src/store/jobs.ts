@@ -13,6 +13,7 @@ import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition, hasStatus } from './job-states.ts';
+import { keyIsGone } from './keys.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
@@ -78,7 +79,7 @@ async function createJob(
     const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, apart));
     if (row) return { job: fromVisibleRow(row), replayed: false };
   } catch (error) {
-    throw insufficientCredits(error, credits, isPreview(input) ? 'preview' : 'job') ?? uploadIsGone(error) ?? error;
+    throw insufficientCredits(error, credits, isPreview(input) ? 'preview' : 'job') ?? uploadIsGone(error) ?? keyIsGone(error) ?? error;
   }
   const job = idempotency && (await findReplay(db, account.id, mode, idempotency));
   if (!job) throw new ReelmendError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');

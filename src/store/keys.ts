@@ -7,7 +7,7 @@ import { newId } from '../domain/ids.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
 import { lockOpenAccount, notOpen, requireAdmin } from './account-locks.ts';
-import { type Db, transact, type Tx } from './database.ts';
+import { databaseError, type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, apiKeys } from './schema.ts';
 import type { Account, Actor, KeyPrincipal, KeyStore } from './types.ts';
@@ -174,6 +174,11 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return db.select(visible).from(apiKeys).where(eq(apiKeys.accountId, accountId)).orderBy(asc(apiKeys.id));
     },
   } satisfies KeyStore & Record<string, unknown>;
+}
+
+/** The public error behind SQLSTATE RM401 of `create_job`; undefined for any other. */
+export function keyIsGone(error: unknown): ReelmendError | undefined {
+  return databaseError(error)?.code === 'RM401' ? new ReelmendError('invalid_api_key', 'The API key is not valid.') : undefined;
 }
 
 /** The name of a key in the audit log. */

@@ -115,6 +115,25 @@ describe('POST /v1/jobs 201', () => {
   });
 });
 
+describe('POST /v1/jobs with a key that is revoked while the video is measured', () => {
+  it.each([
+    ['/v1/jobs', input],
+    ['/v1/previews', { video_url: input.video_url, settings: [{ resolution: '1080p' }] }],
+  ])('%s: 401, and nothing is created or charged', async (path, json) => {
+    const gate = Promise.withResolvers<typeof source>();
+    const api = makeApi({ measure: () => gate.promise });
+    const response = api.request(path, { method: 'POST', json });
+    await eventually(() => api.measured.length === 1);
+    const sql = await api.store.sql();
+    await sql`UPDATE api_keys SET revoked_at = now() WHERE account_id = ${api.account.id}`;
+    gate.resolve(source);
+    const refused = await response;
+    expect(refused.status).toBe(401);
+    expect(await errorOf(refused)).toMatchObject({ code: 'invalid_api_key' });
+    expect(await sql`SELECT id FROM jobs WHERE account_id = ${api.account.id}`).toEqual([]);
+  });
+});
+
 describe('POST /v1/jobs with Idempotency-Key', () => {
   const headers = { 'Idempotency-Key': 'order 1' };
 
