@@ -4,7 +4,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleJobLinks, ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
 import { openSignedUp } from './steps.ts';
-import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, password, signUp, unavailable, type World } from './world.ts';
+import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, password, signUp, type Tab, unavailable, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -316,9 +316,12 @@ describe('the links to the clips of a preview that have ended', () => {
 
 describe('two windows of one browser', () => {
   let other: Page;
+  /** of another browser */
+  let elsewhere: Tab;
 
   beforeAll(async () => {
-    await signUp(await openTab(world), world, 'grace@example.com', 'Operations');
+    elsewhere = await openTab(world);
+    await signUp(elsewhere, world, 'grace@example.com', 'Operations');
     const { page: first } = await openTab(world);
     page = first;
     other = await first.context().newPage();
@@ -379,6 +382,33 @@ describe('two windows of one browser', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Create a key' }).first().waitFor();
     expect(await page.getByText('by mistake').count()).toBe(0);
+  });
+
+  it('show no jobs of the former person after somebody else has joined with an invitation in one of them', async () => {
+    await elsewhere.page.goto(`${world.url}/people`);
+    await elsewhere.page.getByRole('button', { name: 'Invite a person' }).click();
+    await elsewhere.page.getByRole('textbox', { name: 'Email' }).fill('joan@example.com');
+    await elsewhere.page.getByRole('button', { name: 'Invite', exact: true }).click();
+    const link = (await elsewhere.page.locator('dialog [data-secret]').textContent())!;
+    await openKeysOfAda();
+    await page.getByRole('navigation').getByRole('link', { name: 'Jobs', exact: true }).click();
+    const former = (await openTab(world, { state: await page.context().storageState() })).page;
+    await former.goto(`${world.url}/jobs`);
+
+    await other.goto(link);
+    await other.getByLabel('Password').fill(password);
+    await other.getByRole('button', { name: 'Join' }).click();
+    await page.getByRole('button', { name: 'Operations' }).waitFor();
+    await page.getByText('No jobs yet').waitFor();
+    // Not before the page has settled.
+    await page.waitForTimeout(500);
+    await createTestJob(former, world, 'of-the-former.mp4');
+    await former.getByText('of-the-former.mp4').waitFor();
+    await page.waitForTimeout(500);
+    expect(await page.getByText('of-the-former.mp4').count()).toBe(0);
+    await createTestJob(elsewhere.page, world, 'of-the-new-account.mp4');
+    await page.getByText('of-the-new-account.mp4').waitFor();
+    await former.context().close();
   });
 
   it('stay signed in when a call of the former session is answered late', async () => {

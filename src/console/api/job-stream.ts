@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
 import { applyToLists, type Changes, jobsNotIn, markStale, mergeJobs, noteForLoads, reaches } from './job-list.ts';
 import { jobKey } from './jobs.ts';
-import { sessionKey } from './session.ts';
+import { sessionKey, useSession } from './session.ts';
 
 const flushMs = 120;
 /** The stream closes and reopens regularly. A longer gap means that the service cannot be reached. */
@@ -14,6 +14,7 @@ const reopenMs = 3000;
 /** Keeps the stream open while a user is signed in. Returns false after a few seconds without the service. */
 export function useJobStream(): boolean {
   const client = useQueryClient();
+  const { user } = useSession();
   const [isReachable, setReachable] = useState(true);
   useEffect(() => {
     let close: () => void;
@@ -46,7 +47,8 @@ export function useJobStream(): boolean {
       clearTimeout(lost);
       clearTimeout(reopening);
     };
-  }, [client]);
+    // Another window may have signed in as somebody else. The session that opened the stream goes on nevertheless, and with it its events.
+  }, [client, user.id]);
   return isReachable;
 }
 
