@@ -86,6 +86,17 @@ describe('a forgotten password', () => {
     await home.page.getByText('Open the whole link').waitFor();
     expect(await axeViolations(home.page)).toEqual([]);
   });
+
+  it('takes the whole link that is opened where a part of it was, and hides its token', async () => {
+    const { page } = home;
+    for (const path of ['new-password', 'invitation']) {
+      await page.goto(`${world.url}/${path}`);
+      await page.getByText('Open the whole link').waitFor();
+      await page.goto(`${world.url}/${path}#${'x'.repeat(43)}`);
+      await page.getByText('Open the whole link').waitFor({ state: 'detached', timeout: 5000 });
+      expect(page.url()).toBe(`${world.url}/${path}`);
+    }
+  });
 });
 
 describe('a second factor', () => {

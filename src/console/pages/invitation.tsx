@@ -25,7 +25,7 @@ export function InvitationPage() {
     <SignedOutFrame>
       <div className="stack">
         <h1>Invitation</h1>
-        {token === '' ? <p>Open the whole link that you were given.</p> : <Invitation token={token} />}
+        {token === '' ? <p>Open the whole link that you were given.</p> : <Invitation key={token} token={token} />}
       </div>
     </SignedOutFrame>
   );

@@ -13,21 +13,36 @@ import { SignedOutFrame } from './sign-in.tsx';
 
 /** The token. It is removed from the address bar and the history at once. */
 export function useLinkToken(): string {
-  const [token] = useState(() => window.location.hash.slice(1));
-  useEffect(() => window.history.replaceState(null, '', window.location.pathname), []);
+  const [token, setToken] = useState(tokenOfUrl);
+  useEffect(() => {
+    const hide = () => window.history.replaceState(null, '', window.location.pathname);
+    // The browser loads no page anew for another link to it, such as the whole one after a part of it.
+    const take = () => {
+      if (tokenOfUrl() === '') return;
+      setToken(tokenOfUrl());
+      hide();
+    };
+    hide();
+    window.addEventListener('hashchange', take);
+    return () => window.removeEventListener('hashchange', take);
+  }, []);
   return token;
 }
 
+const tokenOfUrl = (): string => window.location.hash.slice(1);
+
 export function NewPasswordPage() {
   const token = useLinkToken();
-  const [done, setDone] = useState(false);
+  /** the token that was used */
+  const [used, setUsed] = useState<string | null>(null);
+  const done = used !== null && used === token;
   useEffect(() => {
     document.title = 'New password · Reelmend';
   }, []);
   return (
     <SignedOutFrame>
-      {token === '' && !done && <NoToken />}
-      {token !== '' && !done && <NewPassword token={token} onDone={() => setDone(true)} />}
+      {token === '' && <NoToken />}
+      {token !== '' && !done && <NewPassword key={token} token={token} onDone={() => setUsed(token)} />}
       {done && <Done />}
     </SignedOutFrame>
   );
