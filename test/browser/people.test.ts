@@ -140,6 +140,11 @@ describe('a second factor', () => {
     await page.getByRole('textbox', { name: 'Code' }).fill('000 000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The code is wrong').waitFor();
+    // The email and the password are right.
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByLabel('Password').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('textbox', { name: 'Code' }).fill(codes[0]!);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Home' }).waitFor();

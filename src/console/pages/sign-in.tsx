@@ -92,7 +92,7 @@ function SignIn() {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const [needsCode, setNeedsCode] = useState(false);
-  const { run, busy, error } = useAction(async () => {
+  const { run, busy, error, forgetError } = useAction(async () => {
     try {
       await signIn({ email: email.trim(), password, ...(needsCode ? { code } : {}) });
     } catch (cause) {
@@ -102,8 +102,14 @@ function SignIn() {
     if (window.location.pathname.endsWith('/sign-in')) navigate('/', { replace: true });
   });
   const form = { onSubmit: run, busy, error };
+  const back = () => {
+    setNeedsCode(false);
+    setCode('');
+    // It is about the code.
+    forgetError();
+  };
   return needsCode ? (
-    <CodeForm {...form} code={code} onCode={setCode} onBack={() => setNeedsCode(false)} />
+    <CodeForm {...form} code={code} onCode={setCode} onBack={back} />
   ) : (
     <PasswordForm {...form} {...{ email, password }} onEmail={setEmail} onPassword={setPassword} />
   );

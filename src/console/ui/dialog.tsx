@@ -133,7 +133,7 @@ export function useAction(action: () => Promise<unknown>, onDone: () => void = (
       )
       .finally(() => setBusy(false));
   };
-  return { run, busy, error };
+  return { run, busy, error, forgetError: () => setError(null) };
 }
 
 /** The title of the open dialog, or of the page. */
