@@ -213,6 +213,27 @@ describe('an invitation', () => {
     await invited.page.getByText('The link is not valid.').waitFor();
     expect(home.complaints).toEqual([]);
   });
+
+  it.each(['invitation-acceptance', 'sign-in'])('lets a person in who tries again, because the response of %s was lost', async (call) => {
+    const { page } = home;
+    await page.goto(`${world.url}/people`);
+    await page.getByRole('button', { name: 'Invite a person' }).click();
+    await page.getByRole('textbox', { name: 'Email' }).fill(`${call}@example.com`);
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    const link = (await page.locator('dialog [data-secret]').textContent())!;
+    const invited = await openTab(world);
+    await invited.page.goto(link);
+    await invited.page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await invited.page.route(`**/console/api/${call}`, async (route) => {
+      await route.fetch();
+      await route.abort();
+    }, { times: 1 });
+    await invited.page.getByRole('button', { name: 'Join' }).click();
+    await invited.page.getByText('The service cannot be reached.').waitFor();
+    await invited.page.getByRole('button', { name: 'Join' }).click();
+    await invited.page.getByRole('heading', { name: 'Home' }).waitFor({ timeout: 20_000 });
+    await invited.page.context().close();
+  });
 });
 
 describe('an operator', () => {

@@ -1,5 +1,5 @@
 /** Accepts an invitation to an account. The link's token is in the fragment of the URL. */
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import type { ConsoleInvitationDetail } from '../../contract/types.gen.ts';
@@ -46,12 +46,26 @@ function Join({ token, invitation }: { token: string; invitation: ConsoleInvitat
   const [, navigate] = useLocation();
   const [password, setPassword] = useState('');
   const [known, setKnown] = useState(false);
+  const hasTried = useRef(false);
+  /** Returns the refusal of a link that an earlier attempt may have used: its answer, or that of the sign-in after it, may be lost. */
+  const accept = async (): Promise<ApiError | null> => {
+    const mayBeUsed = hasTried.current;
+    hasTried.current = true;
+    try {
+      await acceptInvitation({ token, password });
+      return null;
+    } catch (cause) {
+      if (mayBeUsed && cause instanceof ApiError && cause.code === 'one_time_link_invalid') return cause;
+      throw cause;
+    }
+  };
   const { run, busy, error } = useAction(async () => {
     setKnown(false);
-    await acceptInvitation({ token, password });
+    const refusal = await accept();
     try {
       await signIn({ email, password });
     } catch (cause) {
+      if (refusal !== null && cause instanceof ApiError && cause.code === 'invalid_credentials') throw refusal;
       // The acceptance never reveals whether an email is known; see the sign-up.
       if (cause instanceof ApiError && notTheNewUser.has(cause.code)) return setKnown(true);
       throw cause;
