@@ -127,8 +127,9 @@ export function QuotasDialog({ account, onClose, onDone }: Props) {
             type="number"
             inputMode="decimal"
             autoFocus={index === 0}
-            min={unit === 1 ? 1 : 0.001}
-            step={unit === 1 ? 1 : 0.001}
+            // Any whole number in the contract's unit: the command line may have set it.
+            min={1 / unit}
+            step={unit === 1 ? 1 : 'any'}
             max={max}
             value={texts[name] ?? ''}
             placeholder={defaults[name] === null ? 'no limit' : formatCount(defaults[name] / unit)}
