@@ -1,6 +1,7 @@
 /** Settings compared on a few seconds, the whole video made with one of them, and the previews that were made, in a real browser. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ConsolePreview } from '../../src/contract/types.gen.ts';
 import { eventually } from '../helpers/wait.ts';
 import { axeViolations, createTestPreview, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
 
@@ -134,5 +135,50 @@ it('lists what was made, shows it again, makes the video with another setting, a
   await page.getByText('No previews yet').waitFor();
   await page.goto(url);
   await page.getByText('There is no such preview').waitFor();
+  expect(complaints).toEqual([]);
+});
+
+it('is gone from the list and from the history once it is deleted', async () => {
+  const tab = await openTab(world);
+  const { page, complaints } = tab;
+  await signUp(tab, world, 'joan@example.com', 'Bletchley');
+  await createTestPreview(page, world, [{ resolution: '1080p' }]);
+  await page.goto(`${world.url}/previews`);
+  await page.getByRole('row').filter({ hasText: 'Done' }).waitFor();
+  await page.getByRole('link', { name: 'holiday.mp4' }).click();
+  await page.locator('video').first().waitFor();
+  await page.getByRole('button', { name: 'Delete the preview' }).click();
+  // Sooner than the list is polled.
+  await page.getByText('No previews yet').waitFor({ timeout: 4000 });
+  await page.goBack();
+  await page.getByText('There is no such preview').waitFor({ timeout: 20_000 });
+  expect(complaints).toEqual([]);
+});
+
+it('changes the balance that is shown when it is made, and when it is refunded', async () => {
+  const tab = await openTab(world);
+  const { page, complaints } = tab;
+  await signUp(tab, world, 'hedy@example.com', 'Lamarr');
+  const { id } = (await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list')).find(({ name }) => name === 'Lamarr')!;
+  await world.site.reelmend('accounts', 'approve', id);
+  await world.site.reelmend('accounts', 'grant', id, '1000');
+  await page.goto(`${world.url}/enhance`);
+  const balance = page.locator('dt', { hasText: 'Balance' }).locator('xpath=following-sibling::dd[1]');
+  await expect.poll(() => balance.textContent(), { timeout: 30_000 }).toBe('1,000 credits');
+  const make = page.getByRole('button', { name: 'Make a preview' });
+  const [, price] = /\((\d+) credits/.exec((await make.textContent())!)!;
+  // It does not end by itself.
+  await page.route('**/console/api/previews/prv_*', async (route) => {
+    const response = await route.fetch();
+    const json = (await response.json()) as ConsolePreview;
+    Object.assign(json.preview, { status: 'running', stretches: null });
+    await route.fulfill({ response, json });
+  });
+  await make.click();
+  await expect.poll(() => balance.textContent(), { timeout: 30_000 }).toBe(`${1000 - Number(price)} credits`);
+  // As where it has failed and was refunded.
+  await world.site.reelmend('accounts', 'grant', id, price!);
+  await page.unroute('**/console/api/previews/prv_*');
+  await expect.poll(() => balance.textContent(), { timeout: 30_000 }).toBe('1,000 credits');
   expect(complaints).toEqual([]);
 });

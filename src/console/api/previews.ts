@@ -1,5 +1,5 @@
 /** API calls and queries of previews. */
-import { useQuery } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import type {
   ConsoleCreatePreviewData,
   ConsoleCreatePreviewResponse,
@@ -15,6 +15,7 @@ import type {
 import { call } from './client.ts';
 import { isOpen } from './jobs.ts';
 import { useList } from './lists.ts';
+import { sessionKey } from './session.ts';
 
 /** The page may have been opened under another host name than the one in the links. */
 function onThisHost(url: string): string {
@@ -31,20 +32,43 @@ function withOwnLinks(preview: Preview): Preview {
   };
 }
 
-export function createPreview(body: ConsoleCreatePreviewData['body'], idempotencyKey: string): Promise<ConsoleCreatePreviewResponse> {
-  return call<ConsoleCreatePreviewData, ConsoleCreatePreviewResponse>('POST', '/console/api/previews', { body }, { idempotencyKey });
+const previewKey = (id: string) => ['preview', id] as const;
+
+export function useCreatePreview() {
+  const client = useQueryClient();
+  return async (body: ConsoleCreatePreviewData['body'], idempotencyKey: string): Promise<ConsoleCreatePreviewResponse> => {
+    const preview = await call<ConsoleCreatePreviewData, ConsoleCreatePreviewResponse>('POST', '/console/api/previews', { body }, { idempotencyKey });
+    refreshAfterPreview(client);
+    return preview;
+  };
 }
 
-export function deletePreview(id: string): Promise<ConsoleDeletePreviewResponse> {
-  return call<ConsoleDeletePreviewData, ConsoleDeletePreviewResponse>('DELETE', '/console/api/previews/{id}', { path: { id } });
+export function useDeletePreview() {
+  const client = useQueryClient();
+  return async (id: string): Promise<ConsoleDeletePreviewResponse> => {
+    const deletion = await call<ConsoleDeletePreviewData, ConsoleDeletePreviewResponse>('DELETE', '/console/api/previews/{id}', { path: { id } });
+    // Asked for again by whoever comes back to it; the page that has deleted it is left.
+    void client.invalidateQueries({ queryKey: previewKey(id), refetchType: 'none' });
+    refreshAfterPreview(client);
+    return deletion;
+  };
+}
+
+/** Creating, deleting and refunding a preview changes the balance and the logs. The event stream reports no previews. */
+function refreshAfterPreview(client: QueryClient): void {
+  const keys = [['previews'], sessionKey, ['ledger'], ['usage'], ['audit'], ['certificates']];
+  // Not awaited: the caller already has its result.
+  for (const queryKey of keys) void client.invalidateQueries({ queryKey });
 }
 
 /** Polls until the preview has ended. Its links are kept while the page is open: new ones would restart the videos. */
 export function usePreview(id: string) {
   return useQuery({
-    queryKey: ['preview', id],
-    queryFn: async ({ signal }) => {
+    queryKey: previewKey(id),
+    queryFn: async ({ client, signal }) => {
+      const before = client.getQueryData<ConsolePreview>(previewKey(id));
       const found = await call<ConsoleGetPreviewData, ConsoleGetPreviewResponse>('GET', '/console/api/previews/{id}', { path: { id } }, { signal });
+      if (isOpen(before?.preview.status) && !isOpen(found.preview.status)) refreshAfterPreview(client);
       return { ...found, preview: withOwnLinks(found.preview) };
     },
     // A preview that does not exist will not appear.

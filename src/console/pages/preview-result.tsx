@@ -2,7 +2,7 @@
 import { Pause, Play, Sparkles } from 'lucide-react';
 import { useId, useRef, useState } from 'react';
 import type { Preview, PreviewSetting, PreviewStretch } from '../../contract/types.gen.ts';
-import { deletePreview, usePreview } from '../api/previews.ts';
+import { useDeletePreview, usePreview } from '../api/previews.ts';
 import { useSession } from '../api/session.ts';
 import { formatPosition, formatTarget, plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -54,6 +54,7 @@ interface PreviewPanelProps {
 
 export function PreviewPanel({ id, previewed, onMake, onDeleted }: PreviewPanelProps) {
   const query = usePreview(id);
+  const deletePreview = useDeletePreview();
   const { run, busy, error } = useAction(() => deletePreview(id), onDeleted);
   const actions = (
     <Button size="small" tone="quiet" busy={busy} onClick={run}>

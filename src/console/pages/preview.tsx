@@ -2,7 +2,7 @@
 import { Plus, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Mode, PreviewInput, PreviewSetting } from '../../contract/types.gen.ts';
-import { createPreview } from '../api/previews.ts';
+import { useCreatePreview } from '../api/previews.ts';
 import { keepWhile } from '../api/uploads.ts';
 import { plural } from '../app/format.ts';
 import { sendOnce } from '../app/idempotency-keys.ts';
@@ -45,6 +45,7 @@ export function PreviewPart({ previewed, onMake }: PreviewPartProps): ReactNode 
   const [chosen, setChosen] = useState<PreviewSetting[]>([]);
   const [made, setMade] = useState<{ id: string; previewed: Previewed } | null>(null);
   const creditsOf = useCredits();
+  const createPreview = useCreatePreview();
   const current = previewed === null ? null : settingOf(previewed.body.request);
   const settings = chosen.length > 0 || current === null ? chosen : [current];
   const credits = previewed === null ? 0 : creditsOf(settings, secondsPerSetting(previewed.durationS), previewed.body.request.secure);
