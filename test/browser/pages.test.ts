@@ -344,6 +344,10 @@ describe('by the keyboard alone', () => {
     await page.getByRole('link', { name: 'Credits' }).press('Enter');
     await page.getByRole('heading', { name: 'Credits', exact: true }).waitFor();
     expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    // To the same page again.
+    await page.getByRole('button', { name: 'Open the menu' }).press('Enter');
+    await page.getByRole('link', { name: 'Credits' }).press('Enter');
+    await page.getByRole('navigation').waitFor({ state: 'hidden', timeout: 10_000 });
     await page.context().close();
   });
 });

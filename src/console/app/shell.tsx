@@ -73,6 +73,12 @@ export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const [location] = useLocation();
   useEffect(() => setOpen(false), [location]);
+  // Also by a link to the page that is shown.
+  useEffect(() => {
+    const close = () => setOpen(false);
+    window.addEventListener('pushState', close);
+    return () => window.removeEventListener('pushState', close);
+  }, []);
   return (
     <div className="shell">
       <a className="skip-link" href="#content">
