@@ -336,6 +336,36 @@ describe('by the keyboard alone', () => {
     await page.context().close();
   });
 
+  it('messages are heard, seen and dismissed while a dialog is open, and stay when it closes', async () => {
+    const { page } = await openTab(world, { state: signedIn });
+    const devtools = await page.context().newCDPSession(page);
+    /** Texts of the live regions that screen readers get: what lies outside of a modal dialog is hidden from them. */
+    const heard = async () => {
+      const { nodes } = await devtools.send('Accessibility.getFullAXTree');
+      const regions = nodes.filter(({ ignored, role }) => !ignored && role?.value === 'status').flatMap(({ childIds = [] }) => childIds);
+      return nodes.filter(({ nodeId }) => regions.includes(nodeId)).map(({ name }) => name?.value as string);
+    };
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const copy = page.getByRole('button', { name: 'Copy the test key' });
+    await copy.click();
+    await expect.poll(heard, { timeout: 10_000 }).toContain('Copied.');
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'));
+      document.execCommand = () => false;
+    });
+    const refusal = 'The browser does not let this page copy. Select the text and copy it.';
+    await copy.click();
+    await expect.poll(heard, { timeout: 10_000 }).toContain(refusal);
+    await page.getByRole('button', { name: 'Dismiss' }).click({ timeout: 10_000 });
+    expect(await page.locator('.toast').count()).toBe(0);
+    await copy.click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.locator('.toast', { hasText: refusal }).waitFor();
+    await page.context().close();
+  });
+
   it('the menu of a narrow page opens, leads somewhere and closes', async () => {
     const { page } = await openTab(world, { width: 360, state: signedIn });
     await page.goto(`${world.url}/`);

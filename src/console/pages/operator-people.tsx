@@ -48,7 +48,7 @@ function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: 
     await changeRole(person.id, otherRole(person.role));
     await client.invalidateQueries({ queryKey: ['operator'] });
   });
-  // Shown here because the dialog would cover a toast.
+  // Shown beside the person whom it is about.
   const error = link.error ?? role.error;
   return (
     <>

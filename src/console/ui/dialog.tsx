@@ -5,7 +5,7 @@ import { ApiError, sentenceOf } from '../api/client.ts';
 import { endOfPage } from '../api/session.ts';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './feedback.tsx';
-import { toast } from './toasts.tsx';
+import { toast, Toasts } from './toasts.tsx';
 
 interface DialogProps {
   title: string;
@@ -63,6 +63,7 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
         )}
       </div>
       <div className="dialog-body">{children}</div>
+      <Toasts />
     </dialog>
   );
 }

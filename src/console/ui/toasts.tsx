@@ -1,6 +1,6 @@
 /** Short messages at the edge of the page, and a live region for screen readers. */
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
-import { useSyncExternalStore } from 'react';
+import { useId, useLayoutEffect, useSyncExternalStore } from 'react';
 import { endOfPage } from '../api/session.ts';
 
 interface Toast {
@@ -11,11 +11,17 @@ interface Toast {
 
 interface State {
   toasts: readonly Toast[];
-  heard: string;
+  /** text for screen readers, and the place whose live region has it */
+  heard: { text: string; place: string | undefined };
+  /** where messages are shown: the page, and the dialogs above it, the newest last */
+  places: readonly string[];
 }
 
-let state: State = { toasts: [], heard: '' };
+const nothing: State['heard'] = { text: '', place: undefined };
+let state: State = { toasts: [], heard: nothing, places: [] };
 let nextId = 1;
+/** number of texts for screen readers so far */
+let said = 0;
 const listeners = new Set<() => void>();
 
 function set(next: Partial<State>): void {
@@ -32,36 +38,53 @@ const visibleMs = { good: 4500, bad: 9000 };
 
 /** Leaves nothing to the next user, not even in the live region. */
 function clear(): void {
-  set({ toasts: [], heard: '' });
+  said += 1;
+  set({ toasts: [], heard: nothing });
 }
 
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   const id = nextId++;
   endOfPage().addEventListener('abort', clear, { once: true });
-  set({ toasts: [...state.toasts.slice(-3), { id, tone, text }], heard: text });
+  set({ toasts: [...state.toasts.slice(-3), { id, tone, text }] });
+  announce(text);
   setTimeout(() => dismiss(id), visibleMs[tone]);
 }
 
-/** Announces a text to screen readers only. */
+/** Announces a text to screen readers only. They hear changes: the same text again is taken away first. */
 export function announce(text: string): void {
-  set({ heard: '' });
-  requestAnimationFrame(() => set({ heard: text }));
+  said += 1;
+  const number = said;
+  set({ heard: nothing });
+  requestAnimationFrame(() => number === said && set({ heard: { text, place: state.places.at(-1) } }));
 }
 
 function dismiss(id: number): void {
   set({ toasts: state.toasts.filter((one) => one.id !== id) });
 }
 
+/** The messages, in the page and in each dialog: what lies outside of a modal dialog can be neither heard nor pressed. */
 export function Toasts() {
-  const { toasts, heard } = useSyncExternalStore(subscribe, () => state);
+  const place = useId();
+  const { toasts, heard, places } = useSyncExternalStore(subscribe, () => state);
+  useLayoutEffect(() => {
+    set({ places: [...state.places, place] });
+    return () => leave(place);
+  }, [place]);
   return (
     <>
       <div className="visually-hidden" role="status" aria-live="polite">
-        {heard}
+        {heard.place === place && heard.text}
       </div>
-      {toasts.length > 0 && <Shown toasts={toasts} />}
+      {places.at(-1) === place && toasts.length > 0 && <Shown toasts={toasts} />}
     </>
   );
+}
+
+/** A dialog that closes cuts its last message short: it is heard again where it is still shown. */
+function leave(place: string): void {
+  const { heard, toasts, places } = state;
+  set({ places: places.filter((each) => each !== place) });
+  if (heard.place === place && toasts.some(({ text }) => text === heard.text)) announce(heard.text);
 }
 
 function Shown({ toasts }: Pick<State, 'toasts'>) {
