@@ -108,6 +108,34 @@ it('drops a folder, a folder in it and a file at once, and chooses a folder: the
   await page.getByRole('radio', { name: 'URL' }).check();
 });
 
+it('sends nothing of a folder that was read only after other videos were chosen', async () => {
+  const { page } = tab;
+  const folder = join(world.site.dataDir, 'slow');
+  await mkdir(folder);
+  await writeFile(join(folder, 'late.mp4'), 'test mode reads no video');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  // As a folder of a network.
+  await page.evaluate(() => {
+    const entryOf = DataTransferItem.prototype.webkitGetAsEntry;
+    DataTransferItem.prototype.webkitGetAsEntry = function () {
+      const reader = (entryOf.call(this) as FileSystemDirectoryEntry).createReader();
+      const readEntries = (resolve: FileSystemEntriesCallback) =>
+        setTimeout(() => reader.readEntries((entries) => {
+          if (entries.length === 0) setTimeout(() => Object.assign(window, { isRead: true }), 500);
+          resolve(entries);
+        }), 300);
+      return { isDirectory: true, createReader: () => ({ readEntries }) } as unknown as FileSystemEntry;
+    };
+  });
+  let begun = 0;
+  page.on('request', (request) => void (begun += Number(request.method() === 'POST' && request.url().endsWith('/api/uploads'))));
+  await dropFiles(page, [folder]);
+  await page.getByRole('radio', { name: 'URL' }).check();
+  await page.waitForFunction(() => 'isRead' in window);
+  expect(begun).toBe(0);
+});
+
 it('marks the place to drop while files are over it, also where they pass from its border to its input', async () => {
   const { page } = tab;
   await page.goto(`${world.url}/enhance`);

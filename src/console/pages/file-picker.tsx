@@ -40,10 +40,12 @@ function discard({ uploadId, abort }: Sent): void {
   if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
 }
 
-/** Discards what no job or preview is made of: nobody can use it once its list is gone. */
-function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
+/** Discards what no job or preview is made of: nobody can use it once its list is gone. Returns whether it is. */
+function useDiscardOnLeave(files: RefObject<readonly Sent[]>): RefObject<boolean> {
   const waitsForSignIn = useRef(useWaitsForSignIn());
+  const isGone = useRef(false);
   useEffect(() => {
+    isGone.current = false;
     const leave = () => files.current.filter(({ uploadId }) => uploadId === null || !isKept(uploadId)).forEach(discard);
     const close = ({ persisted }: PageTransitionEvent) => {
       // The browser may show a page again that it keeps.
@@ -52,11 +54,16 @@ function useDiscardOnLeave(files: RefObject<readonly Sent[]>): void {
     window.addEventListener('pagehide', close);
     return () => {
       window.removeEventListener('pagehide', close);
-      if (!waitsForSignIn.current()) return leave();
+      const end = (discardAll: () => void) => {
+        isGone.current = true;
+        discardAll();
+      };
+      if (!waitsForSignIn.current()) return end(leave);
       // The list is shown again, and parts are sent without a session. If another user signs in, nothing is sent in their name.
-      endOfPage().addEventListener('abort', () => files.current.forEach(({ abort }) => abort.abort()), { once: true });
+      endOfPage().addEventListener('abort', () => end(() => files.current.forEach(({ abort }) => abort.abort())), { once: true });
     };
   }, [files]);
+  return isGone;
 }
 
 interface FilePickerProps {
@@ -73,7 +80,7 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
   const nextKey = useRef(0);
   const current = useRef(files);
   current.current = files;
-  useDiscardOnLeave(current);
+  const isGone = useDiscardOnLeave(current);
 
   const set = (change: (old: readonly Sent[]) => readonly Sent[]) => {
     const next = change(current.current);
@@ -98,6 +105,8 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
     void send(failed);
   };
   const add = async ({ files: chosen, skipped: others }: ChosenFiles) => {
+    // It takes a while to read a folder.
+    if (isGone.current) return;
     // `0 files` is shown where a folder had nothing at all.
     setSkipped(others > 0 || chosen.length === 0 ? others : null);
     const added = chosen.map(newlyChosen);
