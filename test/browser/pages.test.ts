@@ -275,6 +275,10 @@ describe('keys, endpoints and requests', () => {
     await page.getByRole('button', { name: 'Close' }).last().click();
     await page.getByLabel('Status').selectOption('5xx');
     await page.getByText('No request matches').waitFor();
+    // A request appears a second or two after its response: one looks again.
+    const again = page.waitForRequest(/\/request-log\?/, { timeout: 10_000 });
+    await page.getByRole('button', { name: 'Find' }).click();
+    await again;
     expect(complaints).toEqual([]);
     await page.context().close();
   });

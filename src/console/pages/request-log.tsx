@@ -1,4 +1,5 @@
 /** The request log: requests by the account's keys, with errors and bodies. */
+import { hashKey } from '@tanstack/react-query';
 import { ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import type { Mode, RequestLogEntry } from '../../contract/types.gen.ts';
@@ -22,9 +23,11 @@ export function RequestLogPage() {
   const [open, setOpen] = useState<RequestLogEntry | null>(null);
   const list = useRequestLog(filter);
   const filtered = Object.keys(filter).length > 0;
+  // The same search once more: there may be new requests.
+  const find = (next: RequestLogFilter) => (hashKey([next]) === hashKey([filter]) ? void list.refetch() : setFilter(next));
   return (
     <Page title="Request log" intro="What your API keys called in the last 30 days. Bodies are shown without URLs, names and other free text.">
-      <Panel title="Requests" flush actions={<Filters filter={filter} onChange={setFilter} />}>
+      <Panel title="Requests" flush actions={<Filters filter={filter} onChange={find} />}>
         <Load query={list}>
           {(entries) =>
             entries.length === 0 ? (
