@@ -1,8 +1,9 @@
 /** People and how they sign in: a forgotten password, a second factor, an invitation. */
 import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConsoleListPreviewsResponse } from '../../src/contract/types.gen.ts';
 import { totp } from '../helpers/totp.ts';
-import { axeViolations, openTab, openWorld, password, screenshot, signUp, type Tab, type World } from './world.ts';
+import { axeViolations, createTestPreview, openTab, openWorld, password, screenshot, signUp, type Tab, type World } from './world.ts';
 
 const newPassword = 'a better horse battery';
 let world: World;
@@ -406,5 +407,29 @@ describe('an operator', () => {
     await page.getByRole('region', { name: 'Failed jobs' }).waitFor();
     await screenshot(page, 'operator-history');
     expect(complaints).toEqual([]);
+  });
+
+  it('sees whole rows, whatever name an account has, or a file', async () => {
+    const name = 'Donaudampfschiffahrtsgesellschaft'.repeat(6);
+    const stranger = await openTab(world);
+    await signUp(stranger, world, 'stranger@example.com', name);
+    await createTestPreview(stranger.page, world, [{ resolution: '1080p' }]);
+    await stranger.page.route('**/console/api/previews?*', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as ConsoleListPreviewsResponse;
+      for (const each of json.data) each.source_name = `${name}.mp4`;
+      await route.fulfill({ response, json });
+    });
+    const pages = [
+      [desk.page, 'operator/accounts', name],
+      [stranger.page, 'previews', `${name}.mp4`],
+    ] as const;
+    for (const [page, path, text] of pages) {
+      await page.goto(`${world.url}/${path}`);
+      await page.locator('td').getByText(text, { exact: true }).waitFor();
+      const beyond = await page.locator('.table-scroll').evaluate((table) => table.scrollWidth - table.clientWidth);
+      expect.soft(beyond, path).toBe(0);
+    }
+    await stranger.page.context().close();
   });
 });

@@ -120,7 +120,7 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
     <tr>
       <td data-label="Account">
         <span>
-          <strong>{account.name}</strong>
+          <strong className="wrap-anywhere">{account.name}</strong>
           <br />
           <span className="small muted wrap-anywhere" title={account.id}>
             {account.emails.join(', ') || account.id}

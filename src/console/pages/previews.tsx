@@ -46,7 +46,9 @@ function PreviewTable({ previews }: { previews: readonly ConsolePreview[] }) {
       {previews.map(({ preview, mode, source_name }) => (
         <tr key={preview.id}>
           <td data-label="Source">
-            <Link href={`/previews/${preview.id}`}>{source_name || preview.id}</Link>
+            <Link href={`/previews/${preview.id}`} className="wrap-anywhere">
+              {source_name || preview.id}
+            </Link>
           </td>
           <td data-label="Settings" className="small">
             <div>
