@@ -432,4 +432,13 @@ describe('an operator', () => {
     }
     await stranger.page.context().close();
   });
+
+  it('no longer sees the service once the role is taken away, though its page is open', async () => {
+    const { page } = desk;
+    await page.goto(`${world.url}/operator`);
+    await page.getByText('Queued jobs').waitFor();
+    await world.site.reelmend('operators', 'remove', 'grace@example.com');
+    await page.getByText('This page does not exist').waitFor({ timeout: 20_000 });
+    expect(await page.getByRole('link', { name: 'Workers' }).count()).toBe(0);
+  });
 });

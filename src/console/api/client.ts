@@ -43,16 +43,19 @@ export function problemOf(error: unknown, field: string): string | undefined {
 }
 
 let csrfToken: string | null = null;
-let onSignedOut: () => void = () => {};
+let onSessionDoubted: () => void = () => {};
 let renewSession: () => Promise<boolean> = async () => false;
 
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
-/** Called when a response says that there is no session. It may be late: another window may have signed in since. */
-export function whenSignedOut(listener: () => void): void {
-  onSignedOut = listener;
+/**
+ * Called when a response says that there is no session, or that its user lacks a role, which may have been taken away. It may be
+ * late: another window may have signed in since.
+ */
+export function whenSessionDoubted(listener: () => void): void {
+  onSessionDoubted = listener;
 }
 
 /** Called when the CSRF token belongs to another session, since another window signed in. Resolves with whether its user is the same. */
@@ -77,13 +80,15 @@ export async function call<O extends Operation, R>(method: Method, url: O['url']
     return await send();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 401 && extra.ownRefusals !== true) onSignedOut();
+    if ((error.status === 401 && extra.ownRefusals !== true) || lackOfRole.has(error.code)) onSessionDoubted();
     if (error.code !== 'csrf_token_invalid') throw error;
     // Nothing was done.
     if (await renewSession()) return send();
     throw new ApiError({ status: 403, code: error.code, message: 'Another window has signed in as somebody else, or signed out. Nothing was changed.' });
   }
 }
+
+const lackOfRole: ReadonlySet<string> = new Set(['admin_required', 'operator_required']);
 
 const mostRepeats = 2;
 /** seconds; a user would rather hear of a longer wait */

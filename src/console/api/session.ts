@@ -16,7 +16,7 @@ import type {
   ConsoleUsePasswordLinkData,
   ConsoleUsePasswordLinkResponse,
 } from '../../contract/types.gen.ts';
-import { ApiError, call, setCsrfToken, whenSessionReplaced, whenSignedOut } from './client.ts';
+import { ApiError, call, setCsrfToken, whenSessionDoubted, whenSessionReplaced } from './client.ts';
 
 export const sessionKey = ['session'] as const;
 
@@ -100,7 +100,7 @@ let otherWindows: BroadcastChannel | null = null;
 /** Keeps the session of this window that of the browser: windows share the cookie, and any of them may sign in or out. */
 export function followSession(client: QueryClient): void {
   const refetch = () => client.refetchQueries({ queryKey: sessionKey }, { cancelRefetch: false });
-  whenSignedOut(() => void refetch());
+  whenSessionDoubted(() => void refetch());
   whenSessionReplaced(async () => {
     const before = client.getQueryData<ConsoleSession | null>(sessionKey);
     const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
