@@ -45,3 +45,15 @@ it('end at once when they are aborted while they wait', async () => {
   setTimeout(() => abort.abort(), 1000);
   expect(await callWith([wait(429, 10), json({})], { signal: abort.signal })).toMatchObject({ outcome: { name: 'AbortError' }, attempts: [0] });
 });
+
+it('fail where the connection breaks in the body of a response, or where the response is that of a proxy', async () => {
+  const broken = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"id":'));
+      controller.error(new TypeError('network error'));
+    },
+  });
+  for (const answer of [new Response(broken, { status: 201 }), new Response('<title>Sign in to the network</title>')]) {
+    expect(await callWith([answer])).toMatchObject({ outcome: { name: 'ApiError', status: 0, code: 'unreachable' } });
+  }
+});

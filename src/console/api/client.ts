@@ -135,6 +135,10 @@ async function attempt<O extends Operation, R>(
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (method !== 'GET' && csrfToken !== null) headers['X-CSRF-Token'] = csrfToken;
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
+  const lost = (cause: unknown): never => {
+    if (signal?.aborted === true) throw cause;
+    throw unreachable();
+  };
   const response = await fetch(urlFor(url, path, query), {
     method,
     headers,
@@ -143,14 +147,11 @@ async function attempt<O extends Operation, R>(
     keepalive,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch((cause: unknown) => {
-    if (signal?.aborted === true) throw cause;
-    throw unreachable();
-  });
+  }).catch(lost);
   if (response.status === 204) return undefined as R;
-  const answer: unknown = await response.json().catch(() => null);
-  if (response.ok) return answer as R;
-  throw errorOf(response, answer);
+  // Otherwise a connection that breaks in the body would be an empty answer: nobody is signed in, for example.
+  if (response.ok) return (await response.json().catch(lost)) as R;
+  throw errorOf(response, await response.json().catch(() => null));
 }
 
 function unreachable(): ApiError {
