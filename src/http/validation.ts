@@ -109,9 +109,9 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
 
 const urlFields: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
-/** A malformed URL gets the same code as a private one: neither can be fetched. */
+/** A malformed URL gets the same code as a private one: neither can be fetched. Nothing is said of the URL in a field that does not exist. */
 function specialCase(issue: Issue, value: unknown, param: string): ReelmendError | undefined {
-  if (exactlyOneOf(issue) !== undefined) return undefined;
+  if (exactlyOneOf(issue) !== undefined || issue.code === 'unrecognized_keys') return undefined;
   // The console sends the body of a job in the field `request`.
   const field = param.replace(/^\/request(?=\/)/, '');
   if (urlFields.has(field) && typeof value === 'string') {

@@ -90,6 +90,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     [{ metadata: { a: 'x'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
     [{ metadata: { a: '😀'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
     [{ colour: 1 }, 'There is no field "colour".'],
+    [{ url: 'https://a.example.com/x.mp4' }, 'There is no field "url".'],
     [{ model: 'no-such' }, 'There is no model "no-such"; there are auto, none, fast.'],
   ])('%j', async (change, message) => {
     const api = makeApi({ options: { models: [installed('fast')] } });
