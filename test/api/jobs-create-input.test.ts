@@ -196,7 +196,11 @@ describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
       expect(response.status, type).toBe(415);
       expect(await errorOf(response)).toMatchObject({ code: 'unsupported_media_type', type: 'validation_error' });
     }
-    for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
+    const accepted = [
+      ...['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'],
+      ...['application/json;', 'application/json ; charset=utf-8', 'application/json; charset=utf-8;'],
+    ];
+    for (const type of accepted) {
       const response = await api.request('/v1/jobs', {
         method: 'POST',
         body: JSON.stringify(input),

@@ -90,7 +90,9 @@ export function jsonBody(options: JsonBodyOptions) {
     }
     const text = decode(bytes);
     parseStrictJson(text);
-    // The validators read Hono's cache of the body. It holds promises, although its type says otherwise.
+    // The validators know fewer spellings, and refuse `application/json;`.
+    c.req.raw.headers.set('Content-Type', 'application/json');
+    // They read Hono's cache of the body. It holds promises, although its type says otherwise.
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
     await next();
   });
