@@ -60,6 +60,8 @@ function honoPath(route: RouteConfig): string {
 
 export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Partial<ConsoleHandlers>, middleware: RouteMiddleware): void {
   const methodsByPath = new Map<string, Set<string>>();
+  // Before validation, so that pages can also read why a link is refused.
+  for (const path of ofAnyOrigin) app.use(`${path}*`, readByAnyOrigin);
   for (const id of operationIds) {
     const handler = handlers[id];
     if (handler === undefined) continue;
@@ -114,17 +116,25 @@ const noteBody: MiddlewareHandler<AppEnv> = (c, next) => {
   return next();
 };
 
+/** Web pages of any origin may send parts of uploads and read results: the signed URL is the permission. */
+const ofAnyOrigin = ['/v1/upload-parts/', '/v1/downloads/'] as const;
+
+const readByAnyOrigin: MiddlewareHandler<AppEnv> = (c, next) => {
+  c.header('Access-Control-Allow-Origin', '*');
+  c.header('Access-Control-Expose-Headers', 'Accept-Ranges, Content-Disposition, Content-Range, ETag, Retry-After, X-Request-Id');
+  return next();
+};
+
 const preflight = (methods: string, headers: string) => ({
-  'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': methods,
   'Access-Control-Allow-Headers': headers,
   'Access-Control-Max-Age': '3600',
 });
 
-/** Web pages of any origin may send parts of uploads and read results: the signed URL is the permission. */
 function preflightOf(path: string): Record<string, string> {
-  if (path.startsWith('/v1/upload-parts/')) return preflight('PUT', 'Content-Type');
-  if (path.startsWith('/v1/downloads/')) return preflight('GET, HEAD', 'Range, If-Range');
+  const [parts, downloads] = ofAnyOrigin;
+  if (path.startsWith(parts)) return preflight('PUT', 'Content-Type');
+  if (path.startsWith(downloads)) return preflight('GET, HEAD', 'Range, If-Range');
   return {};
 }
 

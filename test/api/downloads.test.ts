@@ -47,11 +47,17 @@ describe('GET /v1/downloads/{key}', () => {
       api().request(link(), { key: null, headers: { Range: 'bytes=2000-' } }),
       api().request(link({ expires: 1 }), { key: null }),
       makeApi().request(link(), { key: null }),
+      // as mail programs and pages change links
+      api().request(`${link()}&utm_source=mail`, { key: null }),
+      api().request(link().split('?')[0]!, { key: null }),
+      api().request(link().replace('/ab/', '/A B/'), { key: null }),
+      api().request(link(), { key: null, method: 'POST' }),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 206, 416, 403, 404]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 206, 416, 403, 404, 403, 403, 404, 405]);
     for (const { headers, status } of answers) {
       expect(headers.get('Access-Control-Allow-Origin'), String(status)).toBe('*');
       expect(headers.get('Access-Control-Expose-Headers'), String(status)).toContain('Content-Range');
+      expect(headers.get('Access-Control-Expose-Headers'), String(status)).toContain('Retry-After');
     }
   });
 

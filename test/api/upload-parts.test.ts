@@ -133,6 +133,10 @@ describe('PUT /v1/upload-parts/{key}', () => {
     expect(response.headers.get('Allow')).toBe('PUT, OPTIONS');
     expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*');
     expect(response.headers.get('Access-Control-Allow-Methods')).toBe('PUT');
+    const refused = await makeApi().request('/v1/upload-parts/uploads/x/file?number=1', { method: 'PUT', key: null, body: file });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('Access-Control-Allow-Origin')).toBe('*');
+    expect(refused.headers.get('Access-Control-Expose-Headers')).toContain('Retry-After');
     // Everything else stays closed to them.
     const other = await makeApi().request('/v1/uploads', { method: 'OPTIONS', key: null });
     expect(other.headers.has('Access-Control-Allow-Origin')).toBe(false);

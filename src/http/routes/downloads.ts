@@ -20,9 +20,6 @@ function servesLinks(storage: HttpDeps['storage']): storage is FilesystemStorage
 export function downloadHandlers({ storage }: HttpDeps): Pick<Handlers, 'downloadFile'> {
   return {
     downloadFile: async (c) => {
-      // Web pages of any origin may read the file: the signed URL is the permission.
-      c.header('Access-Control-Allow-Origin', '*');
-      c.header('Access-Control-Expose-Headers', 'Accept-Ranges, Content-Disposition, Content-Range, ETag, X-Request-Id');
       if (!servesLinks(storage)) throw notFound();
       const { key } = c.req.valid('param');
       const { expires, name, signature, type } = c.req.valid('query');

@@ -63,8 +63,6 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
     },
 
     uploadPart: async (c) => {
-      // Web pages of any origin may send parts: the signed URL is the permission.
-      c.header('Access-Control-Allow-Origin', '*');
       if (!takesParts(deps.storage)) throw partNotFound();
       const part = verified(deps.storage, { ...c.req.valid('query'), ...c.req.valid('param') });
       const { number, size } = await limiter(part, () => receivePart(c, deps.storage as FilesystemStorage, part));
