@@ -2941,7 +2941,7 @@ export type CreateJobErrors = {
      */
     404: Error;
     /**
-     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * The `Idempotency-Key` was used with another request body or for what was deleted since, or the upload cannot be used.
      * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
      * `upload_failed` (the file differs from its checksum).
      *
@@ -3474,7 +3474,7 @@ export type CreatePreviewErrors = {
      */
     404: Error;
     /**
-     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * The `Idempotency-Key` was used with another request body or for what was deleted since, or the upload cannot be used.
      * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
      * `upload_failed` (the file differs from its checksum).
      *
@@ -6908,7 +6908,7 @@ export type ConsoleCreateJobErrors = {
      */
     404: Error;
     /**
-     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * The `Idempotency-Key` was used with another request body or for what was deleted since, or the upload cannot be used.
      * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
      * `upload_failed` (the file differs from its checksum).
      *
@@ -7332,7 +7332,7 @@ export type ConsoleCreatePreviewErrors = {
      */
     404: Error;
     /**
-     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * The `Idempotency-Key` was used with another request body or for what was deleted since, or the upload cannot be used.
      * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
      * `upload_failed` (the file differs from its checksum).
      *

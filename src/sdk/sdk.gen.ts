@@ -50,9 +50,9 @@ export const listJobs = <ThrowOnError extends boolean = false>(options?: Options
  *
  * Send an `Idempotency-Key` to retry safely. Another request with the same key and body returns the existing job
  * in its current state (201 with `Idempotent-Replayed: true`). It creates no second job and no second charge, even
- * while the first request is in flight. The same key with another body returns 409 `idempotency_key_reused`. Keys
- * belong to an account and a mode, and are kept as long as the job, at least 24 hours. A refused request does not
- * use up its key.
+ * while the first request is in flight. The same key with another body returns 409 `idempotency_key_reused`, and so
+ * does the key of a job that was deleted meanwhile; the message says which. Keys belong to an account and a mode, and
+ * are kept as long as the job, at least 24 hours. A refused request does not use up its key.
  *
  */
 export const createJob = <ThrowOnError extends boolean = false>(options: Options<CreateJobData, ThrowOnError>): RequestResult<CreateJobResponses, CreateJobErrors, ThrowOnError> => (options.client ?? client).post<CreateJobResponses, CreateJobErrors, ThrowOnError>({
