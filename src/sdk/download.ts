@@ -41,12 +41,16 @@ const silenceMs = 60_000;
 /** Pieces of up to 64 KiB that are read ahead of the consumer. */
 const readsAhead = 256;
 
-/** The used part of `node:fs/promises` and `node:crypto`; the package is built without Node's types. */
+/** The used part of `node:fs/promises`, `node:crypto` and `node:path`; the package is built without Node's types. */
 interface FileSystem {
   open(path: string, flags: string): Promise<{ appendFile(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
   rename(from: string, to: string): Promise<void>;
   rm(path: string, options: { force: boolean }): Promise<void>;
   stat(path: string): Promise<{ isFile(): boolean }>;
+}
+interface Paths {
+  dirname(path: string): string;
+  join(...parts: string[]): string;
 }
 interface Hashing {
   createHash(name: 'sha256'): { update(bytes: Uint8Array): unknown; digest(encoding: 'hex'): string };
@@ -61,13 +65,15 @@ export async function downloadFile(
 ): Promise<DownloadedFile> {
   const files = nodeModule<FileSystem>('node:fs/promises');
   const hashing = nodeModule<Hashing>('node:crypto');
-  if (files === undefined || hashing === undefined) {
+  const paths = nodeModule<Paths>('node:path');
+  if (files === undefined || hashing === undefined || paths === undefined) {
     throw new TypeError('This runtime cannot write files (Node can from 20.16 on). Use jobs.downloadBlob, or open download_url of jobs.result.');
   }
   // The result would take the place of a device, such as /dev/null, also for all other programs.
   const found = await files.stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile()) throw new TypeError(`${path} is no file: name a file for the result.`);
-  const draft = `${path}.${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}.part`;
+  // Not the name with something appended: the name may have all the bytes that a file system allows.
+  const draft = paths.join(paths.dirname(path), `reelmend-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}.part`);
   const hash = hashing.createHash('sha256');
   const { output, bytes } = await openResult(calls, defaults, id, options);
   try {

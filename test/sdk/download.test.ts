@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReelmend, type DownloadProgress } from '../../src/sdk/index.ts';
 import { finished, makeApi, publicUrl } from '../helpers/http.ts';
@@ -95,6 +95,14 @@ describe('jobs.download', () => {
     expect(progress[0]).toEqual({ receivedBytes: 0, totalBytes: video.length });
     expect(progress.at(-1)).toEqual({ receivedBytes: video.length, totalBytes: video.length });
     expect(links).toEqual([{ range: null, hasKey: false }]);
+  });
+
+  it('writes a file whose name is as long as a name can be', async () => {
+    const { reelmend, id } = await service();
+    const path = join(dir, `${'あ'.repeat(83)}あ.a`);
+    expect(Buffer.byteLength(basename(path))).toBeGreaterThan(250);
+    await reelmend.jobs.download(id, path);
+    expect(await readdir(dir)).toEqual([basename(path)]);
   });
 
   it('replaces no folder, pipe or device, and asks the service for nothing then', async () => {
