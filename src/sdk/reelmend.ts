@@ -224,7 +224,9 @@ function checkedBaseUrl(baseUrl: string): string {
   if (
     parsed === undefined ||
     !/^https?:$/.test(parsed.protocol) ||
-    `${parsed.username}${parsed.search}${parsed.hash}` !== ''
+    `${parsed.username}${parsed.password}` !== '' ||
+    // An empty query or fragment is in `href` only.
+    /[?#]/.test(parsed.href)
   ) {
     throw new TypeError('baseUrl must be an http(s) URL without user name, query and fragment.');
   }

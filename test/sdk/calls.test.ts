@@ -414,7 +414,7 @@ describe('the environment', () => {
 describe('senseless arguments', () => {
   const good = { baseUrl: 'https://api.example.com', apiKey: 'svc_test_key' };
 
-  it.each(['', 'api.example.com', 'ftp://x', '/v1', 'https://a/?b=1', 'https://u:p@a/', 'https://a/#b'])(
+  it.each(['', 'api.example.com', 'ftp://x', '/v1', 'https://a/?b=1', 'https://a/?', 'https://u:p@a/', 'https://:p@a/', 'https://a/#b', 'https://a/#'])(
     'base %j is refused at once',
     (baseUrl) => {
       expect(() => createReelmend({ ...good, baseUrl })).toThrow(TypeError);
