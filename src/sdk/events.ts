@@ -1,6 +1,7 @@
 /** Follows a job through server-sent events. */
 import type { Call, CallOptions } from './call.ts';
 import { ReelmendConnectionError } from './errors.ts';
+import { throughOutage } from './outage.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import type { Job } from './types.gen.ts';
 
@@ -22,7 +23,8 @@ const emptyStreams = 5;
 
 /**
  * Yields the changes of a job until it is `done`, in `error` or deleted. Reconnects when a stream ends or breaks. Each
- * stream starts with the current state of the job, which is yielded only if it changed. Rejects like a call.
+ * stream starts with the current state of the job, which is yielded only if it changed. Rejects like a call. After the first stream was
+ * opened, the service may be away for up to a minute at a time.
  */
 export async function* jobEvents(
   open: (options: CallOptions) => ReturnType<typeof openStream>,
@@ -30,8 +32,8 @@ export async function* jobEvents(
 ): AsyncGenerator<JobEvent, void, undefined> {
   const { signal } = options;
   let last = '';
+  let stream = await open(options);
   for (let empty = 1; ; empty += 1) {
-    const stream = await open(options);
     try {
       for await (const { event, data } of parseEvents(stream, signal)) {
         if (!['status', 'progress', 'deleted'].includes(event)) continue;
@@ -48,6 +50,7 @@ export async function* jobEvents(
     }
     if (empty >= emptyStreams) throw new ReelmendConnectionError('The event streams end without an event.');
     await pause(reopenMs, signal);
+    stream = await throughOutage(() => open(options), signal);
   }
 }
 

@@ -120,6 +120,22 @@ describe('the events of a job', () => {
     expect(requests).toHaveLength(2);
   });
 
+  it.each([
+    { awayMs: 40_000, error: undefined, last: 1 },
+    { awayMs: 120_000, error: expect.any(ReelmendConnectionError) as unknown, last: 0.5 },
+  ])('go on after a service that was away for $awayMs ms, if that is less than a minute', async ({ awayMs, error, last }) => {
+    const first = stream(event('status', view({ progress: 0.5 })), { end: 'break' });
+    const done = stream(event('status', view({ status: 'done', progress: 1 })));
+    const away: Answer = (request) => {
+      if (Date.now() - began < awayMs) throw new TypeError('fetch failed');
+      return (done.answer as (request: Request) => Response)(request);
+    };
+    const began = Date.now();
+    const outcome = await collect(fakeService([first.answer, away]).reelmend.jobs.events(jobId));
+    expect(outcome.error).toEqual(error);
+    expect(outcome.seen.at(-1)).toEqual(['status', last]);
+  });
+
   it('reject when streams never bring one', async () => {
     const { reelmend, requests } = fakeService([() => (stream(': only comments\n\n').answer as () => Response)()]);
     expect((await collect(reelmend.jobs.events(jobId))).error).toBeInstanceOf(ReelmendConnectionError);
