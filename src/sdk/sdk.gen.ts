@@ -127,7 +127,7 @@ export const getJobResult = <ThrowOnError extends boolean = false>(options: Opti
  * Follow a job
  *
  * Streams the changes of a job as server-sent events (`text/event-stream`). The schema describes one event. Its
- * data is the job as `GET /v1/jobs/{id}` returns it, in one line of JSON:
+ * data is the job as `GET /v1/jobs/{id}` returns it, but without `partial_output` and `segments`, in one line of JSON:
  *
  * | event | when |
  * |---|---|
