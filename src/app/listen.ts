@@ -1,8 +1,8 @@
 /** A port that serves an app, and its end. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { serve } from '@hono/node-server';
-import { answerParserErrors } from '../http/parser-errors.ts';
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { answerParserErrors, refuseRequest } from '../http/parser-errors.ts';
 import type { ProblemOptions } from '../http/problem.ts';
 import { bracketed } from './config.ts';
 
@@ -22,11 +22,12 @@ export interface Listening {
   forceClose(): void;
 }
 
-type Fetch = Parameters<typeof serve>[0]['fetch'];
+type Fetch = Parameters<typeof getRequestListener>[0];
 
 export async function listen(fetch: Fetch, { host, port, variable, ...problems }: ListenOptions): Promise<Listening> {
-  const server = serve({ fetch, hostname: host, port, createServer }) as Server;
+  const server = serverOf(fetch, host, problems);
   answerParserErrors(server, problems);
+  server.listen(port, host);
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {
@@ -38,6 +39,26 @@ export async function listen(fetch: Fetch, { host, port, variable, ...problems }
   const url = `http://${bracketed(host)}:${(server.address() as AddressInfo).port}`;
   return { url, close: () => close(server), forceClose: () => server.closeAllConnections() };
 }
+
+/** Requests that Node and the adapter would refuse with an empty response get the error envelope. */
+function serverOf(fetch: Fetch, hostname: string, problems: ProblemOptions): Server {
+  const errorHandler = (error: unknown) => {
+    if (!(error instanceof RequestError)) return new Response(null, { status: 500 });
+    const { text, ...init } = refuseRequest(error.message, 'The header Host or the path of the request is not valid.', problems);
+    return new Response(text, init);
+  };
+  const listener = getRequestListener(fetch, { hostname, errorHandler });
+  const server = createServer({ requireHostHeader: false }, (request, response) => {
+    if (!lacksHost(request)) return void listener(request, response);
+    const { status, headers, text } = refuseRequest('no Host', 'The request needs the header Host.', problems);
+    response.writeHead(status, headers).end(text);
+  });
+  // A server may ignore an expectation that it does not know (RFC 9110 §10.1.1).
+  return server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
+}
+
+/** HTTP/1.0 has no such header: load balancers use it for their checks. */
+const lacksHost = ({ headers, httpVersion }: IncomingMessage) => httpVersion === '1.1' && headers.host === undefined;
 
 /**
  * The longest request is a creation, which measures the video for 19 s at most. If it was cut off, a client without

@@ -1,4 +1,4 @@
-/** Responds to requests that Node's HTTP parser refuses and the app never gets, with the same error envelope. */
+/** Responds to requests that Node or the adapter of Hono refuses and the app never gets, with the same error envelope. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Error as ErrorBody } from '../contract/types.gen.ts';
@@ -32,25 +32,32 @@ export function answerParserErrors(server: Server, { logger, publicUrl }: Parser
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const isBusy = (unfinished.get(socket)?.size ?? 0) > 0;
     if (!socket.writable || isBusy || error.code === 'ECONNRESET') return void socket.destroy();
-    const requestId = newRequestId();
-    logger.info({ reason: error.code, request_id: requestId }, 'request refused by the HTTP parser');
-    socket.end(responseText(messages[error.code ?? ''] ?? 'The request is not proper HTTP.', { requestId, publicUrl: publicUrl() }));
+    const { status, headers, text } = refuseRequest(error.code, messages[error.code ?? ''] ?? 'The request is not proper HTTP.', { logger, publicUrl });
+    const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+    socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
   });
 }
 
-function responseText(message: string, { requestId, publicUrl }: { requestId: string; publicUrl: string }): string {
+export interface RefusedRequest {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** The 400 for a request that is not proper HTTP. `reason` is for the log. */
+export function refuseRequest(reason: string | undefined, message: string, { logger, publicUrl }: ParserErrorOptions): RefusedRequest {
+  const requestId = newRequestId();
+  logger.info({ reason, request_id: requestId }, 'request refused by the HTTP parser');
   const status = statusByCode.invalid_request;
   const body: ErrorBody = {
-    error: { code: 'invalid_request', message, type: typeByStatus[status]!, request_id: requestId, doc_url: docUrl(publicUrl, 'invalid_request') },
+    error: { code: 'invalid_request', message, type: typeByStatus[status]!, request_id: requestId, doc_url: docUrl(publicUrl(), 'invalid_request') },
   };
   const text = JSON.stringify(body);
-  const headers = [
-    `HTTP/1.1 ${status} Bad Request`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    `X-Request-Id: ${requestId}`,
-    'X-Content-Type-Options: nosniff',
-    'Connection: close',
-  ];
-  return `${headers.join('\r\n')}\r\n\r\n${text}`;
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(text)),
+    'X-Request-Id': requestId,
+    'X-Content-Type-Options': 'nosniff',
+  };
+  return { status, headers, text };
 }

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listen, type Listening } from '../../src/app/listen.ts';
 import { answerParserErrors } from '../../src/http/parser-errors.ts';
 
 const logged: object[] = [];
@@ -71,5 +72,46 @@ describe('the error envelope', () => {
     expect(first.toString()).toContain('200 OK');
     socket.write('\x01\x02\r\n\r\n');
     expect(await text(socket)).toContain('invalid_request');
+  });
+});
+
+describe('a request that the parser lets pass and the app never gets', () => {
+  const logger = { debug() {}, warn() {}, error() {}, info: (facts: object) => void logged.push(facts) };
+  let listening: Listening;
+  beforeAll(async () => {
+    const fetch = async (request: Request) => Response.json({ path: new URL(request.url).pathname });
+    listening = await listen(fetch, { host: '127.0.0.1', port: 0, variable: 'PORT', logger, publicUrl: () => 'https://reelmend.example.com' });
+  });
+  afterAll(() => listening.close());
+
+  async function send(head: string): Promise<{ head: string; body: string }> {
+    const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+    socket.write(`${head}\r\nConnection: close\r\n\r\n`, 'latin1');
+    const [answer = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    return { head: answer, body };
+  }
+
+  it.each([
+    ['without Host', 'GET / HTTP/1.1\r\nX-A: b', /needs the header Host/],
+    ['with a Host that is none', 'GET / HTTP/1.1\r\nHost: a b', /header Host or the path/],
+    ['for *', 'OPTIONS * HTTP/1.1\r\nHost: a', /header Host or the path/],
+    ['with a backslash in its path', 'GET /v1\\jobs HTTP/1.1\r\nHost: a', /header Host or the path/],
+  ])('has the error envelope: %s', async (_name, request, message) => {
+    const { head, body } = await send(request);
+    expect(head).toMatch(/^HTTP\/1\.1 400 /);
+    expect(head).toMatch(/^content-type: application\/json/im);
+    const { error } = JSON.parse(body) as { error: { message: string; request_id: string } };
+    expect(error).toMatchObject({ code: 'invalid_request', type: 'validation_error', message: expect.stringMatching(message) as string });
+    expect(head.toLowerCase()).toContain(`x-request-id: ${error.request_id}`);
+    expect(logged.at(-1)).toMatchObject({ request_id: error.request_id });
+  });
+
+  it.each([
+    ['without Host in HTTP/1.0, as load balancers check', 'GET /healthz HTTP/1.0\r\nX-A: b'],
+    ['that expects what no server knows', 'GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: miracles'],
+  ])('reaches the app: %s', async (_name, request) => {
+    const { head, body } = await send(request);
+    expect(head).toMatch(/^HTTP\/1\.1 200 /);
+    expect(body).toContain('/healthz');
   });
 });
