@@ -500,7 +500,8 @@ export const testWebhookEndpoint = <ThrowOnError extends boolean = false>(option
 /**
  * List the requests of the account
  *
- * Lists the requests that were made with keys of the account in this key's mode, newest first, also refused ones. A
+ * Lists the requests that were made with keys of the account in this key's mode, newest first, also refused ones,
+ * but not those of a path or method that does not exist. A
  * request appears a second or two after its response. Entries are kept for 30 days, and the newest 10,000 of an
  * account at most. Bodies are shown without secrets: URLs, file names, descriptions, metadata and every other free
  * text are replaced by `…`. A service that gets more requests than it can log drops entries.
