@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command of the training ground, or its tests (`test`), in its own Python environment, which it makes the first time.
 set -euo pipefail
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 venv=${REELMEND_TRAINING_VENV:-$here/../../.venv-training}
 python=${REELMEND_TRAINING_PYTHON:-$venv/bin/python}

@@ -46,6 +46,15 @@ it('installs the tools that build the service although NODE_ENV is production', 
   expect((await stat(join(dir, 'node_modules', 'tool'))).isDirectory()).toBe(true);
 });
 
+it('npm start goes to no folder of CDPATH that has a folder of the same name', async () => {
+  await cp(join(dirname(bootstrap), 'start'), join(dir, 'scripts', 'start'));
+  await write('elsewhere/scripts/other', '');
+  await write('scripts/reelmend', '#!/bin/sh\necho started\n');
+  await chmod(join(dir, 'scripts', 'reelmend'), 0o755);
+  const { stdout } = await run('bash', ['scripts/start'], { cwd: dir, env: { ...environment(), CDPATH: join(dir, 'elsewhere') } });
+  expect(stdout.split('\n').at(-2)).toBe('started');
+});
+
 it('lets no CDPATH change what its scripts print and where they go', async () => {
   await write('scripts/build-docs', '#!/bin/sh\necho "${CDPATH-none}" > seen\n');
   await run('bash', ['scripts/bootstrap'], { cwd: dir, env: { ...environment(), CDPATH: '.' } });
@@ -53,6 +62,16 @@ it('lets no CDPATH change what its scripts print and where they go', async () =>
   await cp(join(dirname(bootstrap), 'build-native'), join(dir, 'scripts', 'build-native'));
   const built = run('/bin/bash', ['scripts/build-native'], { cwd: dir, env: { PATH: programs, REELMEND_BUILD_JOBS: '1', CDPATH: '.' } });
   await expect(built).rejects.toMatchObject({ stderr: expect.stringMatching(/^build-native: cmake is missing; [^\n]*\n$/) });
+});
+
+it('no other script depends on CDPATH', async () => {
+  const root = join(dirname(bootstrap), '..');
+  const { stdout } = await run('git', ['ls-files', '-z', '.ci', 'scripts', 'engine/convert', 'engine/training'], { cwd: root });
+  const texts = await Promise.all(stdout.split('\0').filter(Boolean).map(async (file) => ({ file, text: await readFile(join(root, file), 'utf8') })));
+  const scripts = texts.filter(({ text }) => /^#!.*bash\n/.test(text) && /^[^#\n]*\bcd /m.test(text));
+  expect(scripts.length).toBeGreaterThan(40);
+  // Before the first `cd`.
+  expect(scripts.filter(({ text }) => !/^(?:(?!^[^#\n]*\bcd )[^\n]*\n)*unset CDPATH\b/.test(text)).map(({ file }) => file)).toEqual([]);
 });
 
 it('leaves a cargo of rustup without a toolchain aside', async () => {
