@@ -1,6 +1,6 @@
 /** The container image as far as it can be had without Docker: its recipe, and the folder that it holds. */
 import { execFile, spawn } from 'node:child_process';
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -78,7 +78,8 @@ describe('the packaged folder', () => {
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'reelmend-package-'));
-    await run('bash', ['scripts/package', dir], { cwd: root, timeout: hangMs });
+    // As an administrator who keeps files from others.
+    await run('bash', ['-c', 'umask 077; exec scripts/package "$1"', 'package', dir], { cwd: root, timeout: hangMs });
   });
   afterAll(() => rm(dir, { recursive: true, force: true }));
 
@@ -88,6 +89,12 @@ describe('the packaged folder', () => {
     );
     const packages = await readdir(join(dir, 'node_modules'));
     for (const tool of ['vitest', 'oxlint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
+  });
+
+  it('can be read by every user, and be changed by its owner only', async () => {
+    const { stdout } = await run('find', [dir, '-mindepth', '1', '!', '-type', 'l', '(', '!', '-perm', '-444', '-o', '-perm', '/022', '-o', '-type', 'd', '!', '-perm', '-111', ')', '-print', '-quit']);
+    expect(stdout).toBe('');
+    expect((await stat(join(dir, 'scripts/reelmend'))).mode & 0o777).toBe(0o755);
   });
 
   it('holds the mended PostgreSQL driver', async () => {
