@@ -74,6 +74,26 @@ it('no other script depends on CDPATH', async () => {
   expect(scripts.filter(({ text }) => !/^(?:(?!^[^#\n]*\bcd )[^\n]*\n)*unset CDPATH\b/.test(text)).map(({ file }) => file)).toEqual([]);
 });
 
+it('builds nothing again in a checkout that is reached through a link', async () => {
+  const write = async (name: string, content: string) => {
+    await mkdir(dirname(join(dir, 'checkout', name)), { recursive: true });
+    await writeFile(join(dir, 'checkout', name), content, { mode: 0o755 });
+  };
+  await write('scripts/build-native', await readFile(join(dirname(bootstrap), 'build-native'), 'utf8'));
+  for (const name of ['setup-openvino', 'setup-faces', 'setup-gpu']) await write(`scripts/${name}`, '#!/bin/sh\n');
+  for (const name of ['cmake', 'c++', 'pkg-config']) await write(`node_modules/.bin/${name}`, '#!/bin/sh\n');
+  // Like CMake, it stores the real paths.
+  const cache = ['CMAKE_HOME_DIRECTORY:INTERNAL=%s/native', 'CMAKE_JS_INC=%s/node_modules/node-addon-api'].join('\\n');
+  await write('node_modules/.bin/cmake-js', `#!/bin/sh
+    cd build/native && mkdir -p Release && here=$(cd ../.. && pwd -P) && printf '${cache}\\n' "$here" "$here" >CMakeCache.txt
+    [ -f Release/reelmend.node ] || echo >Release/reelmend.node\n`);
+  await symlink('checkout', join(dir, 'link'));
+  const build = async (folder: string) => (await run(join(dir, folder, 'scripts/build-native'), { cwd: join(dir, folder) })).stdout;
+  expect(await build('checkout')).toContain('built in');
+  expect(await build('link')).toBe('build-native: build/native/Release/reelmend.node is up to date\n');
+  expect(await build('checkout')).toBe('build-native: build/native/Release/reelmend.node is up to date\n');
+});
+
 it('leaves a cargo of rustup without a toolchain aside', async () => {
   const cargo = async (folder: string, body: string) => {
     await write(`${folder}/cargo`, `#!/bin/sh\n${body}\n`);
