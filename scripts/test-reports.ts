@@ -70,16 +70,34 @@ function countOf(result: VitestFile): FileCount {
   return { file: relative(result), passed, failed, skipped: result.assertionResults.length - passed - count('failed') };
 }
 
-export function readVitest(file: string): Report {
+/** An error that no test awaits. The report has none of them, so vitest's output tells; its test may count as passed. */
+function unhandledErrors(output: string): Failure[] {
+  const [line] = /Vitest caught \d+ unhandled errors?/.exec(output) ?? [];
+  return line === undefined ? [] : [{ name: 'vitest', message: `${line}; its output is above` }];
+}
+
+/** `output`: what vitest printed */
+export function readVitest(file: string, output: string): Report {
   const { testResults } = vitestFiles.parse(JSON.parse(readFileSync(file, 'utf8')));
   const files = testResults.map(countOf);
-  const failures = testResults.flatMap(failuresOf);
+  const unhandled = unhandledErrors(output);
+  const failures = [...testResults.flatMap(failuresOf), ...unhandled];
   return {
     count: { passed: files.reduce((sum, { passed }) => sum + passed, 0), failed: failures.length },
-    files,
+    // Nobody knows which file an unhandled error is of.
+    files: unhandled.length === 0 ? files : [],
     tests: testResults.map((result) => ({ name: relative(result), seconds: (result.endTime - result.startTime) / 1000 })),
     failures,
   };
+}
+
+/** If more files fail, none is run again: so many failures are not a coincidence. */
+const mostFilesTwice = 3;
+
+/** The files to run again, alone. None if one of the failures is not of a test file, because it would not be seen again. */
+export function filesToRepeat(failures: readonly Failure[]): string[] {
+  const files = [...new Set(failures.map(({ file }) => file))];
+  return files.length <= mostFilesTwice && files.every((file) => file !== undefined) ? files : [];
 }
 
 /** One report per process. A crashed process leaves none; its exit status shows the crash. */

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileName, Fingerprints, PassedBefore, repositoryFiles } from './passed-before.ts';
 import { TestFiles } from './test-files.ts';
-import { type Count, type Failure, readGtest, readVitest, type Report } from './test-reports.ts';
+import { type Count, type Failure, filesToRepeat, readGtest, readVitest, type Report } from './test-reports.ts';
 import { gtestReports, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
 
 interface Outcome extends Report {
@@ -43,7 +43,7 @@ function execute(command: string[], logFile: string): Promise<{ ok: boolean; cpu
 }
 
 /** A runner that failed without failing a test (it crashed, or wrote no report) counts as one failure. */
-function reportOf(step: Step, ok: boolean): Report {
+function reportOf(step: Step, ok: boolean, output: string): Report {
   const asOne = (message: string): Report => ({
     count: { passed: 0, failed: 1 },
     tests: [],
@@ -51,7 +51,7 @@ function reportOf(step: Step, ok: boolean): Report {
   });
   if (step.report === undefined) return ok ? { count: { passed: 1, failed: 0 }, tests: [], failures: [] } : asOne('its output is above');
   try {
-    const report = step.report === 'vitest' ? readVitest(vitestReport) : readGtest(gtestReports);
+    const report = step.report === 'vitest' ? readVitest(vitestReport, output) : readGtest(gtestReports);
     const { passed, failed } = report.count;
     if (passed + failed === 0) return asOne('no test ran');
     if (ok || failed > 0) return report;
@@ -76,9 +76,10 @@ async function runCommand(step: Step, arguments_: string[] = []): Promise<Outcom
   // The service’s tests have deadlines, so they have priority: the engine’s take what they leave.
   const command = [...(step.group === 'engine' ? ['nice', '-n', '10'] : []), ...step.command, ...arguments_];
   const { ok, cpuSeconds } = await execute(command, logFile);
-  const report = reportOf(step, ok);
+  const output = readFileSync(logFile, 'utf8');
+  const report = reportOf(step, ok, output);
   const seconds = (performance.now() - started) / 1000;
-  process.stdout.write(`\n==> ${step.name}\n${readFileSync(logFile, 'utf8')}`);
+  process.stdout.write(`\n==> ${step.name}\n${output}`);
   console.log(`==> ${step.name}: ${report.count.passed} passed, ${report.count.failed} failed in ${seconds.toFixed(1)} s`);
   return { name: step.name, earlier: 0, ...report, seconds, cpuSeconds };
 }
@@ -112,16 +113,13 @@ async function runTestFiles(step: Step, all: boolean): Promise<Outcome> {
   return { ...outcome, earlier, count: { ...outcome.count, passed: outcome.count.passed + earlier } };
 }
 
-/** If more files fail, none is run again: so many failures are not a coincidence. */
-const mostFilesTwice = 3;
-
 /**
  * Runs the files of failed tests once more, alone. A test that passes now depends on the machine's load: it counts as
  * passed, and its name and first failure are printed, so that it gets fixed.
  */
 async function secondAttempt(outcome: Outcome): Promise<Failure[]> {
-  const files = [...new Set(outcome.failures.flatMap(({ file }) => file ?? []))];
-  if (files.length === 0 || files.length > mostFilesTwice) return [];
+  const files = filesToRepeat(outcome.failures);
+  if (files.length === 0) return [];
   const report = `${reports}/vitest-second.json`;
   const command = ['vitest', 'run', ...files, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const logFile = join(reports, 'second-attempt.log');

@@ -1,8 +1,9 @@
 /** A step of `npm test` is skipped while its inputs are unchanged, so everything that decides its outcome must be one. */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { filesToRepeat, readVitest } from '../../scripts/test-reports.ts';
 import { installed, longSteps, shortSteps } from '../../scripts/test-steps.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -73,4 +74,23 @@ it('no step builds the addon with other options than scripts/bootstrap --test: o
   const builds = scripts.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/^\s*scripts\/build-native.*$/gm) ?? []);
   expect(builds.length).toBeGreaterThan(0);
   expect(builds.filter((line) => !line.includes('--test'))).toEqual([]);
+});
+
+it('an unhandled error counts as a failure that no second run takes back, and no file of that run as passed', () => {
+  const folder = mkdtempSync(join(root, 'build', 'unhandled-'));
+  try {
+    const assertions = { flaky: `expect(1).toBe(2);`, fine: `void Promise.reject(new Error('lost')); await new Promise((resolve) => setTimeout(resolve, 50));` };
+    for (const [name, code] of Object.entries(assertions)) {
+      writeFileSync(join(folder, `${name}.test.ts`), `import { expect, it } from 'vitest';\nit('${name}', async () => { ${code} });\n`);
+    }
+    const report = join(folder, 'report.json');
+    const { stdout, stderr } = spawnSync('vitest', ['run', '--root', folder, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`], { encoding: 'utf8' });
+    const { count, files, failures } = readVitest(report, stdout + stderr);
+    expect(count).toEqual({ passed: 1, failed: 2 });
+    expect(files).toEqual([]);
+    expect(filesToRepeat(failures)).toEqual([]);
+    expect(filesToRepeat(failures.slice(0, 1))).toHaveLength(1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
