@@ -1,7 +1,7 @@
 /** Stores across runs what passed, with its fingerprint, so that a run after a small change takes minutes. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -35,11 +35,14 @@ export class Fingerprints {
   #content(file: string): Buffer {
     const known = this.#contents.get(file);
     if (known !== undefined) return known;
-    const content = createHash('sha256').update(readIfThere(file)).digest();
+    const content = createHash('sha256').update(isExecutable(file) ? 'executable\0' : '').update(readIfThere(file)).digest();
     this.#contents.set(file, content);
     return content;
   }
 }
+
+/** As git stores it. */
+const isExecutable = (file: string) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o100) !== 0;
 
 function readIfThere(file: string): Buffer {
   try {

@@ -1,8 +1,9 @@
 /** A step of `npm test` is skipped while its inputs are unchanged, so everything that decides its outcome must be one. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Fingerprints } from '../../scripts/passed-before.ts';
 import { filesToRepeat, readVitest } from '../../scripts/test-reports.ts';
 import { installed, longSteps, shortSteps } from '../../scripts/test-steps.ts';
 
@@ -90,6 +91,22 @@ it('an unhandled error counts as a failure that no second run takes back, and no
     expect(files).toEqual([]);
     expect(filesToRepeat(failures)).toEqual([]);
     expect(filesToRepeat(failures.slice(0, 1))).toHaveLength(1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('a program that can no longer be executed counts as changed', () => {
+  const folder = mkdtempSync(join(root, 'build', 'mode-'));
+  try {
+    const script = join(folder, 'script');
+    writeFileSync(script, '#!/bin/sh\n', { mode: 0o755 });
+    const fingerprint = () => new Fingerprints().of(['a test'], [script]);
+    const before = fingerprint();
+    chmodSync(script, 0o600);
+    expect(fingerprint()).not.toBe(before);
+    chmodSync(script, 0o700); // another umask; git knows only that it is executable
+    expect(fingerprint()).toBe(before);
   } finally {
     rmSync(folder, { recursive: true });
   }
