@@ -123,7 +123,8 @@ async function measure(program: string, files: string[], keep: string): Promise<
 
 function vmafFfmpeg(): string {
   const python = '.venv/bin/python';
-  if (!existsSync(python)) run('python3', ['-m', 'venv', '.venv']);
+  // After an upgrade of Python, the environment's Python does not find its packages.
+  if (spawnSync(python, ['-c', 'import pip'], { stdio: 'ignore' }).status !== 0) run('python3', ['-m', 'venv', '--clear', '.venv']);
   const check = `import imageio_ffmpeg, sys; sys.exit(imageio_ffmpeg.__version__ != '${imageioFfmpeg}')`;
   if (spawnSync(python, ['-c', check], { stdio: 'ignore' }).status !== 0) {
     run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `imageio-ffmpeg==${imageioFfmpeg}`]);

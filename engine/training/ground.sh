@@ -6,10 +6,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 venv=${REELMEND_TRAINING_VENV:-$here/../../.venv-training}
 python=${REELMEND_TRAINING_PYTHON:-$venv/bin/python}
 wanted=$(sha256sum <"$here/requirements.txt")
-if [ -z "${REELMEND_TRAINING_PYTHON:-}" ] && [ "$(cat "$venv/.requirements" 2>/dev/null)" != "$wanted" ]; then
+# After an upgrade of the system's Python, the environment's Python does not find its packages.
+is_ready() { [ "$(cat "$venv/.requirements" 2>/dev/null)" = "$wanted" ] && "$venv/bin/python" -c 'import pip' 2>/dev/null; }
+if [ -z "${REELMEND_TRAINING_PYTHON:-}" ] && ! is_ready; then
   command -v python3 >/dev/null || { echo 'training: python3 is missing' >&2; exit 1; }
   python3 -m venv "$venv"
-  "$venv/bin/pip" install -q -r "$here/requirements.txt"
+  # Not bin/pip, which names the folder that the environment was made in.
+  "$venv/bin/python" -m pip install -q -r "$here/requirements.txt"
   printf '%s\n' "$wanted" >"$venv/.requirements"
 fi
 # Tensors of a few megabytes come and go every step. With the allocator's defaults each is mapped and cleared

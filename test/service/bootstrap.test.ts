@@ -1,6 +1,6 @@
 /** scripts/bootstrap in unusual environments, in a project whose packages are two folders. */
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -115,4 +115,22 @@ it('says why there is no Node where npm runs no install scripts', async () => {
     code: 1,
     stderr: 'reelmend: npm installed no Node 24, because ignore-scripts is set in its configuration; run: npm_config_ignore_scripts=false npm start\n',
   });
+});
+
+it('the converter of networks finds its packages after the checkout was moved, and after an upgrade of Python', async () => {
+  const project = dirname(dirname(bootstrap));
+  await cp(join(project, 'engine/convert/run'), join(dir, 'first/engine/convert/run'));
+  await write('first/engine/convert/requirements.txt', '# nothing\n');
+  await write('first/engine/convert/convert/__main__.py', 'import pip, sys\nprint("converted by", sys.prefix)\n');
+  const convert = async (folder: string) => (await run(join(dir, folder, 'engine/convert/run'), ['add'], { cwd: dir, env: environment() })).stdout;
+  const venv = (folder: string) => join(dir, folder, '.cache/convert/base');
+  await mkdir(join(dir, 'first/.cache'));
+  expect(await convert('first')).toMatch(/^converted by/);
+  await rename(join(dir, 'first'), join(dir, 'second'));
+  await write('second/engine/convert/requirements.txt', '# something else\n');
+  expect(await convert('second')).toMatch(/^converted by/);
+  // The packages are in a folder of Python's version.
+  const [version] = await readdir(join(venv('second'), 'lib'));
+  await rename(join(venv('second'), 'lib', version!), join(venv('second'), 'lib/python3.1'));
+  expect(await convert('second')).toMatch(/^converted by/);
 });
