@@ -134,3 +134,30 @@ it('the converter of networks finds its packages after the checkout was moved, a
   await rename(join(venv('second'), 'lib', version!), join(venv('second'), 'lib/python3.1'));
   expect(await convert('second')).toMatch(/^converted by/);
 });
+
+it('a package whose files could not all be moved is unpacked again, and two runs at once share one', async () => {
+  await cp(join(dirname(bootstrap), 'unpack-packages'), join(dir, 'scripts/unpack-packages'));
+  const program = async (name: string, code: string) => {
+    await write(`fakes/${name}`, `#!/bin/sh\n${code}\n`);
+    await chmod(join(dir, 'fakes', name), 0o755);
+  };
+  await program('apt-get', 'echo >>"$REQUESTS" && sleep 0.5 && touch example.deb');
+  await program('dpkg-deb', 'mkdir -p "$3/usr/bin" && touch "$3/usr/bin/example"');
+  // As on a full disk, where mv has to copy: it begins with any file.
+  await program('mv', 'from=$(eval echo \\${$(($# - 1))}) to=$(eval echo \\$$#); [ "$(stat -c %d "$from")" = "$(stat -c %d .cache)" ] && exec /bin/mv "$@"; mkdir "$to"; cp "$from/.unpacked" "$to"; exit 1');
+  const temporary = await mkdtemp('/dev/shm/reelmend-unpack-');
+  const requests = join(dir, 'requests');
+  const env = { ...environment(), PATH: `${join(dir, 'fakes')}:${process.env['PATH']}`, TMPDIR: temporary, REQUESTS: requests };
+  const unpack = (name: string) => run(join(dir, 'scripts/unpack-packages'), [name, 'example'], { cwd: dir, env });
+  try {
+    await unpack('full').catch(() => undefined);
+    const { stdout } = await unpack('full');
+    expect((await stat(join(stdout.trim(), 'usr/bin/example'))).isFile()).toBe(true);
+    await rm(requests);
+    await Promise.all([unpack('both'), unpack('both')]);
+    expect(await readFile(requests, 'utf8')).toBe('\n');
+    expect((await readdir(join(dir, '.cache/both'))).sort()).toEqual(['.unpacked', 'usr']);
+  } finally {
+    await rm(temporary, { recursive: true });
+  }
+});
