@@ -161,3 +161,20 @@ it('a package whose files could not all be moved is unpacked again, and two runs
     await rm(temporary, { recursive: true });
   }
 });
+
+it('hadolint is not taken for installed if a full disk has cut it off', async () => {
+  await cp(join(dirname(bootstrap), 'setup-hadolint'), join(dir, 'scripts/setup-hadolint'));
+  const programs = join(dir, 'full-disk');
+  const program = async (name: string, code: string) => {
+    await write(`full-disk/${name}`, `#!/bin/sh\n${code}\n`);
+    await chmod(join(programs, name), 0o755);
+  };
+  // `python3 -m venv FOLDER`, whose pip installs nothing
+  await program('python3', 'mkdir -p "$3/bin" && cp /bin/true "$3/bin/pip" && cp /bin/true "$3/bin/hadolint"');
+  await program('cp', '/bin/cp "$@"; case $* in *.cache*) echo exit 9 >"$2"; exit 1 ;; esac');
+  const setUp = (path: string) => run(join(dir, 'scripts/setup-hadolint'), { cwd: dir, env: { ...environment(), PATH: path } });
+  await expect(setUp(`${programs}:${process.env['PATH']}`)).rejects.toThrow();
+  await rm(join(programs, 'cp'));
+  const { stdout } = await setUp(`${programs}:${process.env['PATH']}`);
+  await run(stdout.trim());
+});
