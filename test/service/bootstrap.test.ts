@@ -178,3 +178,24 @@ it('hadolint is not taken for installed if a full disk has cut it off', async ()
   const { stdout } = await setUp(`${programs}:${process.env['PATH']}`);
   await run(stdout.trim());
 });
+
+it("TensorRT's headers are not taken for installed if a full disk has cut them off", async () => {
+  const script = await readFile(join(dirname(bootstrap), 'setup-tensorrt'), 'utf8');
+  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(script)![1]!;
+  const crates = ['rtx', 'full'].map((kind) => [value(`${kind}_headers_version`), value(`${kind}_headers_sum`)] as const);
+  await write('scripts/setup-tensorrt', script);
+  await chmod(join(dir, 'scripts/setup-tensorrt'), 0o755);
+  const program = async (name: string, code: string) => {
+    await write(`no-crates/${name}`, `#!/bin/sh\n${code}\n`);
+    await chmod(join(dir, 'no-crates', name), 0o755);
+  };
+  const files = crates.map(([version]) => `"$cache/trtx-sys-${version}.crate"`).join(' ');
+  await program('cargo', `[ "$1" != --version ] || exit 0; cache=$CARGO_HOME/registry/cache/index; mkdir -p "$cache" && touch ${files}`);
+  await program('sha256sum', `case $1 in ${crates.map(([version, sum]) => `*-${version}.crate) echo ${sum} ;;`).join(' ')} esac`);
+  // Of both crates, it unpacks what is moved later, and then the disk is full.
+  const headers = crates.map(([version]) => `"$4/trtx-sys-${version}/TensorRT-Headers"`);
+  await program('tar', `mkdir -p ${headers[0]}/TRT-RTX-1.7 ${headers[1]}/TRT-Enterprise-10.16; touch ${headers[0]}/cuda_runtime_api.h; exit 2`);
+  const setUp = run(join(dir, 'scripts/setup-tensorrt'), { cwd: dir, env: { ...environment(), PATH: `${join(dir, 'no-crates')}:${process.env['PATH']}` } });
+  await expect(setUp).rejects.toMatchObject({ stderr: expect.stringMatching(/^setup-tensorrt: could not unpack the headers$/m) });
+  await expect(stat(join(dir, '.cache/tensorrt/include'))).rejects.toThrow('ENOENT');
+});
