@@ -127,7 +127,7 @@ function vmafFfmpeg(): string {
   if (spawnSync(python, ['-c', 'import pip'], { stdio: 'ignore' }).status !== 0) run('python3', ['-m', 'venv', '--clear', '.venv']);
   const check = `import imageio_ffmpeg, sys; sys.exit(imageio_ffmpeg.__version__ != '${imageioFfmpeg}')`;
   if (spawnSync(python, ['-c', check], { stdio: 'ignore' }).status !== 0) {
-    run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `imageio-ffmpeg==${imageioFfmpeg}`]);
+    run(python, ['-m', 'pip', 'install', '--no-user', '--quiet', '--disable-pip-version-check', `imageio-ffmpeg==${imageioFfmpeg}`]);
   }
   const found = spawnSync(python, ['-c', 'import imageio_ffmpeg; print(imageio_ffmpeg.get_ffmpeg_exe())'], { encoding: 'utf8' });
   return found.stdout.trim();

@@ -2,6 +2,7 @@
 # Runs a command of the training ground, or its tests (`test`), in its own Python environment, which it makes the first time.
 set -euo pipefail
 unset CDPATH
+export PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0  # settings with which pip refuses what follows
 here=$(cd "$(dirname "$0")" && pwd)
 venv=${REELMEND_TRAINING_VENV:-$here/../../.venv-training}
 python=${REELMEND_TRAINING_PYTHON:-$venv/bin/python}

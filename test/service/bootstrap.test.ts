@@ -199,3 +199,36 @@ it("TensorRT's headers are not taken for installed if a full disk has cut them o
   await expect(setUp).rejects.toMatchObject({ stderr: expect.stringMatching(/^setup-tensorrt: could not unpack the headers$/m) });
   await expect(stat(join(dir, '.cache/tensorrt/include'))).rejects.toThrow('ENOENT');
 });
+
+it('OpenVINO is installed although the settings of pip ask for other places', async () => {
+  const project = join(dir, 'pip');
+  const wheel = [
+    'import sys, zipfile',
+    'wheel = zipfile.ZipFile(sys.argv[1], "w")',
+    'wheel.writestr("openvino/cmake/OpenVINOConfig.cmake", "")',
+    'info = "openvino-1.dist-info/"',
+    'wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: openvino\\nVersion: 1\\n")',
+    'wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")',
+    'wheel.writestr(info + "RECORD", "")',
+  ];
+  const file = join(dir, 'openvino-1-py3-none-any.whl');
+  await run('python3', ['-c', wheel.join('\n'), file]);
+  await write('pip/scripts/openvino.txt', `# Its wheel\n${file}\n`);
+  await cp(join(dirname(bootstrap), 'setup-openvino'), join(project, 'scripts/setup-openvino'));
+  const env = { ...environment(), PIP_NO_INDEX: '1' };
+  for (const setting of [{}, { PIP_USER: '1' }, { PIP_REQUIRE_VIRTUALENV: 'true' }]) {
+    await rm(join(project, '.cache/openvino/.installed'), { force: true });
+    const { stdout } = await run(join(project, 'scripts/setup-openvino'), { env: { ...env, ...setting } });
+    expect(await readdir(stdout.trim()), JSON.stringify(setting)).toEqual(['OpenVINOConfig.cmake']);
+  }
+});
+
+it('no script that installs with pip depends on such settings', async () => {
+  const { stdout } = await run('git', ['grep', '-lE', 'pip.* (install|download) (-|--)', '--', 'scripts', 'engine', ':!*.ts', ':!*.py', ':!*.md'], { cwd: join(dirname(bootstrap), '..') });
+  const scripts = stdout.trim().split('\n');
+  expect(scripts.length).toBeGreaterThan(9);
+  // `pip download` in an environment of its own heeds neither of them.
+  for (const script of scripts.filter((name) => name !== 'scripts/setup-ffmpeg')) {
+    expect(await readFile(join(dirname(bootstrap), '..', script), 'utf8'), script).toContain('export PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0');
+  }
+});
