@@ -79,3 +79,27 @@ it('keeps the files of a replaced build for a week after the replacement, howeve
   expect((await parts()).toSorted()).toEqual([second, third, fourth].toSorted());
   await rm(folder, { recursive: true });
 });
+
+it('builds the service and the media child again for sources of another version, however old these are', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reelmend-bundle-'));
+  const scripts = ['build-service', 'build-media-child', 'build-media-child.ts'].map((name) => `scripts/${name}`);
+  const child = ['child-program', 'addon', 'wire', 'child'].map((name) => `src/media/${name}.ts`);
+  for (const file of [...scripts, ...child, 'package.json']) {
+    await cp(join(root, file), join(folder, file));
+    await utimes(join(folder, file), earlier, earlier);
+  }
+  await mkdir(join(folder, 'node_modules'));
+  await symlink(join(root, 'node_modules/.bin'), join(folder, 'node_modules/.bin'));
+  const build = async (version: string) => {
+    // As tar, rsync and unzip do, which keep the time of a release.
+    for (const file of ['src/cli/main.ts', 'src/media/child.ts', 'package-lock.json', 'patches/README.md', 'node_modules/.reelmend-lock']) {
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await writeFile(join(folder, file), file.endsWith('.ts') ? `console.log('${version}');\n` : '');
+      await utimes(join(folder, file), earlier, earlier);
+    }
+    for (const script of ['build-service', 'build-media-child']) await promisify(execFile)(join(folder, 'scripts', script));
+    return Promise.all(['build/service/main.js', 'build/media/child.js'].map((file) => readFile(join(folder, file), 'utf8')));
+  };
+  for (const version of ['0.2.0', '0.1.0']) expect(await build(version)).toEqual([expect.stringContaining(version), expect.stringContaining(version)]);
+  await rm(folder, { recursive: true });
+});
