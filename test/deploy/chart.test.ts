@@ -119,6 +119,10 @@ describe.skipIf(!isLongRun)('the rendered chart', () => {
   it.each([
     ['no URL', ['--set', 'publicUrl='], 'publicUrl'],
     ['no bucket', ['--set', 's3.bucket='], 's3'],
+    // An empty line of a values file removes the default.
+    ['no isolation, which would be none at all', ['--set', 'isolation=null'], 'isolation'],
+    ['no number of proxies', ['--set', 'proxyHops=null'], 'proxyHops'],
+    ['no name of a Secret', ['--set', 'secrets.service=null'], 'service'],
     ['an unknown value', ['--set', 'api.replcas=3'], 'replcas'],
     ['a pool whose name is the start of another', ['--set', 'workers.gpu-big.enabled=false'], 'gpu-big'],
     ['a tag of a pool without its repository, which would change nothing', ['--set', 'workers.gpu.image.tag=gpu'], 'image'],
