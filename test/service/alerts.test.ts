@@ -14,6 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
+interface Expected {
+  input_series: object[];
+  summary: string | null;
+  alertname?: string;
+  labels?: Record<string, string>;
+}
+
 /** How many of each happen in a minute. */
 interface Rates {
   finished: number;
@@ -36,12 +43,12 @@ async function jobsFail({ finished, failed, enhanced, mode = 'live', code = 'pro
 }
 
 /** Throws what promtool says unless the alert fires after half an hour with this summary; null: not at all. */
-async function fires({ input_series, summary }: { input_series: object[]; summary: string | null }): Promise<void> {
-  const alert = { exp_labels: { severity: 'warning' }, exp_annotations: { summary } };
+async function fires({ input_series, summary, alertname = 'JobsFail', labels = { severity: 'warning' } }: Expected): Promise<void> {
+  const alert = { exp_labels: labels, exp_annotations: { summary } };
   const test = {
     interval: '1m',
     input_series,
-    alert_rule_test: [{ eval_time: '30m', alertname: 'JobsFail', exp_alerts: summary === null ? [] : [alert] }],
+    alert_rule_test: [{ eval_time: '30m', alertname, exp_alerts: summary === null ? [] : [alert] }],
   };
   const file = join(dir, 'test.yml');
   await writeFile(file, JSON.stringify({ rule_files: [rules], evaluation_interval: '1m', tests: [test] }));
@@ -64,5 +71,23 @@ describe('the alert JobsFail', () => {
   it('names the share of the finished jobs, also of those that fail before they are enhanced', async () => {
     await jobsFail({ finished: 10, failed: 2, enhanced: 8 }, '20%');
     await jobsFail({ finished: 10, failed: 10, enhanced: 0 }, '100%');
+  });
+});
+
+describe('processes that do not run, whose other metrics end', () => {
+  const silent = "does not serve its metrics; it has stopped, or Prometheus cannot reach it.";
+  const up = (instance: string, value: 0 | 1) => ({ series: `up{job="reelmend", instance="${instance}"}`, values: `${value}x40` });
+  const database = { series: 'reelmend_database_up', values: '1x40' };
+
+  it('ProcessDown names one of several', async () => {
+    const labels = { severity: 'critical', job: 'reelmend', instance: 'b:9464' };
+    await fires({ alertname: 'ProcessDown', input_series: [up('a:9464', 1), up('b:9464', 0), database], summary: `b:9464 ${silent}`, labels });
+    await fires({ alertname: 'ProcessDown', input_series: [up('a:9464', 1), database], summary: null });
+  });
+
+  it('NoProcess fires when Prometheus knows none, as after the last pod', async () => {
+    const summary = 'Prometheus gets metrics of no process, so no other alert can fire.';
+    await fires({ alertname: 'NoProcess', input_series: [], summary, labels: { severity: 'critical' } });
+    await fires({ alertname: 'NoProcess', input_series: [database], summary: null });
   });
 });
