@@ -53,8 +53,19 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
 /** Paths are appended to it. */
 const baseUrl = httpUrl.refine((url) => !/[?#]/.test(url), 'must be an http(s) URL without a query');
 
+/** Not with a `%` that begins no escape, as in a password that was put into the URL as it is. */
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const databaseUrl = z
-  .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+  .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL, with %XX for special characters of the password (such as %2F for /)' })
+  .refine(isDecodable, 'has a % that begins no %XX of UTF-8; write a % of the password as %25')
   .refine(hasKnownSslMode, `has an unknown sslmode; use one of ${sslModes.join(', ')}`);
 
 const environment = z.object({

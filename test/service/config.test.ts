@@ -9,6 +9,8 @@ describe('a wrong value', () => {
     ['PORT', '65536'],
     ['DATABASE_URL', 'mysql://localhost/x'],
     ['DATABASE_URL', 'localhost'],
+    ['DATABASE_URL', 'postgres://reelmend:100%sure@localhost/x'],
+    ['DATABASE_URL', 'postgres://reelmend:caf%E9@localhost/x'],
     ['DATABASE_URL', 'postgres://localhost/x?sslmode=verify'],
     ['REELMEND_DEVICE', 'gpu'],
     ['REELMEND_MIN_SPEED', '25'],
