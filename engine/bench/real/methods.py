@@ -160,20 +160,21 @@ class Peer:
         rows = json.loads((Path(folder) / 'manifest.json').read_text())['models']
         file = next(row['file'] for row in rows if row['name'] == name and row['scale'] == 4)
         self.net = OpenVinoNet((Path(folder) / file).read_bytes(), 4, threads=threads)
-        self.ms = []
+        self.ms = {}  # by (height, width), because clips have several sizes
 
     def __call__(self, rgb, shape):
         """Enlarges R'G'B' bytes [h, w, 3] to [*shape, 3]."""
         h, w = rgb.shape[:2]
         x = np.ascontiguousarray(rgb.transpose(2, 0, 1)[None].astype(np.float32) / 255)
+        request = self.net.request(h, w)  # compiles the network for the first frame of a size
         begun = time.perf_counter()
-        large = np.array(self.net.request(h, w).infer([x])[0])[0]
-        self.ms.append(1000 * (time.perf_counter() - begun))
+        large = np.array(request.infer([x])[0])[0]
+        self.ms.setdefault((h, w), []).append(1000 * (time.perf_counter() - begun))
         return to_bytes(resize(255 * np.clip(large, 0, 1).transpose(1, 2, 0), *shape, 'lanczos3'))
 
-    def milliseconds(self):
-        """Milliseconds per frame: the median, so that the first frame, which compiles the network, does not count."""
-        return float(np.median(self.ms))
+    def milliseconds(self, height, width):
+        """Milliseconds per frame of this size: the median, so that a slow first frame does not count."""
+        return float(np.median(self.ms[height, width]))
 
 
 @dataclass
@@ -194,4 +195,4 @@ def made_by_product(product, method, clip, work, span=None):
 def made_by_peer(peer, method, sources, shape):
     """`sources`: RGB frames as the product decodes them."""
     pictures = [peer(rgb, shape) for rgb in sources[:method.frames or None]]
-    return Made([to_bytes(luma(p)) for p in pictures], lambda n, part: pictures[n][part], method.peer, peer.milliseconds())
+    return Made([to_bytes(luma(p)) for p in pictures], lambda n, part: pictures[n][part], method.peer, peer.milliseconds(*sources[0].shape[:2]))

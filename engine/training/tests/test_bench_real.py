@@ -1,6 +1,7 @@
 """npm run bench:real: clips follow from their seed, methods from what is installed, goals from the table, and nobody sees the key."""
 import json
 import sys
+import time
 from pathlib import Path
 
 import av
@@ -137,6 +138,41 @@ def test_real_clips_are_those_that_are_named(tmp_path):
     assert found('--media', str(tmp_path)) == []  # none of the usual ones
     with pytest.raises(GroundError, match='no_clips'):
         found('--clips', str(tmp_path / 'absent'))
+
+
+class SlowStart:
+    """A ×4 network by its face: compiling takes longer than any frame, and a frame of 64 rows four times as long as one of 16."""
+    def request(self, height, width):
+        if (height, width) not in self.compiled:
+            self.compiled.add((height, width))
+            time.sleep(0.2)
+        return self
+
+    def infer(self, inputs):
+        *_, height, width = inputs[0].shape
+        time.sleep(height / 800)
+        return [np.zeros((1, 3, 4 * height, 4 * width), np.float32)]
+
+
+def peer():
+    made = methods.Peer.__new__(methods.Peer)
+    made.net, made.ms = SlowStart(), {}
+    made.net.compiled = set()
+    return made
+
+
+def test_the_time_of_a_peer_is_that_of_frames_of_the_clips_size():
+    network, method = peer(), methods.Method('peer', peer='peer')
+    found = []
+    for height, count in ((64, 6), (16, 3)):
+        sources = [np.zeros((height, 24, 3), np.uint8)] * count
+        found.append(methods.made_by_peer(network, method, sources, (60, 90)).ms)
+    assert found[0] >= 80 and 20 <= found[1] < 0.75 * found[0], found
+
+
+def test_compiling_a_peer_does_not_count_as_its_time():
+    slow = methods.Method('slow', peer='slow', frames=1)
+    assert 20 <= methods.made_by_peer(peer(), slow, [np.zeros((16, 24, 3), np.uint8)], (60, 90)).ms < 150
 
 
 def test_the_product_is_called_by_its_command_line(tmp_path):
