@@ -75,7 +75,7 @@ def _scores(model):
 
 def _real_scores(scores, scale):
     """What a network of real damage gains by chain; flicker is a multiple."""
-    over = 'Lanczos-3' if scale == 2 else 'the source'
+    over = 'the source' if scale == 1 else 'Lanczos-3'
     rows = [[chain, *(round(r[k], 2) for k in ('psnr_gain', 'vmaf', 'neg', 'flicker'))] for chain, r in scores['real'].items()]
     if 'faithful_gain' in scores:
         rows.append(['clean, strength 0', round(scores['faithful_gain'], 2), '', '', ''])
@@ -104,7 +104,8 @@ SCORES = '''
 ## Scores
 
 PSNR-Y in dB on pictures that were not trained on; “chroma”: mean PSNR of Cb and Cr at half of luma's size, as videos carry
-them (the networks of luma alone leave chroma to Lanczos-3).
+them (the networks of luma alone leave chroma to Lanczos-3). ×4 networks are scored at ×2, where the truth is known: their output is
+reduced by means of 2 × 2 pixels.
 '''
 CHROMA = {'network_chroma': 'chroma, network', 'lanczos3_chroma': 'chroma, lanczos3'}
 COLUMNS = {'psnr_y': 'PSNR-Y', 'psnr_cb': 'PSNR-Cb', 'psnr_cr': 'PSNR-Cr', 'ssim_y': 'SSIM-Y', 'gain_over_lanczos3_db': 'over Lanczos-3', 'worst_gain_db': 'worst',

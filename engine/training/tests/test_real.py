@@ -271,6 +271,14 @@ def test_a_release_is_scored_on_the_damage_it_was_trained_on(shards, file):
     json.dumps(scores)
 
 
+@pytest.mark.parametrize('scale, over', [(1, 'the source'), (2, 'Lanczos-3'), (4, 'Lanczos-3')])
+def test_a_table_of_gains_names_what_they_are_over(scale, over):
+    """A ×4 network is scored at ×2 (`network.at_double`), so beside Lanczos-3."""
+    from ground import tables
+    scores = {'real': {'web': {'psnr_gain': -0.5, 'vmaf': 9.0, 'neg': 6.0, 'flicker': 1.3}}}
+    assert f'gains over {over} |' in tables._scores({'file': 'net.onnx', 'scale': scale, 'scores': scores})
+
+
 @pytest.mark.parametrize('name,start', [('detail', 'fast-x2.onnx'), ('detail-restore', 'fast-x1.onnx')])
 def test_a_release_of_real_damage_is_a_blind_network_beside_the_others(tmp_path, monkeypatch, name, start):
     from ground import release
