@@ -438,7 +438,7 @@ def score_real(args):
     networks = {}
     for named in args.files:
         told, file = named.startswith('TOLD='), named.removeprefix('TOLD=')
-        networks[file] = (load_averaged(load_state(Path(file))), TOLD if told else (args.strength,))
+        networks[file] = (at_double(load_averaged(load_state(Path(file)))), TOLD if told else (args.strength,))
     for row in compared(networks, args.count, args.clips):
         means = {f'mean {m}': round(mean(row[m]), 3) for m in ('psnr', *CLIP_SCORES) if m in row}
         print(json.dumps({**row, **means}), flush=True)

@@ -256,6 +256,14 @@ def test_networks_of_scale_1_are_scored_beside_the_source(shards):
     assert 'neg_gain' in commands.real_evaluator(NETWORKS['detail-restore'], 1)(net)
 
 
+def test_networks_of_scale_4_are_scored_at_double(shards, capsys):
+    """Both files hold the same weights: the ×2 one makes the means of what the ×4 one makes."""
+    files = [str(commands.MODELS / f'detail-large-x{scale}.onnx') for scale in (4, 2)]
+    commands.score_real(commands.parsed(['real-scores', *files, '--count', '1', '--clips', '0']))
+    large, small = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert large['psnr'] == pytest.approx(small['psnr'], abs=0.02) and large['faithful'] == pytest.approx(small['faithful'], abs=0.02)
+
+
 @pytest.mark.parametrize('file', ['fast-x2.onnx', 'fast-x1.onnx'])
 def test_a_release_is_scored_on_the_damage_it_was_trained_on(shards, file):
     from ground import release, tables
