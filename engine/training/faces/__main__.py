@@ -12,7 +12,7 @@ from ground.optimiser import optimiser_for
 from ground.photos import HERE
 
 from .network import FaceNet
-from .samples import LIST, Samples
+from .samples import Samples, faces_of
 
 RUN = HERE / 'runs' / 'faces'
 MODELS = HERE.parent / 'models'
@@ -93,7 +93,7 @@ def release(_):
                       opset_version=17, dynamo=False)
     check = Samples('validation', seed=3, faces_share=1.0, sheets=4)
     before, after = scores(net, check, 96)
-    training = {**saved['facts'], 'faces': len(json.loads(LIST.read_text())),
+    training = {**saved['facts'], 'faces': len(faces_of('training')),
                 'device': f"{saved['facts']['device']}, {platform.processor() or platform.machine()}"}
     entry = {'name': 'faces', 'title': 'Aligned faces, 256 pixels', 'task': 'face-restoration', 'scale': 1,
              'file': path.name, 'precision': 'fp32', 'layout': 'face', 'max_change': 32,

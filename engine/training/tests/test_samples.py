@@ -8,7 +8,7 @@ from test_real import shards  # noqa: F401  (a fixture)
 from test_resident import Drawings, Pictures, batches, pictures
 from test_training import losses
 
-from ground import commands, real
+from ground import commands, photos, real
 from ground.distil import TaughtBatches
 from ground.export import to_fp32
 from ground.network import RestorationNet
@@ -150,3 +150,13 @@ def test_options_that_do_not_go_together_are_refused(code, words, tmp_path):
     args = commands.parser().parse_args(['train', *words, '--run', str(tmp_path), '--device', 'cpu'])
     with pytest.raises(GroundError, match=code):
         args.action(args)
+
+
+def test_the_manifest_counts_the_faces_that_were_trained_on():
+    """Faces of validation photographs are in the list, too, and score the network."""
+    split = {row['file']: row['split'] for row in json.loads(photos.LIST.read_text())}
+    listed = [split[row['file']] for row in json.loads((photos.HERE / 'faces' / 'faces.json').read_text())]
+    models = json.loads((photos.HERE.parent / 'models' / 'manifest.json').read_text())['models']
+    entry, = (model for model in models if model['layout'] == 'face')
+    assert entry['training']['faces'] == listed.count('training')
+    assert entry['scores']['validation_faces']['faces'] == listed.count('validation')
