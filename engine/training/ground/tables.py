@@ -148,7 +148,8 @@ def _training(models):
         t = m['training']
         rows.append([f'`{m["file"]}`', t['steps'], t['int8_steps'] if m['precision'] == 'int8' else '', t['hours'],
                      t['device'], f'`{t["command"]}`'])
-    return '\n## Training\n\nHours are of the wall clock, on a machine that did other work as well.\n' + _table(
+    return ('\n## Training\n\nHours are of the wall clock, on a machine that did other work as well, and include the runs that the last one began '
+            'from (`command`). “On” is the machine of the last run alone.\n') + _table(
         ['file', 'steps', 'int8 steps', 'hours', 'on', 'command'], rows)
 
 
