@@ -102,8 +102,8 @@ class Run:
         with av.open(str(clip.file)) as opened:
             width, height = opened.streams.video[0].width, opened.streams.video[0].height
         for name, made in found.items():
-            timed = not self.args.no_times and not made.ms
-            rows[name].update(network=made.network, ms=self.product.milliseconds(made.network, width, height) if timed else made.ms)
+            timed = self.product.milliseconds(made.network, width, height) if not made.ms and not self.args.no_times else None
+            rows[name].update(network=made.network, ms=made.ms or timed)
         plan = self.product.plan(clip.file, methods.LEVELS_KEPT) if 'auto' in found else None
         self.clips.append({'name': clip.name, 'chain': clip.chain, 'source': [width, height], 'motion': clip.motion, 'plan': plan, 'methods': rows})
         self.keep(clip, found, clip.name.removeprefix(f'{clip.chain}-'), clip.chain)

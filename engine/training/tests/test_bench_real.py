@@ -3,6 +3,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -173,6 +174,17 @@ def test_the_time_of_a_peer_is_that_of_frames_of_the_clips_size():
 def test_compiling_a_peer_does_not_count_as_its_time():
     slow = methods.Method('slow', peer='slow', frames=1)
     assert 20 <= methods.made_by_peer(peer(), slow, [np.zeros((16, 24, 3), np.uint8)], (60, 90)).ms < 150
+
+
+def test_without_times_the_tables_name_none_for_the_product(tmp_path, small):
+    clip = clips.make_clip('web', scene(), 0, 2, tmp_path, 'x')
+    made = {'fast': methods.Made([], None, 'fast'), 'clearreality': methods.Made([], None, 'clearreality', 5.0)}
+    run = SimpleNamespace(args=command.parser().parse_args(['--no-times']), made=lambda _: made, clips=[], keep=lambda *_: None,
+                          scorer=SimpleNamespace(scores=lambda *_: {'neg': 30.0}))
+    command.Run.measure(run, clip)
+    assert {name: row['ms'] for name, row in run.clips[0]['methods'].items()} == {'fast': None, 'clearreality': 5.0}
+    lines = goals.as_markdown(run.clips, list(made)).splitlines()
+    assert lines[2].endswith('|  |') and lines[3].endswith('| 5.00 |')
 
 
 def test_the_product_is_called_by_its_command_line(tmp_path):
