@@ -106,8 +106,10 @@ def begun_as(net, small):
     return net
 
 
-def variant(planes):
-    return RestorationNet(2, planes=planes).to(memory_format=torch.channels_last)
+def variant(start, planes):
+    """A network of the shape of `start` that takes so many planes."""
+    net = RestorationNet(start.scale, start.features, len(start.body), planes, fold=start.fold)
+    return net.to(memory_format=torch.channels_last)
 
 
 @lru_cache(maxsize=1)
@@ -152,7 +154,7 @@ def trained(start, planes, steps, args):
     its checkpoint and log, so that a run that was stopped goes on."""
     chosen = recipe('mixed', steps=steps, decay=steps, warm_up=100, rate=args.rate, seed=args.seed)
     batches = NeighbourBatches(NeighbourSource(2), chosen.batch, chosen.patch, chosen.seed, planes)
-    trainer = Trainer(begun_as(variant(planes), start), batches, chosen)
+    trainer = Trainer(begun_as(variant(start, planes), start), batches, chosen)
     folder, worked = Path(args.run) / ('control' if planes == 2 else 'neighbours'), 0.0
     if (folder / 'last.pt').exists():
         state = load_state(folder / 'last.pt')

@@ -6,6 +6,8 @@ import torch
 from ground.motion import BLOCK, aligned, doubled, vectors
 from ground.metrics import unsteadiness
 from ground.neighbours import NeighbourBatches, begun_as, variant
+from ground.network import RestorationNet
+from ground.release import MODELS, load_averaged, load_state
 
 
 def scene(seed, side=120):
@@ -50,13 +52,20 @@ def test_sides_that_are_no_blocks_are_refused():
         vectors(np.zeros((20, 16), np.uint8), np.zeros((20, 16), np.uint8))
 
 
-def test_the_variant_begins_as_fast_and_its_new_planes_learn():
+@pytest.mark.parametrize('shape', [{}, {'features': 16, 'layers': 7, 'fold': 1}])
+def test_the_variant_begins_as_fast_and_its_new_planes_learn(shape):
     torch.manual_seed(2)
-    small = variant(2)
-    net, x = begun_as(variant(4), small), torch.rand(1, 4, 24, 24)
+    small = RestorationNet(2, **shape).to(memory_format=torch.channels_last)
+    net, x = begun_as(variant(small, 4), small), torch.rand(1, 4, 24, 24)
     assert torch.equal(net(x), small(x[:, :2]))
     net(x).sum().backward()
     assert net.head.direct.grad[:, 2:].abs().max() > 0 and net.head.widen.grad[:, 2:].abs().max() > 0
+
+
+def test_the_experiment_begins_as_the_shipped_fast():
+    start = load_averaged(load_state(MODELS / 'fast-x2.onnx'))
+    net, x = begun_as(variant(start, 4), start), torch.rand(1, 4, 24, 24)
+    assert torch.allclose(net(x), start(x[:, :2]), atol=1e-5)
 
 
 def test_unsteadiness_follows_the_motion():
