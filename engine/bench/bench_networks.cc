@@ -201,11 +201,9 @@ void Print(const Method& method, const Score& score, const Score* lanczos, Times
     std::printf(", \"samples\": %d, \"psnr_y\": %.3f, \"ssim_y\": %.4f", score.samples, score.psnr / score.samples, score.ssim / score.samples);
     std::printf(", \"psnr_cb\": %.3f, \"psnr_cr\": %.3f", score.psnr_chroma[0] / score.samples, score.psnr_chroma[1] / score.samples);
     if (lanczos != nullptr) {
-      double worst = 1e9;
-      for (const auto& [name, psnr] : score.psnr_of) worst = std::min(worst, psnr - lanczos->psnr_of.at(name));
-      std::printf(", \"gain_over_lanczos3_db\": %.3f, \"worst_gain_db\": %.3f",
-                  score.psnr / score.samples - lanczos->psnr / lanczos->samples, worst);
-      if (lanczos->flicker > 0) std::printf(", \"flicker_ratio\": %.4f", score.flicker / lanczos->flicker);
+      const Gain gain = GainOver(score.psnr_of, lanczos->psnr_of);
+      std::printf(", \"gain_over_lanczos3_db\": %.3f, \"worst_gain_db\": %.3f", gain.mean, gain.worst);
+      if (score.samples == lanczos->samples && lanczos->flicker > 0) std::printf(", \"flicker_ratio\": %.4f", score.flicker / lanczos->flicker);
     }
   }
   std::printf(", \"ms_per_frame\": %.2f, \"cpu_ms_per_frame\": %.2f, \"timed_size\": \"%dx%d\"}\n", ms.wall, ms.cpu, o.width, o.height);

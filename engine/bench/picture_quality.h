@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace reelmend::bench {
@@ -147,6 +149,23 @@ inline double SsimY(const Plane& a, const Plane& b, int border) {
     sum += structure * (2 * ga * gb + kC1) / (ga * ga + gb * gb + kC1);
   }
   return sum / static_cast<double>(aa.data.size());
+}
+
+/// What a method gains over another one, in dB, over the samples that it supports.
+struct Gain {
+  double mean = 0;
+  double worst = 0;
+};
+
+/// From the PSNR of each sample. `other` has all samples of `own`, which is not empty.
+inline Gain GainOver(const std::map<std::string, double>& own, const std::map<std::string, double>& other) {
+  Gain gain{0, 1e9};
+  for (const auto& [name, psnr] : own) {
+    const double difference = psnr - other.at(name);
+    gain.mean += difference / static_cast<double>(own.size());
+    gain.worst = std::min(gain.worst, difference);
+  }
+  return gain;
 }
 
 }  // namespace reelmend::bench

@@ -14,6 +14,13 @@ Plane Filled(int width, int height, float (*value)(int, int)) {
   return plane;
 }
 
+TEST(PictureQuality, AGainIsOverTheSamplesThatAMethodSupports) {
+  // A network for RGB takes no clips. The other method's mean over all samples would be 40 dB.
+  const Gain gain = GainOver({{"a", 31}, {"b", 30}}, {{"a", 30}, {"b", 30.5}, {"clip", 59.5}});
+  EXPECT_DOUBLE_EQ(gain.mean, 0.25);
+  EXPECT_DOUBLE_EQ(gain.worst, -0.5);
+}
+
 TEST(PictureQuality, HalvingHasTheWeightsOfMatlabsAntialiasedBicubic) {
   // imresize(·, 0.5): the cubic kernel, stretched to eight samples and half as high.
   const double weights[8] = {-3.0 / 256, -9.0 / 256, 29.0 / 256, 111.0 / 256, 111.0 / 256, 29.0 / 256, -9.0 / 256, -3.0 / 256};
