@@ -25,6 +25,9 @@ export const pollsPerSecond = 20;
 /** How often all workers together check for expired leases. */
 export const leaseSweepsPerSecond = 4;
 
+/** How often all workers together look which scheduled tasks are due. */
+export const scheduleChecksPerSecond = 1;
+
 /** How many workers poll for each new row when they are notified of it. If all of these are busy, the polls of the others find it. */
 const pollersPerRow = 8;
 

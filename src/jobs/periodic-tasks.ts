@@ -5,8 +5,9 @@
  */
 import { hostname } from 'node:os';
 import type { CrashedJob, WorkerDevice } from '../store/index.ts';
-import { leaseSweepsPerSecond, sharedIntervalMs } from './fleet-size.ts';
+import { leaseSweepsPerSecond, scheduleChecksPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import type { KeptRunner } from './runner.ts';
+import { schedule } from './scheduled-tasks.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -66,6 +67,12 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       run: async () => void report('scratch folders of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
     },
     { name: 'description', everyMs: () => tuning.periodicMs.describe, run: describeWorker(worker) },
+    {
+      name: 'schedule',
+      everyMs: () => sharedIntervalMs(fleet, { shortestMs: tuning.periodicMs.schedule, perSecond: scheduleChecksPerSecond }),
+      // A worker for one job runs none of these tasks.
+      run: async () => void (worker.lifetime.once || (await store.workers.queueScheduled(schedule))),
+    },
     {
       name: 'fleet size',
       everyMs: () => tuning.periodicMs.fleet,

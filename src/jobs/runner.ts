@@ -2,9 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type CronItem,
   Logger as GraphileLogger,
-  parseCronItems,
   type Runner,
   run,
   type TaskList,
@@ -25,8 +23,6 @@ export interface RunnerSpec {
   concurrency: number;
   /** how many of them may belong to one account; default: all */
   perAccount?: number;
-  /** tasks that are queued on a schedule, once for all workers */
-  schedule?: CronItem[];
   /** names the accounts whose rows have to wait for those of others; default: none has to */
   fairShare?: FairShare;
   /** whether the tasks need the storage: while it does not answer, none of them is fetched; default: false */
@@ -149,7 +145,7 @@ function launchRunner(worker: WorkerContext, connections: QueueConnections, spec
       },
     },
     undefined,
-    parseCronItems(spec.schedule ?? []),
+    [],
   );
 }
 

@@ -1,10 +1,11 @@
 /**
- * Tasks that run on a schedule, once for all workers: Graphile Worker's cron queues each run once in the database, and one
- * worker executes it. All of them are safe to repeat at any time.
+ * Tasks that run on a schedule, once for all workers: the worker that first asks in a period queues the run, and one worker executes
+ * it. All of them are safe to repeat at any time.
  */
-import type { CronItem, TaskList } from 'graphile-worker';
+import type { TaskList } from 'graphile-worker';
 import { keptLogDays, keptLogEntries } from '../domain/request-log.ts';
 import type { ScheduledTaskName } from '../store/queue.ts';
+import type { ScheduledTask } from '../store/schedule.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
@@ -19,39 +20,26 @@ const changedInS = 2 * 3600;
 /** the machine time of an account is forgotten after so many seconds without enhancements */
 const idleAccountS = 600;
 
-const minuteMs = 60_000;
-
-/** `backfillPeriod`: a worker that starts this much too late still runs the task, so that a service with short runs does its hourly work. */
-const plan = [
-  { task: 'scheduled_every_minute', match: '* * * * *', backfillPeriod: 0 },
-  { task: 'scheduled_every_5_minutes', match: '*/5 * * * *', backfillPeriod: 10 * minuteMs },
-  { task: 'scheduled_hourly', match: '23 * * * *', backfillPeriod: 120 * minuteMs },
-] as const satisfies { task: ScheduledTaskName; match: string; backfillPeriod: number }[];
-
-export interface ScheduledTasks {
-  tasks: TaskList;
-  schedule: CronItem[];
-}
+/** A worker that starts late in a period still runs the task, so that a service with short runs does its hourly work. */
+export const schedule: readonly ScheduledTask[] = [
+  { task: 'scheduled_every_minute', everyS: 60, atS: 0 },
+  { task: 'scheduled_every_5_minutes', everyS: 5 * 60, atS: 0 },
+  { task: 'scheduled_hourly', everyS: 3600, atS: 23 * 60 },
+];
 
 /** The parts of a worker that scheduled tasks use. */
 export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'logger' | 'tuning' | 'stopping' | 'metrics'> & {
   config: Pick<WorkerConfig, 'segmentsAtOnce'>;
 };
 
-export function scheduledTasks(worker: ScheduledTaskContext): ScheduledTasks {
-  const work: Record<ScheduledTaskName, () => Promise<void>> = {
+/** A late task is queued once, and not retried: the next time does the work. */
+export function scheduledTasks(worker: ScheduledTaskContext): TaskList {
+  const tasks: Record<ScheduledTaskName, () => Promise<void>> = {
     scheduled_every_minute: () => everyMinute(worker),
     scheduled_every_5_minutes: () => everyFiveMinutes(worker),
     scheduled_hourly: () => hourly(worker),
   };
-  return {
-    tasks: work,
-    // The key keeps a late task from being queued twice. There are no retries: the next time does the work.
-    schedule: plan.map(({ task, match, backfillPeriod }) => ({
-      ...{ task, match, identifier: task },
-      options: { backfillPeriod, jobKey: task, maxAttempts: 1 },
-    })),
-  };
+  return tasks;
 }
 
 interface Batches {

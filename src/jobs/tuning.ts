@@ -43,8 +43,8 @@ export interface Tuning {
   copyTimeoutMs: { base: number; perSecond: number; perMegabyte: number };
   /** how long stop() waits for aborted steps to end, ms */
   stopGraceMs: number;
-  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker, counting the fleet */
-  periodicMs: { scratch: number; describe: number; fleet: number };
+  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker, counting the fleet, queueing scheduled tasks */
+  periodicMs: { scratch: number; describe: number; fleet: number; schedule: number };
   /** a destruction that is no longer queued is queued again after so many seconds */
   destroyOverdueS: number;
   /** seconds until the destruction of an upload that a job has to read is tried again */
@@ -73,7 +73,7 @@ export const defaultTuning: Tuning = {
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
   copyTimeoutMs: { base: 15 * 60_000, perSecond: 1000, perMegabyte: 1000 },
   stopGraceMs: 15_000,
-  periodicMs: { scratch: 15_000, describe: 5 * 60_000, fleet: 60_000 },
+  periodicMs: { scratch: 15_000, describe: 5 * 60_000, fleet: 60_000, schedule: 5000 },
   destroyOverdueS: 600,
   uploadNeededRetryS: 30,
   webhooks: { timeoutMs: 10_000, scheduleS: webhookScheduleS, overdueS: 120 },

@@ -114,12 +114,11 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
     needsStorage: true,
     foundNothing,
   };
-  const scheduled = scheduledTasks(worker);
-  const light = { ...extraTasks, ...scheduled.tasks, job_test_mode: testModeTask(worker) };
+  const light = { ...extraTasks, ...scheduledTasks(worker), job_test_mode: testModeTask(worker) };
   return {
     jobs: [enhancements, downloads].filter(({ concurrency }) => concurrency > 0),
     others: [
-      { tasks: light, concurrency: 8, perAccount: 3, schedule: scheduled.schedule, foundNothing },
+      { tasks: light, concurrency: 8, perAccount: 3, foundNothing },
       { tasks: { objects_destroy: destroyTask(worker), upload_destroy: destroyUploadTask(worker) }, concurrency: 6, perAccount: 2, needsStorage: true },
       { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
     ],

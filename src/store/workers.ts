@@ -3,6 +3,7 @@ import { inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { type AccountLoad, enhancementLoad } from './machine-time.ts';
 import { taskNames } from './queue.ts';
+import { queueScheduled, type ScheduledTask } from './schedule.ts';
 import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
 export interface WorkerFacts {
@@ -103,6 +104,9 @@ export function workerQueries(db: Db) {
       const rows = await db.select({ id: workers.id }).from(workers).where(inArray(workers.id, ids));
       return new Set(rows.map((row) => row.id));
     },
+
+    /** Queues the tasks of the schedule that are due, each once for all workers; returns their names. */
+    queueScheduled: (plan: readonly ScheduledTask[]): Promise<string[]> => queueScheduled(db, plan),
 
     /** Drops expired idempotency keys; returns how many. */
     async dropExpiredKeys(): Promise<number> {

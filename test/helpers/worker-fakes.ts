@@ -385,7 +385,7 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           heartbeatsPerLease: leaseBeyondHanging,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
-          periodicMs: { scratch: 250, describe: 500, fleet: 500 },
+          periodicMs: { scratch: 250, describe: 500, fleet: 500, schedule: 5000 },
           destroyOverdueS: 1,
           ...tuning,
         },

@@ -156,7 +156,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       pollIntervalMs: 500,
       // Steps notice within a second that they lost their lease, however long it is.
       heartbeatsPerLease: Math.max(3, options.leaseSeconds),
-      periodicMs: { scratch: 500, describe: 1000, fleet: 1000 },
+      periodicMs: { scratch: 500, describe: 1000, fleet: 1000, schedule: 5000 },
       destroyOverdueS: 1,
       ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),
     },

@@ -86,7 +86,7 @@ describe('the request log', () => {
 
   it('is pruned by the scheduled task', async () => {
     await world.store.requestLog.append([entry({ requestId: 'old', at: new Date(Date.now() - 31 * 86_400_000) })]);
-    const { tasks } = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal });
+    const tasks = scheduledTasks({ ...world, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal });
     await tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers);
     expect(await left()).not.toContain('old');
   });
@@ -132,7 +132,7 @@ describe('scheduled tasks', () => {
     const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal };
     // Batches begin for some seconds only, which is too short on a busy machine: the clock of the task stands still.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
-    await Promise.resolve(scheduledTasks(parts).tasks[task]!({}, {} as JobHelpers)).finally(() => clock.mockRestore());
+    await Promise.resolve(scheduledTasks(parts)[task]!({}, {} as JobHelpers)).finally(() => clock.mockRestore());
   };
 
   it('do all of the work that is due, however much it is', async () => {
@@ -173,7 +173,7 @@ describe('scheduled tasks', () => {
       ...{ storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {} },
       stopping: new AbortController().signal,
     };
-    const { tasks } = scheduledTasks(parts);
+    const tasks = scheduledTasks(parts);
     await expect(tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers)).rejects.toThrow('2 parts of a scheduled task failed: Error: not this part');
     expect(done).toEqual(['pending deletions', 'ledger']);
     await expect(tasks['scheduled_hourly']!({}, {} as JobHelpers)).rejects.toThrow('3 parts of a scheduled task failed');
@@ -196,5 +196,25 @@ describe('scheduled tasks', () => {
     // The start may be late for its minute.
     const passed = minute() - started;
     expect([passed, passed + 1]).toContain(turns.length);
+  });
+
+  it('are run although the clock of a worker, or of the database, was hours ahead', async () => {
+    const shop = await createWorkshop(world, { scheduled: false });
+    const tasks = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'];
+    for (const task of tasks) {
+      await world.sql`INSERT INTO graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
+        VALUES (${task}, now() + interval '4 hours', now() + interval '5 hours')
+        ON CONFLICT (identifier) DO UPDATE SET known_since = excluded.known_since, last_execution = excluded.last_execution`;
+    }
+    const turns = new Set<string>();
+    const { jobs, machineTime, deliveries } = world.store;
+    const store = {
+      ...world.store,
+      jobs: { ...jobs, expireDue: (limit: number) => (turns.add('every minute'), jobs.expireDue(limit)) },
+      machineTime: { ...machineTime, forget: (idleS: number) => (turns.add('every five minutes'), machineTime.forget(idleS)) },
+      deliveries: { ...deliveries, prune: (days: number, limit: number) => (turns.add('hourly'), deliveries.prune(days, limit)) },
+    };
+    await shop.worker({ deps: { store } }).start();
+    await eventually(() => turns.size === tasks.length).finally(() => shop.close());
   });
 });

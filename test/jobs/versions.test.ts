@@ -44,7 +44,7 @@ const now = (job: JobRecord) => world.store.jobs.get(account.id, job.mode, job.i
 const done = (job: JobRecord) => eventually(async () => (await now(job))?.status === 'done');
 const runScheduled = (task: string) => {
   const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {}, stopping: new AbortController().signal };
-  return scheduledTasks(parts).tasks[task]!({}, {} as never);
+  return scheduledTasks(parts)[task]!({}, {} as never);
 };
 /** A job at a step of the newer version, which has lost its queue row. */
 async function atNewerStep(): Promise<JobRecord> {
