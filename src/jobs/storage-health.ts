@@ -1,4 +1,7 @@
-/** Whether the storage answers this worker. After a fault of the storage the worker takes no work that needs it, until it answers again. */
+/**
+ * Whether the storage answers this worker. After a fault of the storage the worker takes no work that needs it, until it answers again.
+ * It is asked at intervals, too: monitoring must not learn from the first job in the morning that it went away at night.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isStorageFault } from '../storage/faults.ts';
@@ -45,6 +48,22 @@ export class StorageHealth {
   /** A step has failed by a fault of the storage. */
   failed(error: unknown): void {
     this.#options.metrics.storageFault();
+    this.#lost(error);
+  }
+
+  /** Asks the storage at intervals until the worker stops. */
+  async watch(): Promise<void> {
+    const { tuning, stopping } = this.#options;
+    for (;;) {
+      await sleep(tuning.checkMs, undefined, { signal: stopping });
+      const fault = this.isUp ? await this.#probe() : null;
+      if (fault === null || !this.isUp) continue;
+      this.#pauses = 0;
+      this.#lost(fault);
+    }
+  }
+
+  #lost(error: unknown): void {
     if (!this.isUp || this.#options.stopping.aborted) return;
     this.#downSince = performance.now();
     this.#options.metrics.storageUp(false);
@@ -57,14 +76,19 @@ export class StorageHealth {
     if (this.isUp) this.#pauses = 0;
   }
 
-  /** Asks the storage for an object that does not exist. */
   async answers(): Promise<boolean> {
+    return (await this.#probe()) === null;
+  }
+
+  /** Asks the storage for an object that does not exist. Returns the fault, or null if it answers. */
+  async #probe(): Promise<unknown> {
     const { storage, tuning, stopping } = this.#options;
     const done = new AbortController();
-    const late = sleep(tuning.probeTimeoutMs, false, { signal: AbortSignal.any([done.signal, stopping]) }).catch(() => false);
+    const silence = () => new Error(`No answer within ${tuning.probeTimeoutMs} ms`);
+    const late = sleep(tuning.probeTimeoutMs, undefined, { signal: AbortSignal.any([done.signal, stopping]) }).then(silence, silence);
     const asked = storage.stat(probeKey).then(
-      () => true,
-      (error: unknown) => !isStorageFault(error),
+      () => null,
+      (error: unknown) => (isStorageFault(error) ? error : null),
     );
     return Promise.race([asked, late]).finally(() => done.abort());
   }

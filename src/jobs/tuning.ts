@@ -22,8 +22,8 @@ export interface Tuning {
     /** longest pause of a step between two attempts, seconds; pauses grow with the time since the first fault */
     longestDelayS: number;
   };
-  /** how a worker waits for its storage, ms: pauses double until it answers or a pause is the longest */
-  storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number };
+  /** how a worker watches its storage, ms: asks it every `checkMs`; while it does not answer, pauses double until it does or a pause is the longest */
+  storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number; checkMs: number };
   /**
    * A job waits so many seconds for a device class that no worker has. Longer than `periodicMs.describe`: a worker
    * whose row was removed while its process slept has no classes until then.
@@ -64,7 +64,7 @@ export const defaultTuning: Tuning = {
   retryDelaysS: [1, 5, 15, 60],
   insufficientDisk: { retryDelayS: 15, patienceS: 30 * 60, maxWaitS: 24 * 3600 },
   infrastructureFaults: { patienceS: 30 * 60, longestDelayS: 60 },
-  storageHealth: { firstPauseMs: 1000, longestPauseMs: 30_000, probeTimeoutMs: 10_000 },
+  storageHealth: { firstPauseMs: 1000, longestPauseMs: 30_000, probeTimeoutMs: 10_000, checkMs: 30_000 },
   unservedClassS: 600,
   downloadAttempts: 3,
   heartbeatsPerLease: 3,

@@ -88,7 +88,7 @@ async function startWorker(segmentsFromSeconds: number, bytes: Buffer): Promise<
   net.bytes = bytes;
   const worker = shop.worker({
     config: { segmentsFromSeconds, workerConcurrency: 3 },
-    tuning: { storageHealth: { firstPauseMs: 50, longestPauseMs: 400, probeTimeoutMs: 2000 }, uploadNeededRetryS: 1 },
+    tuning: { storageHealth: { firstPauseMs: 50, longestPauseMs: 400, probeTimeoutMs: 2000, checkMs: 30_000 }, uploadNeededRetryS: 1 },
     deps: { storage: openStorage(gateway.endpoint), media: busyMedia(), net, logger },
   });
   workers.push(worker);

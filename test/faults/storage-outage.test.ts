@@ -15,7 +15,7 @@ import type { S3Storage } from '../../src/storage/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { cutIntoSegments, indexOf, pieceOf } from '../helpers/segment-fakes.ts';
-import { eventually } from '../helpers/wait.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
 import { Wire } from '../helpers/wire.ts';
 import { createWorkshop, FakeMedia, FakeNet, pause, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
@@ -81,7 +81,7 @@ afterEach(async () => {
 /** how the media of each worker cut each video */
 const cut = { count: 2, pieceS: 4.8 };
 
-function startWorker(endpoint: string, { secret = server.credentials.secretAccessKey, net = new FakeNet() } = {}) {
+function startWorker(endpoint: string, { secret = server.credentials.secretAccessKey, net = new FakeNet(), checkMs = 10 * hangMs } = {}) {
   const lines: Line[] = [];
   const registry = new Registry();
   const media = new FakeMedia();
@@ -91,11 +91,12 @@ function startWorker(endpoint: string, { secret = server.credentials.secretAcces
   storages.push(storage);
   const worker = shop.worker({
     config: { segmentsFromSeconds: 5 },
-    tuning: { storageHealth: { firstPauseMs: 100, longestPauseMs: 400, probeTimeoutMs: 2000 } },
+    tuning: { storageHealth: { firstPauseMs: 100, longestPauseMs: 400, probeTimeoutMs: 2000, checkMs } },
     deps: { storage, media, net, metrics: createWorkerMetrics(registry), logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line) as Line) }) },
   });
   const isUp = async () => /^reelmend_storage_up 1$/m.test(await registry.metrics());
-  return { worker, lines, media, isUp };
+  const faults = async () => Number(/^reelmend_storage_faults_total (.+)$/m.exec(await registry.metrics())![1]);
+  return { worker, lines, media, isUp, faults };
 }
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;
@@ -159,6 +160,19 @@ describe.skipIf(!haveS3)('a worker whose storage', () => {
     expect(ill.media.enhancements).toHaveLength(cut.count);
     expect(ill.lines.filter(({ msg }) => msg === upAgain)).toHaveLength(1);
     expect([ill.worker.storageIsUp, await ill.isUp(), await failures()]).toEqual([true, true, 0]);
+  });
+
+  it.each(outages.filter(({ end }) => end !== undefined))('$name is noticed by an idle one as well', async ({ begin, end, endpoint = () => wireUrl }) => {
+    const ill = startWorker(endpoint(), { checkMs: 100 });
+    await ill.worker.start();
+    await pause(500);
+    expect([ill.worker.storageIsUp, await ill.isUp()]).toEqual([true, true]);
+    begin();
+    await eventually(() => ill.lines.some(({ msg }) => msg === down), 'the worker notices');
+    expect([ill.worker.storageIsUp, await ill.isUp()]).toEqual([false, false]);
+    end!();
+    await eventually(() => ill.lines.some(({ msg }) => msg === upAgain), 'the worker notices');
+    expect([ill.worker.storageIsUp, await ill.isUp(), await ill.faults()]).toEqual([true, true, 0]);
   });
 
   it('goes away for long in the middle of its segments hands these back, and only these', async () => {
