@@ -1,4 +1,5 @@
 /** The store: one file of queries per aggregate, behind one object. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { createAccountTurns } from './account-turns.ts';
@@ -110,6 +111,9 @@ export interface Store extends HttpStore {
   close(): Promise<void>;
 }
 
+/** Probes of orchestrators wait for five seconds or so. */
+const pingTimeoutMs = 3000;
+
 export function createStore(options: StoreOptions): Store {
   const {
     db,
@@ -153,12 +157,13 @@ export function createStore(options: StoreOptions): Store {
     ledgerCheck: () => ledgerCheck(db),
     ledgerSums: () => ledgerSums(db),
     async ping() {
-      try {
-        await db.execute(sql`SELECT 1`);
-        return true;
-      } catch {
-        return false;
-      }
+      const done = new AbortController();
+      const late = sleep(pingTimeoutMs, false, { signal: done.signal }).catch(() => false);
+      const asked = db.execute(sql`SELECT 1`).then(
+        () => true,
+        () => false,
+      );
+      return Promise.race([asked, late]).finally(() => done.abort());
     },
     async close() {
       await feed.close();

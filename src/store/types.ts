@@ -355,6 +355,6 @@ export interface HttpStore {
   certificates: CertificateStore;
   webhookEndpoints: WebhookEndpointStore;
   requestLog: RequestLogStore;
-  /** true if the database responds, for readiness */
+  /** true if the database responds within seconds, for readiness */
   ping(): Promise<boolean>;
 }

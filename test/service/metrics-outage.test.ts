@@ -24,6 +24,15 @@ async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>
   return { status: response.status, text, value };
 }
 
+it('a database that does not answer is known before the driver gives it up, so that probes get their answer', async () => {
+  const silent = await startSilentServer();
+  const store = createStore({ url: `postgres://nobody@127.0.0.1:${silent.port}/none` });
+  const givenUp = store.accounts.get('acct_none').catch(() => 'given up');
+  expect(await Promise.race([givenUp, store.ping()])).toBe(false);
+  silent.close();
+  void store.close().catch(() => {});
+});
+
 describe('/metrics', () => {
   it('answers with what it has while the database refuses or does not answer', async () => {
     const silent = await startSilentServer();
