@@ -55,6 +55,26 @@ async function fires({ input_series, summary, alertname = 'JobsFail', labels = {
   expect(await promtool(['test', 'rules', file])).toContain('SUCCESS');
 }
 
+describe('the alert QueueStuck', () => {
+  const age = (task: string, minutes = 40) => ({ series: `reelmend_queue_oldest_task_age_seconds{instance="a", task="${task}"}`, values: minutes === 0 ? '0x40' : '0+60x40' });
+  const running = (task: string, count: number) => ({ series: `reelmend_queue_tasks{instance="a", task="${task}", state="running"}`, values: `${count}x40` });
+  /** A job is queued only until its download begins. */
+  const queued = { series: 'reelmend_oldest_queued_job_age_seconds{instance="a"}', values: '0x40' };
+  const stuck = (input_series: object[], summary: string | null) => fires({ input_series: [queued, ...input_series], alertname: 'QueueStuck', summary });
+  const waits = 'A job has waited for a worker for 30m 0s; add workers or check their logs.';
+
+  it.each([
+    ['videos that are downloaded, for one that enhances', [age('job_enhance'), running('job_enhance', 1)]],
+    ['videos that are planned again, for one of a class', [age('enhance_cuda'), running('job_enhance', 1)]],
+    ['segments, and none of their class is enhanced', [age('segment_cuda'), running('segment_cuda', 0), age('segment_cpu', 0), running('segment_cpu', 1)]],
+  ])('fires while these wait: %s', (_what, series) => stuck(series, waits));
+
+  it.each([
+    ['further segments of videos that are enhanced', [age('segment_cpu'), running('segment_cpu', 1)]],
+    ['deliveries and deletions', [age('webhook_deliver'), age('objects_destroy')]],
+  ])('is silent while only these wait: %s', (_what, series) => stuck(series, null));
+});
+
 describe('the alert JobsFail', () => {
   it.each([
     ['few jobs of many, most of which are not enhanced', { finished: 100, failed: 3, enhanced: 10 }],
