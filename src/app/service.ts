@@ -116,7 +116,7 @@ const workerStoreConnections = 2;
 async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const logger = createLogger(config);
   if (config.tracesEndpoint !== undefined) {
-    const tracing = await startTracing({ endpoint: config.tracesEndpoint });
+    const tracing = await startTracing({ endpoint: config.tracesEndpoint, logger });
     shutdown.add(() => tracing.stop());
   }
   const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { logger, maxConnections: roles.api ? undefined : workerStoreConnections });

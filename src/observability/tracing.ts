@@ -1,15 +1,21 @@
 /** OpenTelemetry traces. Its packages are loaded only when an exporter is configured. */
+import type { Logger } from 'pino';
 
 export interface Tracing {
-  /** sends the remaining spans and stops */
+  /** Sends the remaining spans and stops. Never rejects: the collector says nothing about the work of this process. */
   stop(): Promise<void>;
 }
 
+export interface TracingOptions {
+  /** base URL of a collector (OTEL_EXPORTER_OTLP_ENDPOINT) */
+  endpoint: string;
+  logger: Pick<Logger, 'warn'>;
+}
+
 /**
- * Sends spans by OTLP over HTTP to `endpoint`, the base URL of a collector (OTEL_EXPORTER_OTLP_ENDPOINT). Headers,
- * sampling and limits come from OpenTelemetry's own variables.
+ * Sends spans by OTLP over HTTP to `endpoint`. Headers, sampling and limits come from OpenTelemetry's own variables.
  */
-export async function startTracing({ endpoint }: { endpoint: string }): Promise<Tracing> {
+export async function startTracing({ endpoint, logger }: TracingOptions): Promise<Tracing> {
   const [{ context, propagation, trace }, sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, resources, core] =
     await Promise.all([
       import('@opentelemetry/api'),
@@ -29,7 +35,7 @@ export async function startTracing({ endpoint }: { endpoint: string }): Promise<
   trace.setGlobalTracerProvider(provider);
   return {
     async stop() {
-      await provider.shutdown();
+      await provider.shutdown().catch((error: unknown) => logger.warn({ err: error }, 'the last traces could not be sent'));
       trace.disable();
       context.disable();
       propagation.disable();

@@ -1,8 +1,10 @@
-/** Metrics of the service without its database, and the check of the ledger that one process makes for all. */
+/** Metrics of the service without its database, traces without their collector, and the check of the ledger that one process makes for all. */
+import { trace } from '@opentelemetry/api';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildMetricsApp, createHttpMetrics } from '../../src/http/metrics.ts';
 import { registerServiceMetrics } from '../../src/observability/service-metrics.ts';
+import { startTracing } from '../../src/observability/tracing.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { startSilentServer } from '../helpers/silent-server.ts';
 import { hangMs } from '../helpers/wait.ts';
@@ -31,6 +33,18 @@ it('a database that does not answer is known before the driver gives it up, so t
   expect(await Promise.race([givenUp, store.ping()])).toBe(false);
   silent.close();
   void store.close().catch(() => {});
+});
+
+it.each(['refuses', 'does not answer'])('a collector of traces that %s costs the process its last spans, and not its exit status', async (what) => {
+  const silent = await startSilentServer();
+  const port = what === 'refuses' ? 1 : silent.port;
+  const warnings: string[] = [];
+  const logger = { warn: (_: object, message: string) => warnings.push(message) } as never;
+  const tracing = await startTracing({ endpoint: `http://127.0.0.1:${port}`, logger });
+  trace.getTracer('test').startSpan('work').end();
+  await tracing.stop();
+  expect(warnings).toEqual(['the last traces could not be sent']);
+  silent.close();
 });
 
 describe('/metrics', () => {
