@@ -106,5 +106,8 @@ describe('/metrics', () => {
     expect(Number(value('ledger_last_check_timestamp_seconds'))).toBeCloseTo(checked[0]!.checkedAt.getTime() / 1000, 1);
     await world.sql`UPDATE ledger_checks SET started_at = now() - interval '11 minutes'`;
     expect((await due()).filter((result) => result !== null)).toMatchObject([{ violations: 0 }]);
+    // The clock of the database was ahead. Until then, the alert would not fire either: the last check would be in the future.
+    await world.sql`UPDATE ledger_checks SET started_at = now() + interval '5 hours', checked_at = now() + interval '5 hours'`;
+    expect((await due()).filter((result) => result !== null)).toMatchObject([{ violations: 0 }]);
   });
 });
