@@ -175,12 +175,13 @@ export async function dequeueSegments(on: Executor, jobId: string): Promise<void
 export const stepKey = (jobId: string): string => `step:${jobId}`;
 
 /**
- * Whether a queue row with that key waits or runs. One without attempts left does neither, nor does one that a dead worker has
- * locked; a worker that has just started may not be known yet.
+ * Whether a queue row with that key of a step or segment waits or runs. One without attempts left does neither, nor does one that a
+ * dead worker has locked; a worker that has just started may not be known yet. No step waits for an hour: such a row was queued
+ * while the clock of the database was ahead.
  */
 export const hasUsableRow = (key: SQL) =>
   sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = ${key}
-    AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
+    AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts AND q.run_at < now() + interval '1 hour'
       ELSE q.locked_at > now() - interval '1 minute' OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`;
 
 /**

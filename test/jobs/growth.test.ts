@@ -155,6 +155,22 @@ describe('scheduled tasks', () => {
     expect(await open()).toBe(0);
   });
 
+  it('queue jobs again whose rows are due in hours, because the clock was ahead when they were queued', async () => {
+    const owner = await world.store.accounts.create({ name: 'Ahead of time' });
+    const { job } = await world.store.jobs.create(jobInput(owner, { mode: 'test' }));
+    const dueInS = async () => {
+      const [row] = await world.sql<{ s: number }[]>`SELECT extract(epoch FROM run_at - now())::float8 AS s FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`;
+      return row!.s;
+    };
+    // As long as a step may wait.
+    await world.sql`UPDATE graphile_worker._private_jobs SET run_at = now() + interval '10 minutes' WHERE key = ${`step:${job.id}`}`;
+    await run('scheduled_every_minute');
+    expect(await dueInS()).toBeGreaterThan(0);
+    await world.sql`UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key = ${`step:${job.id}`}`;
+    await run('scheduled_every_minute');
+    expect(await dueInS()).toBeLessThanOrEqual(0);
+  });
+
   it('do the rest of their work although one part of it fails', async () => {
     const { store } = world;
     const down = () => Promise.reject(new Error('not this part'));
