@@ -203,9 +203,9 @@ describe('scheduled tasks', () => {
       const jobs = { ...world.store.jobs, expireDue: (limit: number) => (turns.push(name), world.store.jobs.expireDue(limit)) };
       return shop.worker({ deps: { store: { ...world.store, jobs } } });
     };
-    await Promise.all(['first', 'second', 'third'].map((name) => watched(name).start()));
     const minute = () => Math.floor(Date.now() / 60_000);
     const started = minute();
+    await Promise.all(['first', 'second', 'third'].map((name) => watched(name).start()));
     await eventually(() => turns.length > 0);
     await sleep(3000);
     await shop.close();
