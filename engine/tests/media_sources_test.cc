@@ -234,6 +234,13 @@ TEST_F(SourcesTest, TakesACutOfASlowMotionFilm) {
   for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(cut, {ServiceLimits(), walk, {}}).duration_s, 0.3, 0.05);
 }
 
+// ---- durations that no header declares --------------------------------------------------------------------------------
+
+TEST_F(SourcesTest, MeasuresALongVideoWithOneKeyFrame) {
+  const std::string file = Make("one-key.mkv", std::string("-f lavfi -i color=size=64x64:rate=200:duration=30") + kH264 + "-g 9999 -output_ts_offset 5");
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 30, 0.1) << walk;
+}
+
 TEST_F(SourcesTest, AFalseHeaderIsDetectedWhenAllIsRead) {
   const std::string file = Make("lies.mkv", "-f lavfi -i color=size=64x64:rate=5000:duration=2 -c:v mjpeg");
   // Replaces the track's lacing flag and language by a default frame duration of 40 ms.

@@ -44,9 +44,10 @@ Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
   return {ticks * av_q2d(video->time_base), true};
 }
 
-/// For containers that declare only their own duration, which the sound may extend: measures the last packets.
+/// For containers that declare only their own duration, which the sound may extend: measures the last packets, from the last key frame on.
+/// If that is too far from the end, as where only the first frame is one, the declared duration counts.
 Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
-  constexpr int kPacketLimit = 5'000;
+  constexpr std::int64_t kPacketLimit = 5'000;
   AVStream* video = demuxer.video();
   const double declared_s = static_cast<double>(demuxer.context()->duration) / AV_TIME_BASE;
   const std::int64_t target = ToTicks(start.first_s() + declared_s, video->time_base);
@@ -54,11 +55,9 @@ Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   if (demuxer.SeekBefore(target)) {
     demuxer.ReadVideoOnly();
     const UniquePacket packet = MakePacket();
-    for (int i = 0; i < kPacketLimit && demuxer.ReadPacket(packet.get()); ++i) {
-      tail.Add(*packet);
-      av_packet_unref(packet.get());
-    }
+    for (; tail.packets() < kPacketLimit && demuxer.ReadPacket(packet.get()); av_packet_unref(packet.get())) tail.Add(*packet);
   }
+  if (tail.packets() == kPacketLimit) return {std::max(declared_s - start.first_s(), tail.end_s() - start.first_s()), false};
   const double measured_s = tail.empty() ? 0 : tail.end_s() - start.first_s();
   if (measured_s < start.duration_s()) return {declared_s, false};
   return {measured_s, false};
