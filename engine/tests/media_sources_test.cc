@@ -236,6 +236,34 @@ TEST_F(SourcesTest, TakesACutOfASlowMotionFilm) {
 
 // ---- durations that no header declares --------------------------------------------------------------------------------
 
+TEST_F(SourcesTest, MeasuresJoinedRecordingsWhoseClockStartsAgain) {
+  // Noise makes the file too large to be read whole.
+  const struct {
+    const char* video;
+    double seconds;
+  } sizes[] = {{"testsrc2=size=160x90", 3}, {"testsrc2=size=480x270,noise=alls=60:allf=t", 5}};
+  for (const auto& [video, seconds] : sizes) {
+    for (const std::string type : {".ts", ".mpg"}) {
+      SCOPED_TRACE(video + type);
+      const std::string length = std::to_string(seconds);
+      const std::string part = Make("part" + type, "-f lavfi -i " + std::string(video) + ",fps=25 -f lavfi -i sine -t " + length +
+                                                       " -c:v mpeg2video -b:v 7M -maxrate 8M -bufsize 1800k -c:a mp2");
+      const std::string joined = folder_.File("joined" + type);
+      RunCommand("cat '" + part + "' '" + part + "' '" + part + "' > '" + joined + "'");
+      for (const bool walk : {false, true}) {
+        EXPECT_NEAR(ProbeFile(joined, {ServiceLimits(), walk, {}}).duration_s, 3 * seconds, 0.2) << walk;
+      }
+    }
+  }
+}
+
+TEST_F(SourcesTest, MeasuresPicturesThatEndLongBeforeTheSound) {
+  for (const char* name : {"long.mpg", "long.ts"}) {
+    const std::string file = Make(name, VideoInput("160x90", 2) + " " + ToneInput(30) + " -c:v mpeg2video -c:a mp2 -b:a 384k");
+    for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 2, 0.1) << name << walk;
+  }
+}
+
 TEST_F(SourcesTest, MeasuresALongVideoWithOneKeyFrame) {
   const std::string file = Make("one-key.mkv", std::string("-f lavfi -i color=size=64x64:rate=200:duration=30") + kH264 + "-g 9999 -output_ts_offset 5");
   for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 30, 0.1) << walk;

@@ -348,4 +348,12 @@ bool Demuxer::SeekBefore(std::int64_t timestamp) {
   return result >= 0;
 }
 
+/// Keeps the clocks: a time far from the one before it is unwrapped as one that was read in order.
+bool Demuxer::SeekToByte(std::int64_t position) {
+  ahead_.clear();
+  const int result = av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE);
+  io_.RethrowPending();
+  return result >= 0;
+}
+
 }  // namespace reelmend::media

@@ -54,6 +54,10 @@ class Demuxer {
   /// cannot.
   bool SeekBefore(std::int64_t timestamp);
 
+  /// Goes on with the first packet that begins at a byte of the file or behind it. For transport and program streams, which can be read from
+  /// anywhere; false if libav cannot.
+  bool SeekToByte(std::int64_t position);
+
  private:
   void ReadHeaders();
   void Open();

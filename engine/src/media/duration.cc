@@ -7,6 +7,7 @@
 
 #include "media/av_error.h"
 #include "media/byte_io.h"
+#include "media/clock_sampler.h"
 #include "media/timestamps.h"
 
 extern "C" {
@@ -236,6 +237,7 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   const bool is_indexed = IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf");
   if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
   if (IsFormat(demuxer, "avi") && DeclaredEnd(demuxer, source) < 0) return WalkedDuration(demuxer, start);  // written to a pipe
+  if (const auto sampled = SampledDuration(demuxer, start)) return *sampled;
   if (IsWrapped(demuxer)) return WalkedDuration(demuxer, start);
   if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !is_indexed) {
     const double seconds = static_cast<double>(video.duration) * av_q2d(video.time_base);
