@@ -10,6 +10,7 @@
 #include <iterator>
 #include <numbers>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "helpers/clips.h"
@@ -395,6 +396,47 @@ TEST_F(SoundTest, AacWhoseFormatChangesIsHeardInTheFirstFormat) {
     const auto heard = Heard();
     EXPECT_NEAR(static_cast<double>(heard.size()) / kRate, 3.0 * static_cast<double>(parts.size()), 0.3);
     for (std::size_t at = 1; at < 3 * parts.size(); at += 3) {
+      EXPECT_GT(Loudness(heard, static_cast<double>(at), static_cast<double>(at) + 1), 3 * kSilence) << at << " s";
+      EXPECT_NEAR(Pitch(heard, at), 440, 2) << at << " s";
+    }
+  }
+}
+
+/// Two FLV files as a recorder writes them that goes on after a pause: one after the other, with one header.
+std::string JoinedFlash(const std::string& first, const std::string& second, unsigned second_from_ms) {
+  constexpr std::size_t kFileHeader = 13;
+  constexpr std::size_t kTagHeader = 11;
+  const auto read = [](const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(in)), {});
+  };
+  std::string rest = read(second);
+  for (std::size_t at = kFileHeader; at + kTagHeader < rest.size();) {
+    const auto number = [&](std::size_t i) {
+      return unsigned{static_cast<unsigned char>(rest[i])} << 16 | unsigned{static_cast<unsigned char>(rest[i + 1])} << 8 | static_cast<unsigned char>(rest[i + 2]);
+    };
+    const unsigned time_ms = number(at + 4) + second_from_ms;
+    for (std::size_t i = 0; i < 3; ++i) rest[at + 4 + i] = static_cast<char>(time_ms >> (16 - 8 * i));
+    at += kTagHeader + number(at + 1) + 4;
+  }
+  return read(first) + rest.substr(kFileHeader);
+}
+
+TEST_F(SoundTest, AacInFlashWhoseFormatChangesIsHeardInTheFirstFormat) {
+  const auto part = [&](const std::string& name, const std::string& format) {
+    return Make(name, VideoInput("160x90", 3) + " " + ToneInput(3) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac " + format);
+  };
+  const std::string stereo = part("stereo.flv", "-ac 2 -ar 44100");
+  const std::string mono = part("mono.flv", "-ac 1 -ar 48000");
+  for (const auto& [first, second, rate] : {std::tuple(stereo, mono, "44100"), std::tuple(mono, stereo, "48000")}) {
+    const std::string source = folder_.File("joined.flv");
+    std::ofstream(source, std::ios::binary) << JoinedFlash(first, second, 3'100);
+    Enhance(source, output_, PlainOptions());
+    EXPECT_EQ(RunCommand("ffmpeg -v warning -i '" + output_ + "' -map 0:a -f null - 2>&1"), "");
+    EXPECT_EQ(StreamFacts(output_, "a")["sample_rate"], rate);
+    const auto heard = Heard();
+    EXPECT_NEAR(static_cast<double>(heard.size()) / kRate, 6.1, 0.1);
+    for (const std::size_t at : {1U, 4U}) {
       EXPECT_GT(Loudness(heard, static_cast<double>(at), static_cast<double>(at) + 1), 3 * kSilence) << at << " s";
       EXPECT_NEAR(Pitch(heard, at), 440, 2) << at << " s";
     }

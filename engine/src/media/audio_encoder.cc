@@ -126,6 +126,7 @@ class EncodedAudio : public AudioTrack {
       : EncodedAudio(std::move(decoder), std::move(encoder), before.time_base, muxer) {
     index_ = before.stream;
     continued_ = before.format;
+    has_headers_ = before.parameters.extradata_size == 0;
     has_started_ = true;
     offset_ = av_rescale_q(before.offset, time_base_, encoder_->time_base);
     next_in_ = next_out_ = first_out_ = av_rescale_q(before.end, time_base_, encoder_->time_base);
@@ -376,6 +377,7 @@ class EncodedAudio : public AudioTrack {
   void Write(AVPacket& packet) {
     if (!continued_) return muxer_.Write(index_, packet);
     if (packet.pts < first_out_) return;  // primes the decoder, which has been playing
+    if (!has_headers_) return muxer_.Write(index_, packet);
     muxer_.Write(index_, *WithAdtsHeader(packet, *continued_));
   }
 
@@ -385,6 +387,7 @@ class EncodedAudio : public AudioTrack {
   Muxer& muxer_;
   int index_ = 0;
   std::optional<AacFormat> continued_;  ///< of the track that was copied before
+  bool has_headers_ = false;            ///< whether that track's frames have ADTS headers
   std::int64_t first_out_ = 0;          ///< position where it ends
   UniqueFrame held_;  ///< a frame whose timestamp jumped, until the next one confirms or refutes the jump
   UniquePacket packet_;

@@ -12,7 +12,7 @@ namespace reelmend::media {
 /// Null if no allowed decoder exists for the stream or its parameters are unusable.
 std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer);
 
-/// A track of AAC frames with ADTS headers that has been copied so far.
+/// A track of AAC frames that has been copied so far. Its frames have ADTS headers if its parameters have no AudioSpecificConfig.
 struct CopiedAac {
   int stream = 0;  ///< of the muxer
   AacFormat format;

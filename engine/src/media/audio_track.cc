@@ -46,7 +46,8 @@ UniquePacket Reference(const AVPacket& packet) {
 /// Note [Changed format]
 /// Each AAC frame of a transport stream states its sample rate and channels, which may change between two programmes. MP4 states them once
 /// for the whole track. So everything from the change on is decoded and encoded in the first format. One frame whose header differs is
-/// taken for damage: the format has changed if the next frame differs, too.
+/// taken for damage: the format has changed if the next frame differs, too. In FLV and MP4 the format is stated apart from the frames, and
+/// libav gives a new statement to the first packet that it applies to.
 class CopiedAudio : public AudioTrack {
  public:
   CopiedAudio(const AVStream& stream, Muxer& muxer)
@@ -61,12 +62,16 @@ class CopiedAudio : public AudioTrack {
     if (encoded_) return encoded_->Send(packet);
     if (packet.size <= 0 || IsOutsideEditList(packet)) return;
     if (IsNearOverflow(offset_)) return;
+    if (StatesOtherFormat(packet) && EncodeFrom(packet)) return;
     const bool has_changed = HasChanged(packet);
     if (has_changed && !changed_) {
       changed_ = Reference(packet);
       return;
     }
-    if (has_changed && EncodeFromNow()) return encoded_->Send(packet);
+    if (has_changed && EncodeFrom(*changed_)) {
+      changed_.reset();
+      return encoded_->Send(packet);
+    }
     if (changed_) Copy(*std::exchange(changed_, nullptr));
     Copy(packet);
   }
@@ -86,15 +91,26 @@ class CopiedAudio : public AudioTrack {
     return format && format != format_;
   }
 
-  /// Sends the first packet of another format to an encoder, and all later ones. False if the encoder does not know the first format.
-  bool EncodeFromNow() {
-    if (jumped_) WriteJumped(*changed_);
+  /// Whether an AAC packet brings another statement of the format than the track has.
+  bool StatesOtherFormat(const AVPacket& packet) {
+    if (!encodes_changes_ || parameters_->codec_id != AV_CODEC_ID_AAC || parameters_->extradata_size == 0) return false;
+    std::size_t size = 0;
+    const std::uint8_t* config = av_packet_get_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (config == nullptr) return false;
+    format_ = ReadConfigFormat(parameters_->extradata, parameters_->extradata_size);
+    const std::optional<AacFormat> stated = ReadConfigFormat(config, static_cast<int>(size));
+    return format_ && stated && stated != format_;
+  }
+
+  /// Sends a packet of another format to an encoder, and all later ones. False if the encoder does not know the first format.
+  bool EncodeFrom(const AVPacket& first) {
+    if (jumped_) WriteJumped(first);
     encoded_ = MakeContinuedAudio({index_, *format_, *parameters_, time_base_, end_, offset_}, muxer_);
     encodes_changes_ = encoded_ != nullptr;
     if (!encoded_) return false;
     encoded_->set_origin(origin_);
     encoded_->set_longest_silence(longest_silence_s_);
-    encoded_->Send(*std::exchange(changed_, nullptr));
+    encoded_->Send(first);
     return true;
   }
 
