@@ -443,6 +443,23 @@ TEST_F(SoundTest, AacInFlashWhoseFormatChangesIsHeardInTheFirstFormat) {
   }
 }
 
+TEST_F(SoundTest, FlacWithUnusualChannelsKeepsTheirPlaces) {
+  const struct {
+    const char* source;
+    const char* codec;
+    const char* layout;
+  } cases[] = {{"4.0", "aac", "4.0"}, {"2.1", "aac", "5.1"}, {"hexagonal", "aac", "5.1"}, {"quad", "flac", "quad"}, {"5.1(side)", "flac", "5.1(side)"}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.source);
+    const std::string source = Make("sound.mkv", VideoInput("160x90", 1) + " " + ToneInput(1) + " -af 'aformat=channel_layouts=" + c.source +
+                                                     "' -c:v mpeg4 -c:a flac 2>/dev/null");
+    ASSERT_EQ(StreamFacts(source, "a")["channel_layout"], c.source);
+    Enhance(source, output_, PlainOptions());
+    EXPECT_EQ(StreamFacts(output_, "a")["codec_name"], c.codec);
+    EXPECT_EQ(StreamFacts(output_, "a")["channel_layout"], c.layout);
+  }
+}
+
 TEST_F(SoundTest, OneDamagedHeaderIsNoOtherFormat) {
   const std::string sound = Make("tone.aac", ToneInput(4) + " -c:a aac");
   std::ifstream in(sound, std::ios::binary);

@@ -9,6 +9,7 @@
 #include "media/adts.h"
 #include "media/audio_encoder.h"
 #include "media/av_error.h"
+#include "media/channel_layouts.h"
 #include "media/stream_tags.h"
 #include "media/timestamps.h"
 
@@ -31,7 +32,7 @@ bool CanCopy(const AVStream& stream) {
     case AV_CODEC_ID_DTS: return true;
     // Sizes of the headers that MP4 needs: RFC 7845 (5.1), RFC 9639 (8.2) without and with its block header.
     case AV_CODEC_ID_OPUS: return codec.extradata_size >= 19;
-    case AV_CODEC_ID_FLAC: return codec.extradata_size == 34;
+    case AV_CODEC_ID_FLAC: return codec.extradata_size == 34 && IsUsualInFlac(codec.ch_layout);
     case AV_CODEC_ID_ALAC: return codec.extradata_size > 0;
     default: return false;
   }

@@ -65,6 +65,22 @@ std::vector<double> OwnMatrix(const AVChannelLayout& from, const AVChannelLayout
 
 }  // namespace
 
+bool IsUsualInFlac(const AVChannelLayout& layout) {
+  constexpr std::array<std::uint64_t, 9> kUsual = {0,
+                                                   AV_CH_LAYOUT_MONO,
+                                                   AV_CH_LAYOUT_STEREO,
+                                                   AV_CH_LAYOUT_SURROUND,
+                                                   AV_CH_LAYOUT_QUAD,
+                                                   AV_CH_LAYOUT_5POINT0_BACK,
+                                                   AV_CH_LAYOUT_5POINT1_BACK,
+                                                   AV_CH_LAYOUT_6POINT1,
+                                                   AV_CH_LAYOUT_7POINT1};
+  if (layout.nb_channels <= 2 || !HasNames(layout)) return true;
+  if (layout.nb_channels > kMaxChannels) return false;
+  const std::uint64_t usual = kUsual[static_cast<std::size_t>(layout.nb_channels)];
+  return ChannelsOf(layout) == usual || WithRearPair(ChannelsOf(layout)) == usual;
+}
+
 AVChannelLayout UsualLayout(int channels) {
   if (channels > kMaxChannels) return {.order = AV_CHANNEL_ORDER_UNSPEC, .nb_channels = channels, .u = {}, .opaque = nullptr};
   if (channels == 3) return FromMask(AV_CH_LAYOUT_SURROUND);  // libav's choice has a low-frequency channel

@@ -17,6 +17,9 @@ namespace reelmend::media {
 /// More than eight channels become stereo. If they have no names, as those of a recorder with many microphones, nobody knows where they
 /// belong, so each is heard in both.
 
+/// Whether a number of channels means this arrangement in FLAC (RFC 9639, 9.1.3). Matroska states others beside the stream, and MP4 does not.
+bool IsUsualInFlac(const AVChannelLayout& layout);
+
 /// The arrangement that the resampler reads. A view: memory still belongs to `layout`.
 AVChannelLayout ResamplerLayout(const AVChannelLayout& layout);
 
