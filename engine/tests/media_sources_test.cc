@@ -377,8 +377,12 @@ class BlockSource : public ByteSource {
   std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
     constexpr std::int64_t kBlock = 10'000;
     const std::int64_t left = kBlock - offset % kBlock;
-    return file_.Read(offset, destination, std::min(length, static_cast<std::size_t>(left)));
+    const std::size_t count = file_.Read(offset, destination, std::min(length, static_cast<std::size_t>(left)));
+    read_bytes += static_cast<std::int64_t>(count);
+    return count;
   }
+
+  std::int64_t read_bytes = 0;
 
  private:
   media::FileSource file_;
@@ -418,6 +422,18 @@ const Format kFormats[] = {
     {"one-frame.mp4", "-frames:v 1 -c:v libx264 -pix_fmt yuv420p -an"},
     {"pixels.mkv", "-vf setsar=4/3 -c:v libx264 -pix_fmt yuv420p -an"},
 };
+
+TEST_F(SourcesTest, MeasuresARecordingWithoutIndexFromItsEnd) {
+  const std::string noise = "-f lavfi -i testsrc2=size=480x270:rate=25,noise=alls=60:allf=t -f lavfi -i sine ";
+  for (const std::string sound : {"-t 12 -c:a libopus", "-t 12 -c:a pcm_s16le -af atrim=end=4", "-t 12 -c:a pcm_s16le -ac 8 -ar 96000"}) {
+    SCOPED_TRACE(sound);
+    const std::string file = Make("live.mkv", noise + sound + " -c:v mpeg4 -b:v 15M -live 1");
+    BlockSource source(file);
+    EXPECT_NEAR(Probe(source).duration_s, 12, 0.1);
+    ASSERT_GT(source.size(), 20 << 20);
+    EXPECT_LT(source.read_bytes, 14 << 20);
+  }
+}
 
 class SourceFacts : public ::testing::TestWithParam<Format> {};
 

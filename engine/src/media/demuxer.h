@@ -42,6 +42,7 @@ class Demuxer {
   /// Streams of text subtitles in container order, when they were asked for.
   const std::vector<AVStream*>& subtitles() const { return subtitles_; }
   std::int64_t size_bytes() const { return io_.size(); }
+  const DemuxerOptions& options() const { return options_; }
 
   /// Reads the next packet of the video stream or, unless dropped, of sound or subtitles; false at the end.
   /// Damage that libav cannot read past counts as the end. Throws what the source threw.

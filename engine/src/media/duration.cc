@@ -8,6 +8,7 @@
 #include "media/av_error.h"
 #include "media/byte_io.h"
 #include "media/clock_sampler.h"
+#include "media/matroska.h"
 #include "media/timestamps.h"
 
 extern "C" {
@@ -105,33 +106,6 @@ std::uint64_t LittleEndian(const std::uint8_t* bytes, int count) {
   std::uint64_t value = 0;
   for (int i = count - 1; i >= 0; --i) value = value << 8 | bytes[i];
   return value;
-}
-
-/// Reads an EBML number of 1–8 bytes without its length marker. Returns −1 for "unknown" and for invalid data.
-std::int64_t EbmlSize(const std::vector<std::uint8_t>& bytes, std::size_t& at) {
-  if (at >= bytes.size() || bytes[at] == 0) return -1;
-  const int length = __builtin_clz(bytes[at]) - 24 + 1;
-  if (at + length > bytes.size()) return -1;
-  std::int64_t value = bytes[at] & (0xFF >> length);
-  bool is_unknown = value == (0xFF >> length);
-  for (int i = 1; i < length; ++i) {
-    value = value << 8 | bytes[at + i];
-    is_unknown = is_unknown && bytes[at + i] == 0xFF;
-  }
-  at += length;
-  return is_unknown ? -1 : value;
-}
-
-std::int64_t MatroskaEnd(const std::vector<std::uint8_t>& head) {
-  std::size_t at = 4;  // after the EBML id
-  const std::int64_t header = EbmlSize(head, at);
-  if (header < 0) return -1;
-  at += static_cast<std::size_t>(header);
-  constexpr std::uint8_t kSegment[] = {0x18, 0x53, 0x80, 0x67};
-  if (at + 4 > head.size() || std::memcmp(&head[at], kSegment, 4) != 0) return -1;
-  at += 4;
-  const std::int64_t size = EbmlSize(head, at);
-  return size < 0 ? -1 : static_cast<std::int64_t>(at) + size;
 }
 
 std::int64_t AsfEnd(const std::vector<std::uint8_t>& head) {
@@ -249,6 +223,9 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   }
   if (has_duration && is_indexed) return TailDuration(demuxer, start);
   if (has_duration) return {static_cast<double>(context.duration) / AV_TIME_BASE, false};
+  if (IsFormat(demuxer, "matroska")) {
+    if (const auto streamed = StreamedMatroskaDuration(demuxer, start, source)) return *streamed;
+  }
   return WalkedDuration(demuxer, start);
 }
 
