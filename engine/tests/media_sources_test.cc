@@ -379,12 +379,16 @@ class BlockSource : public ByteSource {
     const std::int64_t left = kBlock - offset % kBlock;
     const std::size_t count = file_.Read(offset, destination, std::min(length, static_cast<std::size_t>(left)));
     read_bytes += static_cast<std::int64_t>(count);
+    jumps += offset == next_ ? 0 : 1;
+    next_ = offset + static_cast<std::int64_t>(count);
     return count;
   }
 
   std::int64_t read_bytes = 0;
+  int jumps = 0;
 
  private:
+  std::int64_t next_ = 0;
   media::FileSource file_;
 };
 
@@ -432,6 +436,17 @@ TEST_F(SourcesTest, MeasuresARecordingWithoutIndexFromItsEnd) {
     EXPECT_NEAR(Probe(source).duration_s, 12, 0.1);
     ASSERT_GT(source.size(), 20 << 20);
     EXPECT_LT(source.read_bytes, 14 << 20);
+  }
+}
+
+TEST_F(SourcesTest, MeasuresAFragmentedFileWithAnIndexFromItsEnd) {
+  const std::string noise = "-f lavfi -i testsrc2=size=480x270:rate=25,noise=alls=60:allf=t -f lavfi -i sine ";
+  for (const std::string flags : {"dash+global_sidx+default_base_moof", "dash+global_sidx+omit_tfhd_offset"}) {
+    SCOPED_TRACE(flags);
+    const std::string file = Make("fragmented.mp4", noise + "-t 12 -c:v mpeg4 -b:v 12M -bf 2 -g 4 -c:a aac -movflags frag_keyframe+" + flags);
+    BlockSource source(file);
+    EXPECT_NEAR(Probe(source).duration_s, 12, 0.1);
+    EXPECT_LT(source.jumps, 40);
   }
 }
 

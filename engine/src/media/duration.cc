@@ -9,6 +9,7 @@
 #include "media/byte_io.h"
 #include "media/clock_sampler.h"
 #include "media/matroska.h"
+#include "media/spliced_source.h"
 #include "media/timestamps.h"
 
 extern "C" {
@@ -30,8 +31,8 @@ std::int64_t NominalInterval(const AVStream& stream) {
 }
 
 /// Fragmented MP4: with every stream discarded, libav reads the fragments' headers and skips the media data. Its index then
-/// knows every sample.
-Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
+/// knows every sample. Returns the decoding time of the last one; nothing if there is none.
+std::optional<std::int64_t> LastIndexed(Demuxer& demuxer) {
   AVStream* video = demuxer.video();
   demuxer.ReadVideoOnly();
   video->discard = AVDISCARD_ALL;
@@ -39,11 +40,49 @@ Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
   while (demuxer.ReadPacket(packet.get())) av_packet_unref(packet.get());
   video->discard = AVDISCARD_DEFAULT;
   const int count = avformat_index_get_entries_count(video);
-  if (count == 0) return {start.duration_s(), false};
-  const std::int64_t first = avformat_index_get_entry(video, 0)->timestamp;
-  const std::int64_t last = avformat_index_get_entry(video, count - 1)->timestamp;
-  const double ticks = static_cast<double>(last) - static_cast<double>(first) + static_cast<double>(NominalInterval(*video));
-  return {ticks * av_q2d(video->time_base), true};
+  return count == 0 ? std::nullopt : std::optional(avformat_index_get_entry(video, count - 1)->timestamp);
+}
+
+/// Offset of the first fragment's header (box `moof`, which begins with `mfhd`) in a part of the file; nothing if there is none.
+std::optional<std::int64_t> FindFragment(const std::vector<std::uint8_t>& bytes) {
+  constexpr std::uint8_t kBegin[] = {'m', 'o', 'o', 'f', 0, 0, 0, 16, 'm', 'f', 'h', 'd'};
+  constexpr std::ptrdiff_t kSize = 4;  // stands before
+  const auto found = std::search(bytes.begin() + std::min<std::ptrdiff_t>(kSize, std::ssize(bytes)), bytes.end(), std::begin(kBegin), std::end(kBegin));
+  return found == bytes.end() ? std::nullopt : std::optional(found - bytes.begin() - kSize);
+}
+
+/// Decoding time of the last sample of a large file, from the header and the last fragments alone: hundreds of fragments are too much for a
+/// remote source. (Where the file has no index of its fragments, libav has read all of them.) Nothing if they do not state their times.
+std::optional<std::int64_t> LastInTail(const Demuxer& whole, std::int64_t first, ByteSource& source) {
+  constexpr std::size_t kHead = 1 << 20;
+  const auto head_end = FindFragment(ReadBytes(source, 0, kHead));
+  for (const std::int64_t bytes : {2 << 20, 16 << 20}) {
+    const std::int64_t from = source.size() - bytes;
+    if (!head_end || from <= bytes) break;
+    const auto fragment = FindFragment(ReadBytes(source, from, static_cast<std::size_t>(bytes)));
+    if (!fragment) continue;
+    SplicedSource spliced(source, *head_end, from + *fragment);
+    try {
+      Demuxer demuxer(spliced, whole.options());
+      const AVIndexEntry* entry = avformat_index_get_entry(demuxer.video(), 0);
+      const bool has_times = demuxer.video()->index == whole.video()->index && entry != nullptr && entry->timestamp > first;
+      if (has_times) return LastIndexed(demuxer);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnreadableVideo) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start, ByteSource& source) {
+  const AVStream& video = *demuxer.video();
+  const AVIndexEntry* entry = avformat_index_get_entry(demuxer.video(), 0);
+  if (entry == nullptr) return {start.duration_s(), false};
+  const std::int64_t first = entry->timestamp;
+  auto last = LastInTail(demuxer, first, source);
+  if (!last) last = LastIndexed(demuxer);
+  const double ticks = static_cast<double>(last.value_or(first)) - static_cast<double>(first) + static_cast<double>(NominalInterval(video));
+  return {ticks * av_q2d(video.time_base), true};
 }
 
 /// For containers that declare only their own duration, which the sound may extend: measures the last packets, from the last key frame on.
@@ -209,7 +248,7 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   const bool is_guess = context.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE;
   // These declare one duration for all streams, and support seeking.
   const bool is_indexed = IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf");
-  if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
+  if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start, source);
   if (IsFormat(demuxer, "avi") && DeclaredEnd(demuxer, source) < 0) return WalkedDuration(demuxer, start);  // written to a pipe
   if (const auto sampled = SampledDuration(demuxer, start)) return *sampled;
   if (IsWrapped(demuxer)) return WalkedDuration(demuxer, start);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "media/byte_io.h"
+#include "media/spliced_source.h"
 #include "reelmend/error.h"
 
 namespace reelmend::media {
@@ -42,24 +43,6 @@ std::optional<std::int64_t> FindCluster(const Bytes& bytes) {
     if (at < bytes.size() && bytes[at] == kTimestamp) return from - bytes.begin();
   }
 }
-
-/// The beginning of a source and its end.
-class SplicedSource : public ByteSource {
- public:
-  SplicedSource(ByteSource& source, std::int64_t head_end, std::int64_t tail_begin)
-      : source_(source), head_end_(head_end), skipped_(tail_begin - head_end) {}
-
-  std::int64_t size() const override { return source_.size() - skipped_; }
-  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
-    if (offset >= head_end_) return source_.Read(offset + skipped_, destination, length);
-    return source_.Read(offset, destination, std::min(length, static_cast<std::size_t>(head_end_ - offset)));
-  }
-
- private:
-  ByteSource& source_;
-  std::int64_t head_end_;
-  std::int64_t skipped_;
-};
 
 /// When the last picture of the spliced file ends, in seconds; nothing if it has none.
 std::optional<double> EndOf(SplicedSource& source, const Demuxer& whole) {
