@@ -68,7 +68,9 @@ describe('the command line of a child', () => {
   it('names nothing of a GPU without one', () => {
     for (const without of [plan(), plan([])]) {
       const { args, filter } = childCommand(without);
-      expect(args.join(' ')).not.toMatch(/nvidia|\/sys|--dev-bind/);
+      expect(args.join(' ')).not.toMatch(/nvidia|\/sys/);
+      const bound = args.flatMap((arg, index) => (arg === '--dev-bind' ? [args.slice(index + 1, index + 3)] : []));
+      expect(bound).toEqual(without.kind === 'bubblewrap' ? [['/dev/null', '/dev/zero']] : []);
       expect(args).toContain('--nofile=256');
       if (without.kind === 'bubblewrap') expect(filter).toEqual(seccompProgram(process.arch));
     }
@@ -146,11 +148,12 @@ describe('the command line of a child', () => {
 });
 
 /** Runs a classic BPF program over struct seccomp_data, as the kernel does. */
-function runFilter(program: Buffer, arch: number, number: number, firstArgument: number): number {
+function runFilter(program: Buffer, arch: number, number: number, firstArgument: number, fourthArgument = 0): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);
   data.writeUInt32LE(arch, 4);
   data.writeUInt32LE(firstArgument, 16);
+  data.writeUInt32LE(fourthArgument, 40);
   let accumulator = 0;
   for (let at = 0; at < program.length / 8; at += 1) {
     const code = program.readUInt16LE(at * 8);
@@ -161,6 +164,7 @@ function runFilter(program: Buffer, arch: number, number: number, firstArgument:
     else if (code === 0x15) jump(accumulator === value);
     else if (code === 0x35) jump(accumulator >= value);
     else if (code === 0x45) jump((accumulator & value) !== 0);
+    else if (code === 0x54) accumulator = (accumulator & value) >>> 0;
     else if (code === 0x06) return value;
     else throw new Error(`unknown instruction ${code}`);
   }
@@ -169,12 +173,12 @@ function runFilter(program: Buffer, arch: number, number: number, firstArgument:
 
 describe('the system-call filter with a GPU', () => {
   const tables = [
-    { arch: 'x64', audit: 0xc000003e, socket: 41, bind: 49, listen: 50, memfd: 319, denied: [29, 42, 43, 288, 57, 101, 165, 272, 321] },
-    { arch: 'arm64', audit: 0xc00000b7, socket: 198, bind: 200, listen: 201, memfd: 279, denied: [194, 203, 202, 242, 117, 40, 97, 280] },
+    { arch: 'x64', audit: 0xc000003e, socket: 41, bind: 49, listen: 50, memfd: 319, mmap: 9, denied: [29, 64, 68, 447, 42, 43, 288, 57, 101, 165, 272, 321] },
+    { arch: 'arm64', audit: 0xc00000b7, socket: 198, bind: 200, listen: 201, memfd: 279, mmap: 222, denied: [194, 190, 186, 447, 203, 202, 242, 117, 40, 97, 280] },
   ];
   const allow = 0x7fff0000;
   const notPermitted = 0x00050001;
-  it.each(tables)('differs by Unix sockets of its own and files in memory alone: $arch', ({ arch, audit, socket, bind, listen, memfd, denied }) => {
+  it.each(tables)('differs by Unix sockets of its own, and files and shared pages in memory alone: $arch', ({ arch, audit, socket, bind, listen, memfd, mmap, denied }) => {
     const plain = seccompProgram(arch)!;
     const gpu = seccompProgram(arch, { gpu: true })!;
     for (const family of [1, 2, 10, 16, 17]) {
@@ -190,6 +194,11 @@ describe('the system-call filter with a GPU', () => {
       expect(runFilter(gpu, audit, number, 0)).toBe(allow);
     }
     for (const number of denied) expect(runFilter(gpu, audit, number, 0)).toBe(notPermitted);
+    // private pages, a shared file, a private one: only pages that are both shared and of no file differ
+    for (const flags of [0x22, 0x01, 0x02, 0x20, 0x21]) {
+      expect(runFilter(plain, audit, mmap, 0, flags)).toBe(flags === 0x21 ? notPermitted : allow);
+      expect(runFilter(gpu, audit, mmap, 0, flags)).toBe(allow);
+    }
   });
 });
 

@@ -221,7 +221,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
 
     /** Rejects when the child has ended. */
     function hold(method: string, megabytes: number) {
-      const plan = planFor('bubblewrap', 10_000, { outputBytes: 1024 * megabyte });
+      const plan = planFor('bubblewrap', hangMs, { outputBytes: 1024 * megabyte });
       return inspectAs({ ...plan, mounts: [...plan.mounts, { from: hog, to: '/app/hog' }] }, { mode: 'run', run: ['/app/hog', method, String(megabytes)] });
     }
 
