@@ -128,6 +128,25 @@ describe('a job that is created while its page is left', () => {
   });
 });
 
+describe('a price that could not be found out', () => {
+  it('is shown once it is asked for again', async () => {
+    await page.goto(`${world.url}/enhance`);
+    await page.getByText('$0.00').waitFor();
+    await page.getByRole('radio', { name: 'URL' }).check();
+    const unreachable = { error: { code: 'video_unreachable', message: 'The video cannot be reached.', type: 'validation_error', param: '/request/video_url', request_id: 'req_x' } };
+    const refuse = (route: Route) => route.fulfill({ status: 400, json: unreachable });
+    await page.route('**/console/api/quotes', refuse);
+    await page.getByLabel('Video URL').fill('https://media.example.com/away.mp4');
+    const price = page.getByRole('region', { name: 'Price' });
+    await price.getByText('The video cannot be reached.').waitFor();
+    await page.unroute('**/console/api/quotes', refuse);
+    await price.getByRole('button', { name: 'Try again' }).click();
+    await price.getByText('$0.00').waitFor();
+    expect(await page.getByText('The video cannot be reached.').count()).toBe(0);
+    await expect.poll(() => submit().isEnabled()).toBe(true);
+  });
+});
+
 describe('a file that is being sent', () => {
   /** Chooses a file whose parts never arrive; returns the id of its upload. */
   async function stalledUpload(name: string): Promise<string> {

@@ -6,7 +6,7 @@ import { ApiError } from '../api/client.ts';
 import { quote as askQuote } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { creditsInDollars, formatBytes, formatCount, formatDuration, plural } from '../app/format.ts';
-import { ErrorNotice, Notice } from '../ui/feedback.tsx';
+import { Notice, Retry } from '../ui/feedback.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
 
 export type Body = { mode: Mode; request: JobInput };
@@ -46,6 +46,8 @@ export interface QuoteState {
   isFetching: boolean;
   /** the price belongs to an older draft */
   isStale: boolean;
+  /** asks again, for example after the customer's server was away */
+  refetch: () => void;
 }
 
 /** The price of several videos together, without those that are refused. Throws if all are. */
@@ -144,11 +146,12 @@ export function useQuote(videos: readonly Video[]): QuoteState {
     error: current ? query.error : null,
     isFetching: query.isFetching || (text !== null && !current),
     isStale: !current || query.isPlaceholderData,
+    refetch: () => void query.refetch(),
   };
 }
 
 export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mode; ready: boolean }) {
-  const { data, error, isFetching } = quote;
+  const { data, error, isFetching, refetch } = quote;
   return (
     <Panel title="Price">
       <div className="stack" aria-live="polite" aria-busy={isFetching}>
@@ -159,7 +162,7 @@ export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mo
             Measuring the video…
           </p>
         )}
-        {error !== null && error !== undefined && <ErrorNotice error={error} />}
+        {error !== null && error !== undefined && <Retry error={error} onRetry={refetch} />}
         {ready && data !== undefined && <Price quote={data} mode={mode} />}
         {ready && data !== undefined && data.refused.length > 0 && <Refused videos={data.refused} />}
       </div>

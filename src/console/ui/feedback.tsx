@@ -99,9 +99,23 @@ export function Load<T>({ query, lines, children }: { query: Loaded<T>; lines?: 
   return <Failed error={query.error} onRetry={() => void query.refetch()} />;
 }
 
-export function Failed({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+interface FailedProps {
+  error: unknown;
+  onRetry: () => void;
+}
+
+export function Failed(props: FailedProps) {
   return (
     <div className="panel-body stack-s">
+      <Retry {...props} />
+    </div>
+  );
+}
+
+/** What went wrong, and the button that repeats it. */
+export function Retry({ error, onRetry }: FailedProps) {
+  return (
+    <>
       <ErrorNotice error={error} />
       <div>
         <Button size="small" onClick={onRetry}>
@@ -109,6 +123,6 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry: () => void
           Try again
         </Button>
       </div>
-    </div>
+    </>
   );
 }
