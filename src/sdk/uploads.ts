@@ -222,8 +222,8 @@ function report({ onProgress }: SendOptions, { id, received_bytes, size_bytes }:
 /** Calls have their own time limit; `timeoutMs` of an upload is for its parts. */
 const callOptions = ({ signal, maxRetries }: CallOptions): CallOptions => ({ signal, maxRetries });
 
-/** Without folders and control characters. */
-function baseName(name: string): string {
+/** A name that the service accepts for a file: without folders and control characters. */
+export function baseName(name: string): string {
   const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   const clean = [...last.replace(/[\x00-\x1f\x7f]/g, '_')].slice(-255).join('');
   return clean === '' ? 'video' : clean;

@@ -233,6 +233,16 @@ describe('a file that was sent', () => {
     await expect.poll(() => statusOf(left)).toBe(404);
   });
 
+  it('has the name that the service accepts, whatever the system allows', async () => {
+    await page.goto(`${world.url}/enhance`);
+    await page.getByRole('radio', { name: 'Files' }).check();
+    const posted = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/console/api/uploads'));
+    await page.getByLabel('Video files').setInputFiles({ name: 'of\\Ada\n.mp4', mimeType: 'video/mp4', buffer: Buffer.from('no video') });
+    expect((await posted).postDataJSON()).toMatchObject({ request: { file_name: 'Ada_.mp4' } });
+    await page.getByRole('button', { name: /^Remove of/ }).click();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   it('is not left without a question', async () => {
     await sent('asked-too.mp4');
     const asked = page.waitForEvent('dialog');

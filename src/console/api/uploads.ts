@@ -11,7 +11,7 @@ import type {
   Mode,
   Upload,
 } from '../../contract/types.gen.ts';
-import { assertChecksums, ReelmendConnectionError, sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
+import { assertChecksums, baseName, ReelmendConnectionError, sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
 import { ApiError, call } from './client.ts';
 
 /** The page may have been opened under another host name than the one in the URLs of the parts. */
@@ -78,7 +78,7 @@ async function unfinished(id: string, signal: AbortSignal): Promise<Upload | nul
 /** Not aborted halfway: only the answer names the upload, which has to be deleted then. */
 async function begin({ file, mode, signal }: Pick<FileToSend, 'file' | 'mode' | 'signal'>): Promise<Upload> {
   signal.throwIfAborted();
-  const body = { mode, request: { file_name: file.name, size_bytes: file.size } };
+  const body = { mode, request: { file_name: baseName(file.name), size_bytes: file.size } };
   const upload = onThisHost(await call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }));
   if (signal.aborted) await deleteUpload(upload.id).catch(() => undefined);
   signal.throwIfAborted();
