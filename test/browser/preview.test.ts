@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ConsolePreview } from '../../src/contract/types.gen.ts';
 import { eventually } from '../helpers/wait.ts';
-import { axeViolations, createTestPreview, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
+import { axeViolations, createTestPreview, deletePreview, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -152,6 +152,30 @@ it('is gone from the list and from the history once it is deleted', async () => 
   await page.getByText('No previews yet').waitFor({ timeout: 4000 });
   await page.goBack();
   await page.getByText('There is no such preview').waitFor({ timeout: 20_000 });
+  expect(complaints).toEqual([]);
+});
+
+it('is no longer shown as running, nor asked for, once another window has deleted it', async () => {
+  const tab = await openTab(world);
+  const { page, complaints } = tab;
+  await signUp(tab, world, 'mae@example.com', 'Jemison');
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'URL' }).check();
+  await page.getByLabel('Video URL').fill('https://media.example.com/slow.mp4');
+  const created = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/api/previews'));
+  await page.getByRole('button', { name: 'Make a preview' }).click();
+  const { id } = (await (await created).json()) as { id: string };
+  const shown = page.getByRole('region', { name: 'Preview', exact: true });
+  await shown.getByRole('progressbar').waitFor();
+  const gone = page.waitForResponse((response) => response.status() === 404 && response.url().endsWith(id));
+  await deletePreview(page, world, id);
+  await gone;
+  await shown.getByText('The preview was deleted.').waitFor();
+  expect([await shown.getByRole('progressbar').count(), await shown.getByRole('button').count()]).toEqual([0, 0]);
+  let requests = 0;
+  page.on('request', (request) => (requests += Number(request.url().endsWith(id))));
+  await page.waitForTimeout(2500);
+  expect(requests).toBe(0);
   expect(complaints).toEqual([]);
 });
 

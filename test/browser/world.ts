@@ -223,8 +223,13 @@ export function createTestJob(page: Page, world: Pick<World, 'url'>, fileName: s
 }
 
 /** Deletes a job of whoever is signed in, as another tab would. */
-export async function deleteJob(page: Page, world: Pick<World, 'url'>, id: string): Promise<void> {
-  const response = await page.request.delete(`${world.url}/api/jobs/${id}`, { headers: await changeHeaders(page, world) });
+export const deleteJob = (page: Page, world: Pick<World, 'url'>, id: string): Promise<void> => deleteElsewhere(page, world, `jobs/${id}`);
+
+/** Deletes a preview in the same way. */
+export const deletePreview = (page: Page, world: Pick<World, 'url'>, id: string): Promise<void> => deleteElsewhere(page, world, `previews/${id}`);
+
+async function deleteElsewhere(page: Page, world: Pick<World, 'url'>, path: string): Promise<void> {
+  const response = await page.request.delete(`${world.url}/api/${path}`, { headers: await changeHeaders(page, world) });
   if (response.status() !== 200) throw new Error(`It was refused: ${await response.text()}`);
 }
 

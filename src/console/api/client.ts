@@ -42,6 +42,9 @@ export function problemOf(error: unknown, field: string): string | undefined {
   return error instanceof ApiError && error.param === `/${field}` ? error.message : undefined;
 }
 
+/** Whether what was asked for does not exist, for example because another window has deleted it. It will not appear again. */
+export const isGone = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
+
 let csrfToken: string | null = null;
 let onSessionDoubted: () => void = () => {};
 let renewSession: () => Promise<boolean> = async () => false;

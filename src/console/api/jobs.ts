@@ -16,7 +16,7 @@ import type {
   JobStatus,
   Mode,
 } from '../../contract/types.gen.ts';
-import { call } from './client.ts';
+import { call, isGone } from './client.ts';
 import { sessionKey } from './session.ts';
 
 export interface JobFilters {
@@ -43,7 +43,7 @@ export function useJob(id: string) {
     queryFn: ({ signal }) =>
       call<ConsoleGetJobData, ConsoleGetJobResponse>('GET', '/console/api/jobs/{id}', { path: { id } }, { signal }),
     // The event stream reports changes. Polling covers proxies that block the stream.
-    refetchInterval: ({ state }) => (isOpen(state.data?.job.status) ? 5000 : false),
+    refetchInterval: ({ state }) => (isOpen(state.data?.job.status) && !isGone(state.error) ? 5000 : false),
   });
 }
 

@@ -12,7 +12,7 @@ import type {
   ConsolePreview,
   Preview,
 } from '../../contract/types.gen.ts';
-import { call } from './client.ts';
+import { call, isGone } from './client.ts';
 import { isOpen } from './jobs.ts';
 import { useList } from './lists.ts';
 import { sessionKey } from './session.ts';
@@ -71,8 +71,7 @@ export function usePreview(id: string) {
       if (isOpen(before?.preview.status) && !isOpen(found.preview.status)) refreshAfterPreview(client);
       return { ...found, preview: withOwnLinks(found.preview) };
     },
-    // A preview that does not exist will not appear.
-    refetchInterval: ({ state }) => (state.data === undefined ? state.status !== 'error' : isOpen(state.data.preview.status)) && 1000,
+    refetchInterval: ({ state }) => !isGone(state.error) && (state.data === undefined ? state.status !== 'error' : isOpen(state.data.preview.status)) && 1000,
     staleTime: 50 * 60_000,
     refetchOnWindowFocus: false,
   });

@@ -3,7 +3,7 @@ import { Download, Trash2 } from 'lucide-react';
 import { type MouseEvent, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConsoleJobDetail, ConsoleLink, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
-import { ApiError, sentenceOf } from '../api/client.ts';
+import { isGone, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
 import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTarget, formatTimeLeft } from '../app/format.ts';
 import { Button, CopyButton } from '../ui/button.tsx';
@@ -25,8 +25,7 @@ const back = { href: '/jobs', label: 'Jobs' };
 export function JobPage({ id }: { id: string }) {
   const query = useJob(id);
   const [deletion, setDeletion] = useState<JobDeletion | null>(null);
-  const gone = query.error instanceof ApiError && query.error.status === 404;
-  if (deletion !== null || gone) return <DeletedJob id={id} deletion={deletion} detail={query.data} />;
+  if (deletion !== null || isGone(query.error)) return <DeletedJob id={id} deletion={deletion} detail={query.data} />;
   if (query.data !== undefined) return <LoadedJob detail={query.data} onDeleted={setDeletion} />;
   return (
     <Page title="Job" back={back}>

@@ -2,6 +2,7 @@
 import { Pause, Play, Sparkles } from 'lucide-react';
 import { useId, useRef, useState } from 'react';
 import type { Preview, PreviewSetting, PreviewStretch } from '../../contract/types.gen.ts';
+import { isGone } from '../api/client.ts';
 import { useDeletePreview, usePreview } from '../api/previews.ts';
 import { useSession } from '../api/session.ts';
 import { formatPosition, formatTarget, plural } from '../app/format.ts';
@@ -56,7 +57,8 @@ export function PreviewPanel({ id, previewed, onMake, onDeleted }: PreviewPanelP
   const query = usePreview(id);
   const deletePreview = useDeletePreview();
   const { run, busy, error } = useAction(() => deletePreview(id), onDeleted);
-  const actions = (
+  const isDeleted = isGone(query.error);
+  const actions = !isDeleted && (
     <Button size="small" tone="quiet" busy={busy} onClick={run}>
       Delete the preview
     </Button>
@@ -64,8 +66,8 @@ export function PreviewPanel({ id, previewed, onMake, onDeleted }: PreviewPanelP
   return (
     <Panel title="Preview" actions={actions}>
       <div className="stack" aria-live="polite">
-        {error !== null && <ErrorNotice error={error} />}
-        <Load query={query}>{({ preview }) => <PreviewBody {...{ preview, previewed, onMake }} links={linksOf(preview, query)} />}</Load>
+        {error !== null && !isDeleted && <ErrorNotice error={error} />}
+        {isDeleted ? <p>The preview was deleted.</p> : <Load query={query}>{({ preview }) => <PreviewBody {...{ preview, previewed, onMake }} links={linksOf(preview, query)} />}</Load>}
       </div>
     </Panel>
   );

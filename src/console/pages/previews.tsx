@@ -2,7 +2,7 @@
 import { Columns2, FileX } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConsolePreview, JobInput } from '../../contract/types.gen.ts';
-import { ApiError } from '../api/client.ts';
+import { isGone } from '../api/client.ts';
 import { usePreview, usePreviews } from '../api/previews.ts';
 import { formatCount } from '../app/format.ts';
 import { useNavigateWhileShown } from '../app/navigation.ts';
@@ -82,7 +82,7 @@ export function PreviewPage({ id }: { id: string }) {
   const submitJob = useSubmitJob();
   const navigate = useNavigateWhileShown();
   const { data } = query;
-  if (query.error instanceof ApiError && query.error.status === 404) {
+  if (isGone(query.error)) {
     return (
       <Page title="Preview" back={back} intro={<code className="wrap-anywhere">{id}</code>}>
         <Empty icon={FileX} title="There is no such preview" action={<LinkButton href="/previews">All previews</LinkButton>}>
