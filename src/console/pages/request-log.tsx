@@ -1,8 +1,8 @@
 /** The request log: requests by the account's keys, with errors and bodies. */
 import { hashKey } from '@tanstack/react-query';
 import { ScrollText } from 'lucide-react';
-import { useState } from 'react';
-import type { Mode, RequestLogEntry } from '../../contract/types.gen.ts';
+import { useEffect, useState } from 'react';
+import type { ConsoleKey, Mode, RequestLogEntry } from '../../contract/types.gen.ts';
 import { useKeys } from '../api/account.ts';
 import { type RequestLogFilter, useRequestLog } from '../api/request-log.ts';
 import { formatDateTimeFull } from '../app/format.ts';
@@ -52,8 +52,17 @@ function searchFor(text: string): Pick<RequestLogFilter, 'request_id' | 'resourc
   return /^(?:job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/.test(text) ? { resource_id: text } : { request_id: text };
 }
 
+/** All keys of the account: those that were revoked or replaced have requests, too. */
+function useAllKeys(): readonly ConsoleKey[] {
+  const { data = [], error, hasMore, isLoadingMore, loadMore } = useKeys();
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && error === null) void loadMore();
+  }, [hasMore, isLoadingMore, error, loadMore]);
+  return data;
+}
+
 function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (filter: RequestLogFilter) => void }) {
-  const keys = useKeys();
+  const keys = useAllKeys();
   const [text, setText] = useState('');
   const set = (name: 'status' | 'mode' | 'key_id', value: string) => {
     const { [name]: _before, ...rest } = filter;
@@ -79,7 +88,7 @@ function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (fi
       </CompactSelect>
       <CompactSelect label="Key" value={filter.key_id ?? ''} onChange={(event) => set('key_id', event.target.value)}>
         <option value="">Any key</option>
-        {(keys.data ?? []).map((key) => (
+        {keys.map((key) => (
           <option key={key.id} value={key.id}>
             {key.name === '' ? `svc_${key.mode}_…${key.last_four}` : key.name}
           </option>
