@@ -111,6 +111,22 @@ describe('a reader', () => {
     await page.context().close();
   });
 
+  it('is told how many results there are, and that the best of them are shown', async () => {
+    const { page } = await openTab(world);
+    await page.goto(`${world.url}/docs`);
+    await page.keyboard.press('/');
+    const results = page.getByRole('list', { name: 'Results' }).getByRole('listitem');
+    const searchFor = (text: string) => page.getByLabel('Search the documentation').fill(text);
+    await searchFor('video');
+    await page.getByText(/^The best 12 of \d+ results$/).waitFor();
+    expect(await results.count()).toBe(12);
+    await searchFor('job_not_done');
+    const few = page.locator('.search-note', { hasText: /^[2-9] results$/ });
+    await few.waitFor();
+    expect(await results.count()).toBe(parseInt((await few.textContent())!, 10));
+    await page.context().close();
+  });
+
   it('reaches every control of each kind of page with the Tab key, on wide screens and phones', async () => {
     for (const width of [390, 1440]) {
       const { page } = await openTab(world, { width });

@@ -56,8 +56,13 @@ interface Parts {
 function show({ field, list, note }: Parts, index: Index): void {
   const results = field.value.trim() === '' ? [] : index.search(field.value);
   list.replaceChildren(...results.slice(0, shown).map(resultItem));
-  if (field.value.trim() === '') note.textContent = '';
-  else note.textContent = results.length === 0 ? 'Nothing was found.' : `${results.length} ${results.length === 1 ? 'result' : 'results'}`;
+  note.textContent = field.value.trim() === '' ? '' : noteOn(results.length);
+}
+
+function noteOn(count: number): string {
+  if (count === 0) return 'Nothing was found.';
+  if (count > shown) return `The best ${shown} of ${count} results`;
+  return count === 1 ? '1 result' : `${count} results`;
 }
 
 /** Arrow keys go from the field to the results and between them. */
