@@ -6,6 +6,7 @@ import { Router } from 'wouter';
 import { ApiError } from './api/client.ts';
 import { followSession } from './api/session.ts';
 import { App } from './app/app.tsx';
+import { keepFocus } from './app/kept-focus.ts';
 import { rememberPlaces } from './app/scroll-place.ts';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -32,6 +33,7 @@ const client = new QueryClient({
 
 followSession(client);
 rememberPlaces();
+keepFocus();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page lacks its root element');

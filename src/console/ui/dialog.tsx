@@ -26,6 +26,7 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
     const dialog = ref.current;
     isShown.current = true;
     if (dialog !== null && !dialog.open) {
+      focusMenuButton();
       dialog.showModal();
       // The browser begins at the button that closes it.
       dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
@@ -66,6 +67,12 @@ export function Dialog({ title, onClose, children, wide = false, sticky = false 
       <Toasts />
     </dialog>
   );
+}
+
+/** The browser returns the focus to what has it now. A menu is gone by then, its button is not. */
+function focusMenuButton(): void {
+  const menu = document.activeElement?.closest('[role=menu]');
+  document.getElementById(menu?.getAttribute('aria-labelledby') ?? '')?.focus({ preventScroll: true });
 }
 
 interface ConfirmProps {
