@@ -72,7 +72,7 @@ describe('a job whose creation got no answer', () => {
     await choose([await clip('lost.mp4')]);
     const allow = await onCreation(async (route, number) => {
       if (number !== 1) return false;
-      await route.fetch();
+      await route.fetch({ maxRetries: 3 });
       await route.abort();
       return true;
     });
@@ -111,7 +111,7 @@ describe('a job that is created while its page is left', () => {
       answer = resolve;
     });
     const allow = await onCreation(async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       await held;
       await route.fulfill({ response });
       return true;
@@ -196,7 +196,7 @@ describe('a file that is being sent', () => {
     const held = new Promise<void>((resolve) => (answer = resolve));
     const created = new Promise<string>((resolve) => {
       void page.route('**/console/api/uploads', async (route) => {
-        const response = await route.fetch();
+        const response = await route.fetch({ maxRetries: 3 });
         resolve(((await response.json()) as { id: string }).id);
         await held;
         await route.fulfill({ response }).catch(() => undefined);

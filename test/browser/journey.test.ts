@@ -62,7 +62,7 @@ describe('a newcomer', () => {
   it('sees a test result within a minute of signing up, with nothing approved yet', async () => {
     const { page, complaints } = customer;
     const loseResponse = async (route: Route) => {
-      await route.fetch();
+      await route.fetch({ maxRetries: 3 });
       await route.abort();
     };
     await page.route('**/console/api/jobs', loseResponse, { times: 1 });

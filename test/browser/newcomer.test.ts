@@ -172,7 +172,7 @@ it('prices what can be read, a few at a time, and names what cannot', async () =
   let [running, most] = [0, 0];
   await page.route('**/console/api/quotes', async (route) => {
     most = Math.max(most, ++running);
-    const response = await route.fetch();
+    const response = await route.fetch({ maxRetries: 3 });
     await pause(100);
     running -= 1;
     await route.fulfill({ response });

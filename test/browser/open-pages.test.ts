@@ -30,7 +30,7 @@ describe('the certificate of a deleted job', () => {
     await page.route(certificates, fail);
     // As of a live job, whose files are still to be destroyed.
     await page.route(`**/console/api/jobs/${id}`, async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       await route.fulfill({ response, json: { ...((await response.json()) as JobDeletion), certificate: null } });
     });
     await page.getByRole('button', { name: 'Delete' }).click();
@@ -176,7 +176,7 @@ describe('an event stream that was lost for a while', () => {
     const ofNextPage = /\/console\/api\/jobs\?.*starting_after/;
     const asked = page.waitForRequest(ofNextPage);
     await page.route(ofNextPage, async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       await held;
       await route.fulfill({ response });
     }, { times: 1 });
@@ -237,7 +237,7 @@ describe('a link to a video that has ended', () => {
   /** The page believes that the first link lasts a second. */
   beforeAll(async () => {
     await page.route('**/links', async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       const json = (await response.json()) as { result: { url: string; expires_in: number } };
       json.result.expires_in = links.push(json.result.url) === 1 ? 6 : 3600;
       await route.fulfill({ response, json });
@@ -277,7 +277,7 @@ describe('a link to a picture that has ended', () => {
     let answers = 0;
     // Test mode makes no pictures: the file of the result takes the place of one.
     await page.route('**/links', async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       const json = (await response.json()) as ConsoleJobLinks;
       const link = { ...json.result!, file_name: 'poster.jpg', expires_in: 0 };
       if (json.result !== null) json.pictures = [{ kind: 'poster', time: 0, width: 16, height: 9, link: answers++ === 0 ? { ...link, url: `${link.url}0` } : link }];
@@ -308,7 +308,7 @@ describe('the links to the clips of a preview that have ended', () => {
   it('are asked for again, once for all clips, and each goes on at its place', async () => {
     const id = await createTestPreview(page, world, [{ resolution: '1080p' }, { resolution: '4k' }]);
     await page.route('**/console/api/previews/*', async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       const json = (await response.json()) as ConsolePreview;
       const { stretches } = json.preview;
       if (stretches !== null) {

@@ -226,7 +226,7 @@ describe('an invitation', () => {
     await invited.page.goto(link);
     await invited.page.getByRole('textbox', { name: 'Password' }).fill(password);
     await invited.page.route(`**/console/api/${call}`, async (route) => {
-      await route.fetch();
+      await route.fetch({ maxRetries: 3 });
       await route.abort();
     }, { times: 1 });
     await invited.page.getByRole('button', { name: 'Join' }).click();
@@ -273,7 +273,7 @@ describe('an operator', () => {
     let decisions = 0;
     const decide = async (route: Route) => {
       decisions += 1;
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       await page.waitForTimeout(300);
       await route.fulfill({ response });
     };
@@ -311,7 +311,7 @@ describe('an operator', () => {
     for (const [item, path, action] of [['Grant credits', 'grants', 'Grant'], ['Withdraw credits', 'withdrawals', 'Withdraw']] as const) {
       await open(item);
       const loseResponse = async (route: Route) => {
-        await route.fetch();
+        await route.fetch({ maxRetries: 3 });
         await route.abort();
       };
       await page.route(`**/operator/accounts/*/${path}`, loseResponse, { times: 1 });
@@ -415,7 +415,7 @@ describe('an operator', () => {
     await signUp(stranger, world, 'stranger@example.com', name);
     await createTestPreview(stranger.page, world, [{ resolution: '1080p' }]);
     await stranger.page.route('**/console/api/previews?*', async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       const json = (await response.json()) as ConsoleListPreviewsResponse;
       for (const each of json.data) each.source_name = `${name}.mp4`;
       await route.fulfill({ response, json });

@@ -89,7 +89,7 @@ it('makes another preview with the same settings after a failure and after a del
 
   // A lost response: the same request again makes no second preview.
   await page.route('**/console/api/previews', async (route) => {
-    await route.fetch();
+    await route.fetch({ maxRetries: 3 });
     await route.abort();
   }, { times: 1 });
   await page.getByRole('button', { name: 'Make a preview' }).click();
@@ -193,7 +193,7 @@ it('changes the balance that is shown when it is made, and when it is refunded',
   const [, price] = /\((\d+) credits/.exec((await make.textContent())!)!;
   // It does not end by itself.
   await page.route('**/console/api/previews/prv_*', async (route) => {
-    const response = await route.fetch();
+    const response = await route.fetch({ maxRetries: 3 });
     const json = (await response.json()) as ConsolePreview;
     Object.assign(json.preview, { status: 'running', stretches: null });
     await route.fulfill({ response, json });

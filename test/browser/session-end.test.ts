@@ -64,7 +64,7 @@ async function askForSession(): Promise<() => Promise<void>> {
   const path = '**/console/api/session';
   const asked = new Promise<void>((resolve) => {
     void page.route(path, async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ maxRetries: 3 });
       resolve();
       await held;
       await route.fulfill({ response }).catch(() => undefined);
