@@ -34,12 +34,11 @@ export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'lo
 
 /** A late task is queued once, and not retried: the next time does the work. */
 export function scheduledTasks(worker: ScheduledTaskContext): TaskList {
-  const tasks: Record<ScheduledTaskName, () => Promise<void>> = {
+  return {
     scheduled_every_minute: () => everyMinute(worker),
     scheduled_every_5_minutes: () => everyFiveMinutes(worker),
     scheduled_hourly: () => hourly(worker),
-  };
-  return tasks;
+  } satisfies Record<ScheduledTaskName, () => Promise<void>>;
 }
 
 interface Batches {

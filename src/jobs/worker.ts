@@ -169,6 +169,7 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   const periodic = startPeriodicTasks(periodicTasks(worker, runners), (name, error) =>
     worker.logger.error({ err: error, task: name }, 'a periodic task failed and will be run again'),
   );
+  // Rejects when the worker stops.
   void worker.storageHealth.watch().catch(() => {});
   const warmPool = startWarmPool(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
