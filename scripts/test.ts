@@ -2,9 +2,11 @@
  * Runs every check of the project. Ends with a table of times, the slowest tests, and `N passed, N failed`. Each test of a
  * runner counts; a check without tests of its own (types, lint, generated code) counts as one.
  *
- *   npm test                the checks that a change must pass
- *   npm test -- --all       also the steps and test files that have passed and depend on nothing that has changed since; CI always
- *   npm run test:long       the long tests
+ *   npm test                   the checks that a change must pass
+ *   npm test -- --all          also the steps and test files that have passed and depend on nothing that has changed since; CI always
+ *   npm test -- --step TEXT    only the steps whose names contain TEXT; may be repeated
+ *   npm test -- --list         the names of the steps
+ *   npm run test:long          the long tests; takes the same options
  */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -169,11 +171,32 @@ function printFailures(title: string, failures: Failure[]): void {
   }
 }
 
-const { values } = parseArgs({ options: { all: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } } });
+/** Ends with one sentence and status 2. */
+function refuse(sentence: string): never {
+  console.error(`test: ${sentence}`);
+  process.exit(2);
+}
+
+function readOptions() {
+  const flag = { type: 'boolean', default: false } as const;
+  try {
+    return parseArgs({ options: { all: flag, long: flag, list: flag, step: { type: 'string', multiple: true, default: [] } } }).values;
+  } catch (error) {
+    return refuse(`${(error as Error).message.split('.')[0]}. The options are --all, --step TEXT and --list.`);
+  }
+}
+
+const options = readOptions();
+const named = (options.long ? longSteps : shortSteps).filter(({ name }) => options.step.length === 0 || options.step.some((text) => name.includes(text)));
+if (named.length === 0) refuse(`No step’s name contains ${options.step.join(' or ')}; --list prints the names.`);
+if (options.list) {
+  console.log(named.map(({ name }) => name).join('\n'));
+  process.exit();
+}
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
-const all = values.all || (process.env['CI'] ?? '') !== '';
-const { last = [], either = [], ...groups } = Object.groupBy(values.long ? longSteps : shortSteps, ({ group }) => group);
+const all = options.all || (process.env['CI'] ?? '') !== '';
+const { last = [], either = [], ...groups } = Object.groupBy(named, ({ group }) => group);
 const outcomes = (await Promise.all(Object.values(groups).map((steps) => runGroup(steps, either, all)))).flat();
 const service = outcomes.find(({ name }) => name === 'service');
 const unsteady = service === undefined ? [] : await secondAttempt(service);
