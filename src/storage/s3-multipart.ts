@@ -11,7 +11,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { PartsGoneError } from './parts-gone.ts';
-import { answered, type Bucket, isUploadMissing, unlessMissing, versionOf } from './s3-queries.ts';
+import { answered, type Bucket, isUploadMissing, unlessMissing, untilJoined, versionOf } from './s3-queries.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
 export async function createMultipart(bucket: Bucket, key: string): Promise<MultipartUpload> {
@@ -80,20 +80,25 @@ export async function completeMultipart(
   if (parts === null) return completedBefore(bucket, upload, size);
   const Parts = parts.filter(({ number }) => number <= count).map(({ number, etag }): CompletedPart => ({ PartNumber: number, ETag: etag }));
   if (Parts.length !== count) throw new PartsGoneError(upload.key);
-  return completeVisibly(bucket, upload, Parts);
+  return completeVisibly(bucket, upload, { Parts, size });
 }
 
 /**
  * versitygw lists neither the upload nor the object while it completes an upload. So that the key is not called absent then, a second
  * upload of it, without parts, exists meanwhile as a placeholder. If `destroy` has removed the placeholder, the object is deleted, too.
  */
-async function completeVisibly(bucket: Bucket, { key, id }: MultipartUpload, Parts: CompletedPart[]): Promise<{ version: string | null }> {
+async function completeVisibly(
+  bucket: Bucket,
+  { key, id }: MultipartUpload,
+  { Parts, size }: { Parts: CompletedPart[]; size: number },
+): Promise<{ version: string | null }> {
   const { client, name: Bucket } = bucket;
   const placeholder = await createMultipart(bucket, key);
   let isDestroyed: boolean;
   let version: string | null;
   try {
-    version = versionOf(await client.send(new CompleteMultipartUploadCommand({ Bucket, Key: key, UploadId: id, MultipartUpload: { Parts } })));
+    const { $metadata, VersionId } = await client.send(new CompleteMultipartUploadCommand({ Bucket, Key: key, UploadId: id, MultipartUpload: { Parts } }));
+    version = $metadata.attempts === 1 ? versionOf({ VersionId }) : await joinedVersion(bucket, key, size);
     // A destruction that removes the placeholder after this finds the object.
     isDestroyed = (await taggedParts(bucket, placeholder)) === null;
   } finally {
@@ -104,9 +109,21 @@ async function completeVisibly(bucket: Bucket, { key, id }: MultipartUpload, Par
   throw new PartsGoneError(key);
 }
 
+/** The version of an object whose completion had to be requested more than once. */
+async function joinedVersion(bucket: Bucket, key: string, size: number): Promise<string | null> {
+  const joined = await untilJoined(() => objectOfSize(bucket, key, size));
+  if (joined === null) throw new Error('the storage does not have the object that it confirmed');
+  return joined.version;
+}
+
 /** The response to an earlier call was lost. */
 async function completedBefore(bucket: Bucket, { key }: MultipartUpload, size: number): Promise<{ version: string | null }> {
+  const object = await objectOfSize(bucket, key, size);
+  if (object === null) throw new PartsGoneError(key);
+  return object;
+}
+
+async function objectOfSize(bucket: Bucket, key: string, size: number): Promise<{ version: string | null } | null> {
   const head = await unlessMissing(bucket, key, bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key })));
-  if (head?.ContentLength !== size) throw new PartsGoneError(key);
-  return { version: versionOf(head) };
+  return head?.ContentLength === size ? { version: versionOf(head) } : null;
 }

@@ -1,4 +1,5 @@
 /** Queries to a bucket that follow pages and handle the differences between servers. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import type { ListMultipartUploadsCommandOutput, ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
@@ -56,6 +57,22 @@ export async function unlessMissing<T>(bucket: Bucket, key: string, request: Pro
   // The response to HEAD does not say whether the key or the bucket is missing. This one does.
   const command = new ListObjectsV2Command({ Bucket: bucket.name, Prefix: key, MaxKeys: 1 });
   await answered(bucket, (options) => bucket.client.send(command, options));
+  return null;
+}
+
+/** ms within which a server joins the parts of an upload, and between two requests for the object */
+const joinTimeoutMs = 15 * 60_000;
+const joinPollMs = 1000;
+
+/**
+ * The object of a completed multipart upload, once `find` finds it; null if it does not appear. versitygw copies the parts, which may take
+ * longer than the client waits for a response, and reports success to the repeated request while it still copies.
+ */
+export async function untilJoined<T>(find: () => Promise<T | null>, signal?: AbortSignal): Promise<T | null> {
+  for (const end = performance.now() + joinTimeoutMs; performance.now() < end; await sleep(joinPollMs, undefined, { signal })) {
+    const found = await find();
+    if (found !== null) return found;
+  }
   return null;
 }
 

@@ -19,7 +19,7 @@ import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './object-keys.ts';
 import { abortMultipart, completeMultipart, createMultipart, partCommand, listParts } from './s3-multipart.ts';
 import { createPresign } from './s3-presign.ts';
-import { answered, isStatus, unlessMissing, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
+import { answered, isStatus, unlessMissing, untilJoined, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
 import type { ByteRange, Storage, StoredObject } from './types.ts';
 
@@ -145,8 +145,9 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
     return { key, size, sha256: sha256(), version };
   };
   try {
-    await upload.done();
-    const stored = await confirm(bucket, key, mark, size);
+    const { $metadata } = await upload.done();
+    const find = () => confirm(bucket, key, mark, size);
+    const stored = await ($metadata.attempts === 1 ? find() : untilJoined(find, options.signal));
     if (stored === null) throw new Error('the storage does not have the object that it confirmed');
     return await finished(stored);
   } catch (error) {

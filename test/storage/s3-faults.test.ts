@@ -275,6 +275,78 @@ it.each([
   server.close();
 });
 
+/**
+ * An S3 server with one object of a multipart upload. Like versitygw, it joins the parts slowly, and answers a repeated request at once.
+ * `listing`: whether it answers the listing of uploads.
+ */
+async function startJoiningServer({ size, joinMs, listing }: { size: number; joinMs: number; listing: boolean }) {
+  let mark = '';
+  let joined = Number.POSITIVE_INFINITY;
+  const listings: number[] = [];
+  const server = createServer((request, response) => {
+    const { searchParams } = new URL(request.url!, 'http://server');
+    const xml = (name: string, content = '', status = 200) =>
+      void response.writeHead(status, { 'content-type': 'application/xml', etag: '"tag"' }).end(`<?xml version="1.0"?><${name}>${content}</${name}>`);
+    const head = () => {
+      const found = performance.now() >= joined;
+      const headers = { 'content-length': size, 'x-amz-meta-reelmend-upload': mark, 'x-amz-version-id': 'version' };
+      response.writeHead(found ? 200 : 404, found ? headers : {}).end();
+    };
+    const listUploads = () => {
+      listings.push(performance.now());
+      if (listing) xml('ListMultipartUploadsResult');
+    };
+    const begin = () => {
+      mark = String(request.headers['x-amz-meta-reelmend-upload']);
+      xml('InitiateMultipartUploadResult', '<UploadId>id</UploadId>');
+    };
+    const complete = () => {
+      const isFirst = joined === Number.POSITIVE_INFINITY;
+      if (isFirst) joined = performance.now() + joinMs;
+      if (!isFirst || joinMs === 0) xml('CompleteMultipartUploadResult', '<ETag>"claimed"</ETag>');
+    };
+    request.resume().on('end', () => {
+      if (request.method === 'HEAD') head();
+      else if (request.method === 'PUT') xml('Answer');
+      else if (request.method === 'DELETE') response.writeHead(204).end();
+      else if (request.method === 'POST') (searchParams.has('uploads') ? begin : complete)();
+      else if (searchParams.has('uploads')) listUploads();
+      else if (searchParams.has('uploadId')) xml('ListPartsResult', `<Part><PartNumber>1</PartNumber><ETag>"tag"</ETag><Size>${size}</Size></Part>`);
+      else xml('ListBucketResult');
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = { credentials: { accessKeyId: 'key', secretAccessKey: 'secret' }, requestHandler: { socketTimeout: 400 } };
+  const storage = createS3Storage({ bucket: 'b', region: 'us-east-1', endpoint, partSize: 5 * 1024 * 1024, answerTimeoutMs: 300, client });
+  const close = async () => {
+    storage.close();
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  };
+  return { storage, listings, close };
+}
+
+describe('a multipart upload', () => {
+  const size = 6 * 1024 * 1024;
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'reelmend-s3-joining-'));
+    await writeFile(join(dir, 'large'), Buffer.alloc(size));
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  it.each<[string, (storage: S3Storage) => Promise<unknown>]>([
+    ['by the service', (storage) => storage.putFile('key', join(dir, 'large'), { contentType: 'video/mp4' })],
+    ['by a customer', (storage) => storage.completeMultipart({ key: 'key', id: 'id' }, { count: 1, size })],
+  ])('%s is stored on a server that joins its parts longer than a response may take', async (_, store) => {
+    const server = await startJoiningServer({ size, joinMs: 1500, listing: true });
+    const stored = await store(server.storage).catch((error: unknown) => error);
+    await server.close();
+    expect(stored).toMatchObject({ version: 'version' });
+  });
+});
+
 describe('an answer that no S3 server sends', () => {
   const page = '<html><body><h1>Bad Gateway</h1><hr><br></body></html>';
   const listing = '<?xml version="1.0"?><ListPartsResult><Bucket>b</Bucket><Part><PartNumber>1</PartNumber>';
