@@ -25,7 +25,7 @@ export async function createMultipart(bucket: Bucket, key: string): Promise<Mult
 export async function abortMultipart(
   { client, name }: Bucket,
   { key, id }: MultipartUpload,
-  options: { requestTimeout?: number } = {},
+  options: { abortSignal?: AbortSignal } = {},
 ): Promise<void> {
   try {
     await client.send(new AbortMultipartUploadCommand({ Bucket: name, Key: key, UploadId: id }), options);

@@ -117,7 +117,7 @@ export async function versionsOfKey(bucket: Bucket, key: string): Promise<string
 }
 
 /** Ids of the unfinished multipart uploads of a key. */
-export async function uploadsOfKey(bucket: Bucket, key: string, options: { requestTimeout?: number } = {}): Promise<string[]> {
+export async function uploadsOfKey(bucket: Bucket, key: string, options: { abortSignal?: AbortSignal } = {}): Promise<string[]> {
   const found: string[] = [];
   let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | null = {};
   while (marker !== null) {

@@ -206,14 +206,17 @@ async function confirm(
   return { version: versionOf(head) };
 }
 
-/** What is done beside the storing of a file may not take long. */
-const abandonOptions = { requestTimeout: 10_000 };
+/** What is done beside the storing of a file may not take long: ms of one attempt, with all its requests. */
+const abandonTimeoutMs = 10_000;
 const abandonAttempts = 3;
+
+const abandoned = ({ answerTimeoutMs, ...bucket }: Bucket, send: (options: { abortSignal: AbortSignal }) => Promise<void>): Promise<void> =>
+  answered({ ...bucket, answerTimeoutMs: Math.min(abandonTimeoutMs, answerTimeoutMs) }, send);
 
 /** Errors are ignored, because the failure of the upload is reported. */
 async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
   if (uploadId === undefined) return;
-  await abortMultipart(bucket, { key, id: uploadId }, abandonOptions).catch(() => undefined);
+  await abandoned(bucket, (options) => abortMultipart(bucket, { key, id: uploadId }, options)).catch(() => undefined);
 }
 
 /**
@@ -223,7 +226,9 @@ async function abandon(bucket: Bucket, key: string, uploadId: string | undefined
 async function abandonOthers(bucket: Bucket, key: string): Promise<void> {
   for (let attempt = 0; attempt < abandonAttempts; attempt++) {
     try {
-      for (const id of await uploadsOfKey(bucket, key, abandonOptions)) await abortMultipart(bucket, { key, id }, abandonOptions);
+      await abandoned(bucket, async (options) => {
+        for (const id of await uploadsOfKey(bucket, key, options)) await abortMultipart(bucket, { key, id }, options);
+      });
       return;
     } catch {
       continue;

@@ -345,6 +345,13 @@ describe('a multipart upload', () => {
     await server.close();
     expect(stored).toMatchObject({ version: 'version' });
   });
+
+  it('does not wait long for a server that is silent about earlier ones', async () => {
+    const server = await startJoiningServer({ size, joinMs: 0, listing: false });
+    await server.storage.putFile('key', join(dir, 'large'), { contentType: 'video/mp4' });
+    await server.close();
+    expect(server.listings).toHaveLength(3);
+  });
 });
 
 describe('an answer that no S3 server sends', () => {
