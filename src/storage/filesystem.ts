@@ -74,19 +74,24 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
       return { url: makePartLink(options.publicUrl(), options.linkSecret, claims), expiresInS };
     },
     verifyPartLink: (query) => verifyPartLink(options.linkSecret, query, clock()),
-    writePart: (upload, part, body) => writePart(folders.parts, upload, part, body),
-    listParts: async (upload) => (await listParts(folders.parts, upload)) ?? [],
+    writePart: async (upload, part, body) => (await writePart(folders.parts, upload, part, body)) || folders.missing(false),
+    listParts: async (upload) => (await listParts(folders.parts, upload)) ?? folders.missing([]),
     completeMultipart: (upload, whole) => completeMultipart(folders, upload, whole),
   };
 }
 
-/** Paths in the storage; the first write creates the folders. */
+/**
+ * Paths in the storage; the first write creates the folders. If the folder of the objects was there and is missing later, its disk is not
+ * mounted: then it is not created again, and nothing in it counts as missing.
+ */
 class Folders {
   readonly objects: string;
   readonly incoming: string;
   /** of multipart uploads */
   readonly parts: string;
-  #made: Promise<void> | undefined;
+  /** whether the folder of the objects was there */
+  #isKnown = false;
+  #swept: Promise<void> | undefined;
 
   constructor(root: string) {
     this.objects = join(root, 'objects');
@@ -107,23 +112,43 @@ class Folders {
     return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
   }
 
-  make(): Promise<void> {
-    this.#made ??= this.#make().catch((error: unknown) => {
-      this.#made = undefined;
+  /** Called before each write. Creates `incoming` again, because somebody may have removed it to free space. */
+  async make(): Promise<void> {
+    if (this.#isKnown) await this.assertThere();
+    else await mkdir(this.objects, { recursive: true, mode: 0o700 });
+    this.#isKnown = true;
+    await mkdir(this.incoming, { recursive: true, mode: 0o700 });
+    this.#swept ??= this.#sweep().catch((error: unknown) => {
+      this.#swept = undefined;
       throw error;
     });
-    return this.#made;
+    await this.#swept;
   }
 
-  async #make(): Promise<void> {
-    await mkdir(this.objects, { recursive: true, mode: 0o700 });
-    await mkdir(this.incoming, { recursive: true, mode: 0o700 });
+  async #sweep(): Promise<void> {
     const old = Date.now() - staleDraftMs;
     for (const name of await readdir(this.incoming)) {
       const path = join(this.incoming, name);
       const info = await lstat(path).catch(() => null);
       if (info !== null && info.mtimeMs < old) await rm(path, { force: true });
     }
+  }
+
+  /** Returns `answer`, which says that something is missing. Throws if the folder of the objects is missing although it was there. */
+  async missing<T>(answer: T): Promise<T> {
+    await this.assertThere().then(
+      () => (this.#isKnown = true),
+      (error: unknown) => {
+        if (this.#isKnown) throw error;
+      },
+    );
+    return answer;
+  }
+
+  async assertThere(): Promise<void> {
+    await lstat(this.objects).catch((cause: unknown) => {
+      throw Object.assign(new Error(`The folder ${this.objects} is missing: is its disk mounted?`, { cause }), { code: 'ENODEV' });
+    });
   }
 }
 
@@ -171,7 +196,9 @@ async function moveToTarget(folders: Folders, draft: string, target: string): Pr
   }
 }
 
-async function stat(folders: Folders, key: string): Promise<{ size: number } | null> {
+const stat = async (folders: Folders, key: string): Promise<{ size: number } | null> => (await find(folders, key)) ?? folders.missing(null);
+
+async function find(folders: Folders, key: string): Promise<{ size: number } | null> {
   try {
     const info = await lstat(folders.path(key));
     return info.isFile() ? { size: info.size } : null;
@@ -187,7 +214,7 @@ async function openObject(folders: Folders, key: string, range?: ByteRange): Pro
   try {
     file = await open(folders.path(key), constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isMissing(error)) return folders.missing(null);
     throw error;
   }
   if (range === undefined) return file.createReadStream();
@@ -247,7 +274,7 @@ async function destroy(folders: Folders, key: string): Promise<void> {
   for (const folder of await partFoldersOf(folders.parts, key)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   for (const draft of await draftsOf(folders, key)) await rm(draft, { force: true });
   const path = folders.path(key);
-  if ((await stat(folders, key)) === null) return;
+  if ((await find(folders, key)) === null) return;
   try {
     await unlink(path);
     await syncFolder(dirname(path));
@@ -279,16 +306,10 @@ async function draftsOf(folders: Folders, key: string): Promise<string[]> {
 async function isAbsent(folders: Folders, key: string): Promise<boolean> {
   if ((await partFoldersOf(folders.parts, key)).length > 0) return false;
   if ((await draftsOf(folders, key)).length > 0) return false;
-  if ((await stat(folders, key)) !== null) return false;
-  await assertThere(folders);
+  if ((await find(folders, key)) !== null) return false;
+  // A certificate must not call files gone that are on a disk that is not mounted.
+  await folders.assertThere();
   return true;
-}
-
-/** Where the disk is not mounted, the files are not gone: a certificate must not say so. */
-async function assertThere({ objects }: Folders): Promise<void> {
-  await lstat(objects).catch((cause: unknown) => {
-    throw Object.assign(new Error(`The folder ${objects} is missing: is its disk mounted?`, { cause }), { code: 'ENODEV' });
-  });
 }
 
 async function* list(folders: Folders, prefix: string): AsyncIterable<string> {

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isStorageFault } from '../../src/storage/faults.ts';
 import { createFilesystemStorage, createStorage } from '../../src/storage/index.ts';
 import type { FilesystemStorage } from '../../src/storage/index.ts';
 
@@ -116,6 +117,54 @@ describe('filesystem storage', () => {
     await mounted.destroy('jobs/a');
     expect(await mounted.isAbsent('jobs/a')).toBe(true);
     await rm(join(root, '..'), { recursive: true });
+  });
+
+  it('calls nothing missing, and takes nothing, while the disk of what it has is not mounted', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'reelmend-fs-'));
+    const disk = join(folder, 'storage');
+    const open = () => createFilesystemStorage({ root: disk, publicUrl: () => '', linkSecret });
+    const writer = open();
+    const film = join(folder, 'film');
+    await writeFile(film, 'x');
+    expect(await writer.stat('jobs/a')).toBeNull();
+    await writer.putFile('jobs/a', film, { contentType });
+    const reader = open();
+    expect(await reader.stat('probe')).toBeNull();
+    const upload = await writer.createMultipart('upload');
+    const part = { number: 1, size: 1 };
+    await writer.writePart(upload, part, Readable.from([Buffer.from('y')]));
+    await rename(disk, `${disk}-away`);
+    // A mount point is an empty folder then.
+    await mkdir(disk);
+    for (const storage of [writer, reader]) {
+      const calls = [
+        () => storage.stat('jobs/a'),
+        () => storage.open('jobs/a'),
+        () => storage.getFile('jobs/a', join(folder, 'got')),
+        () => storage.putFile('jobs/b', film, { contentType }),
+        () => storage.createMultipart('jobs/c'),
+        () => storage.listParts(upload),
+        () => storage.writePart(upload, part, Readable.from([Buffer.from('y')])),
+        () => storage.completeMultipart(upload, { count: 1, size: 1 }),
+      ];
+      for (const call of calls) {
+        const fault = await call().catch((error: unknown) => error);
+        expect(isStorageFault(fault), `${call}: ${fault}`).toBe(true);
+      }
+    }
+    expect(await readdir(disk)).toEqual([]);
+    await rm(disk, { recursive: true });
+    await rename(`${disk}-away`, disk);
+    await reader.completeMultipart(upload, { count: 1, size: 1 });
+    expect([await writer.stat('jobs/a'), await writer.stat('upload'), await writer.stat('jobs/b')]).toEqual([{ size: 1 }, { size: 1 }, null]);
+    await rm(folder, { recursive: true });
+  });
+
+  it('stores further objects after somebody has removed the folder of unfinished ones', async () => {
+    await put('before', 'x');
+    await rm(join(root, 'incoming'), { recursive: true });
+    await put('after', 'x');
+    expect(await storage.stat('after')).toEqual({ size: 1 });
   });
 
   it('answers for an upload that was destroyed before anything was stored', async () => {
