@@ -40,11 +40,12 @@ async function serveClip(): Promise<FileServer> {
   return server;
 }
 
-async function database(): Promise<{ url: string; hasPgDump: boolean }> {
+/** `adminUrl` is absent without pg_dump, which each block that needs it also needs. */
+async function database(): Promise<{ url: string; adminUrl?: string; hasPgDump: boolean }> {
   const own = await startPostgres();
   if (own !== null) {
     cleanUp.unshift(() => own.stop());
-    return { url: own.url, hasPgDump: true };
+    return { url: own.url, adminUrl: own.adminUrl, hasPgDump: true };
   }
   console.warn('docs: pg_dump and a server of its version are not installed; the dump and the autoscaler of the guides are NOT tested');
   const { url, drop } = await createTestDatabase({ migrated: false });
@@ -64,8 +65,9 @@ async function prepare(): Promise<Machine> {
   const checkout = await createCheckout();
   cleanUp.unshift(() => checkout.remove());
   await writeSpeeds(join(checkout.dir, '.data'), quickEncoder);
-  const [clips, { url, hasPgDump }, store, port] = [await serveClip(), await database(), await s3(), await freePorts(2)];
+  const [clips, { url, adminUrl = '', hasPgDump }, store, port] = [await serveClip(), await database(), await s3(), await freePorts(2)];
   const words = {
+    'postgres://postgres:PASSWORD@db.example.com/postgres': adminUrl,
     'postgres://reelmend:PASSWORD@db.example.com/reelmend_restored': url.replace(/[^/]+$/, 'reelmend_restored'),
     'postgres://reelmend:PASSWORD@db.example.com/reelmend': url,
     'https://s3.example.com': store.endpoint,

@@ -11,7 +11,9 @@ import { freePorts } from '../helpers/ports.ts';
 const run = promisify(execFile);
 
 export interface Postgres {
-  /** of an empty database */
+  /** of a superuser */
+  adminUrl: string;
+  /** of the role and the database that the guide creates */
   url: string;
   stop(): Promise<void>;
 }
@@ -36,10 +38,11 @@ export async function startPostgres(): Promise<Postgres | null> {
   };
   const port = await freePorts(1);
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off`;
-  await binary('initdb', '-D', data, '--username=reelmend', '--auth=trust', '--encoding=UTF8', '--locale=C');
+  await binary('initdb', '-D', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C');
   await binary('pg_ctl', '-D', data, '-l', join(dir, 'log'), '-w', '-o', options, 'start');
   return {
-    url: `postgres://reelmend@127.0.0.1:${port}/postgres`,
+    adminUrl: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url: `postgres://reelmend@127.0.0.1:${port}/reelmend`,
     async stop() {
       await binary('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
       await rm(dir, { recursive: true, force: true });
