@@ -1,0 +1,68 @@
+/** The console as people see it who set their browser or system otherwise: forced colours, enlarged pages, paper. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chooseFiles, openSignedUp } from './steps.ts';
+import { makeTestClip, pixelsOf, type World } from './world.ts';
+
+let world: World;
+let page: Page;
+beforeAll(async () => {
+  ({ world, page } = await openSignedUp());
+});
+afterAll(() => world?.close());
+
+/** The colour left of the text, as painted: browsers do not report the colours that they force. */
+async function paintedBehind(selector: string): Promise<number[]> {
+  const { data, width, height } = await pixelsOf(await page.locator(selector).first().screenshot());
+  const at = (Math.floor(height / 2) * width + 4) * 3;
+  return [...data.subarray(at, at + 3)];
+}
+
+const backgroundOf = (selector: string): Promise<string> => page.locator(selector).first().evaluate((element) => getComputedStyle(element).backgroundColor);
+
+describe.each(['light', 'dark'] as const)('in forced colours, %s', (colorScheme) => {
+  beforeAll(() => page.emulateMedia({ forcedColors: 'active', colorScheme }));
+  afterAll(() => page.emulateMedia({ forcedColors: 'none', colorScheme: 'light' }));
+
+  it.each([
+    ['the page in the navigation', '/enhance', ".nav a.item[aria-current='page']", '.nav a.item:not([aria-current])'],
+    ['a choice', '/enhance', '.choice:has(input:checked)', '.choice:not(:has(input:checked))'],
+    ['a segment of a control', '/credits', ".main .segmented [data-state='on']", ".main .segmented [data-state='off']"],
+  ])('%s looks different where it is chosen', async (_name, path, chosen, other) => {
+    await page.goto(`${world.url}${path}`);
+    expect(await paintedBehind(chosen)).not.toEqual(await paintedBehind(other));
+  });
+
+  it('the tab that is open is underlined, the others are not', async () => {
+    await page.goto(`${world.url}/secure`);
+    const lineOf = (state: string) => page.locator(`.tab[data-state=${state}]`).first().evaluate((element) => getComputedStyle(element).borderBottomColor);
+    const canvas = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(await lineOf('inactive')).toBe(canvas);
+    expect(await lineOf('active')).not.toBe(canvas);
+  });
+
+  it('the item of a menu that the keyboard is at looks different', async () => {
+    await page.goto(`${world.url}/`);
+    await page.getByRole('button', { name: 'Analytical Engines' }).press('Enter');
+    await page.locator('.menu-item[data-highlighted]').waitFor();
+    expect(await paintedBehind('.menu-item[data-highlighted]')).not.toEqual(await paintedBehind('.menu-item:not([data-highlighted])'));
+  });
+
+  it('the progress of an upload is seen', async () => {
+    const clip = await makeTestClip(world, 'slow.mp4');
+    await page.route('**/v1/upload-parts/**', () => undefined);
+    await chooseFiles(page, world, [clip]);
+    await page.getByRole('progressbar', { name: 'Upload of slow.mp4' }).waitFor();
+    expect(await backgroundOf('.bar > span')).not.toBe(await backgroundOf('.bar'));
+    await page.getByRole('button', { name: 'Cancel slow.mp4' }).click();
+    await page.unroute('**/v1/upload-parts/**');
+  });
+
+  it('icons have a colour of the text', async () => {
+    await page.goto(`${world.url}/`);
+    await page.locator('.notice').waitFor();
+    const colours = await page.locator('.brand, .notice').evaluateAll((all) => all.flatMap((each) => [...each.querySelectorAll('svg')].map((icon) => [getComputedStyle(icon).color, getComputedStyle(each).color])));
+    expect(colours.length).toBeGreaterThan(1);
+    for (const [icon, text] of colours) expect(icon).toBe(text);
+  });
+});
