@@ -1,5 +1,5 @@
 /** What a new user meets before anything is approved: a real result, wrong input, a failed test job, a service that goes away. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -210,6 +210,36 @@ it('goes on with an upload that has failed', async () => {
   await page.getByText('$0.00').waitFor();
   expect(await page.getByRole('alert').count()).toBe(0);
   expect(begun).toBe(1);
+  await page.getByRole('radio', { name: 'URL' }).check();
+});
+
+it('is told what to do about a file that cannot be sent, and not to try in vain', async () => {
+  const { page } = tab;
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Files' }).check();
+  const [empty, huge, changed] = ['empty.mp4', 'huge.mp4', 'changed.mp4'].map((name) => join(world.site.dataDir, name)) as [string, string, string];
+  await writeFile(empty, '');
+  await writeFile(huge, '');
+  await truncate(huge, 3_500_000_000);
+  await writeFile(changed, 'test mode reads no video');
+  let go = () => {};
+  const held = new Promise<void>((resolve) => (go = resolve));
+  await page.route('**/console/api/uploads', async (route) => {
+    await held;
+    await route.continue();
+  });
+  const begun = page.waitForRequest('**/console/api/uploads');
+  await page.getByLabel('Video files').setInputFiles([empty, huge, changed]);
+  await begun;
+  await appendFile(changed, ', however long');
+  go();
+  const saidOf = (name: string) => page.getByRole('alert').filter({ hasText: name });
+  await saidOf('empty.mp4').getByText('The file is empty.').waitFor();
+  await saidOf('huge.mp4').getByText('The file has 3.5 GB. At most 3.0 GB are accepted.').waitFor();
+  await saidOf('changed.mp4').getByText('The file was changed, moved or deleted after it was chosen. Remove it here and choose it again.').waitFor();
+  expect(await page.getByRole('button', { name: /^Try again/ }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: /^Remove/ }).count()).toBe(3);
+  await page.unroute('**/console/api/uploads');
   await page.getByRole('radio', { name: 'URL' }).check();
 });
 

@@ -143,6 +143,27 @@ describe('a session that ends', () => {
     await page.unroute('**/v1/upload-parts/**');
   });
 
+  it('goes on with files that could not be sent without it', async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => (go = resolve));
+    await page.route('**/v1/upload-parts/**', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await sendFiles('first.mp4', 'second.mp4');
+    await endSessionMeanwhile();
+    const refused = page.waitForResponse((response) => response.url().endsWith('/console/api/uploads') && response.status() === 401);
+    go();
+    await refused;
+    await signInAgain();
+    await remove('first.mp4').waitFor({ timeout: 20_000 });
+    await remove('second.mp4').waitFor({ timeout: 20_000 });
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await remove('first.mp4').click();
+    await remove('second.mp4').click();
+    await page.unroute('**/v1/upload-parts/**');
+  });
+
   it('leaves nothing to somebody else who signs in, nor after signing out', async () => {
     await page.goto(`${world.url}/keys`);
     await page.getByText('typed before').waitFor();

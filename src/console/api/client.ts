@@ -45,6 +45,9 @@ export function problemOf(error: unknown, field: string): string | undefined {
 /** Whether what was asked for does not exist, for example because another window has deleted it. It will not appear again. */
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
 
+/** Whether a call was refused because nobody is signed in any more. */
+export const isSessionEnd = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+
 let csrfToken: string | null = null;
 let onSessionDoubted: () => void = () => {};
 let renewSession: () => Promise<boolean> = async () => false;

@@ -56,12 +56,26 @@ export interface FileToSend {
   signal: AbortSignal;
 }
 
+/** A file that cannot be sent, however often it is tried. */
+export class UnusableFileError extends Error {
+  override readonly name = 'UnusableFileError';
+}
+
+/** Names of what browsers throw for a file that is not as it was when it was chosen. Their sentences say nothing of that. */
+const readErrors: ReadonlySet<string> = new Set(['NotReadableError', 'NotFoundError']);
+
 /** Sends a file, or what is missing of it, and resolves when its upload is ready for jobs. */
 export async function sendFile({ file, mode, uploadId, onProgress, signal }: FileToSend): Promise<void> {
   assertChecksums();
+  if (file.size === 0) throw new UnusableFileError('The file is empty.');
   const upload = (uploadId === null ? null : await unfinished(uploadId, signal)) ?? (await begin({ file, mode, signal }));
   const progress = ({ uploadId: id, sentBytes, totalBytes }: UploadProgress) => onProgress(sentBytes / totalBytes, id);
-  await sendUpload({ upload, file, get: withSdkErrors(get), complete: withSdkErrors(complete), onProgress: progress, signal });
+  try {
+    await sendUpload({ upload, file, get: withSdkErrors(get), complete: withSdkErrors(complete), onProgress: progress, signal });
+  } catch (cause) {
+    if (!(cause instanceof DOMException && readErrors.has(cause.name))) throw cause;
+    throw new UnusableFileError('The file was changed, moved or deleted after it was chosen. Remove it here and choose it again.', { cause });
+  }
 }
 
 /** The upload to go on with; null where it has failed or is gone, so that the file is sent anew. */

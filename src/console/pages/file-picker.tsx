@@ -2,9 +2,9 @@
 import { FileVideo, FolderOpen } from 'lucide-react';
 import { type DragEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
-import { sentenceOf } from '../api/client.ts';
+import { isSessionEnd, sentenceOf } from '../api/client.ts';
 import { endOfPage, useSession, useWaitsForSignIn } from '../api/session.ts';
-import { deleteUpload, isKept, sendFile } from '../api/uploads.ts';
+import { deleteUpload, isKept, sendFile, UnusableFileError } from '../api/uploads.ts';
 import { formatBytes, formatDuration, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice, ProgressBar } from '../ui/feedback.tsx';
@@ -76,6 +76,7 @@ interface FilePickerProps {
 
 export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
   const [files, setFiles] = useState<readonly Sent[]>([]);
+  const { max_file_size_bytes: largest } = useSession().limits;
   const [skipped, setSkipped] = useState<number | null>(null);
   const nextKey = useRef(0);
   const current = useRef(files);
@@ -94,11 +95,16 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
     try {
       // The page no longer waits for a file that was removed, nor for those of a list that is gone.
       const onProgress = (part: number, id: string) => !abort.signal.aborted && patch(key, { part, uploadId: id });
+      if (file.size > largest) throw new UnusableFileError(`The file has ${formatBytes(file.size)}. At most ${formatBytes(largest)} are accepted.`);
       await sendFile({ file, mode, uploadId, onProgress, signal: abort.signal });
       patch(key, { isReady: true, part: 1 });
     } catch (error) {
       if (!abort.signal.aborted) patch(key, { error });
     }
+  };
+  /** One after the other: each is sent several parts at a time. */
+  const sendInTurn = async (waiting: readonly Sent[]) => {
+    for (const each of waiting) if (!each.abort.signal.aborted) await send(each);
   };
   const sendAgain = (failed: Sent) => {
     patch(failed.key, { error: null });
@@ -112,9 +118,14 @@ export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
     const added = chosen.map(newlyChosen);
     if (added.length === 0) return;
     set((old) => [...old, ...added]);
-    // One after the other: each is sent several parts at a time.
-    for (const each of added) if (!each.abort.signal.aborted) await send(each);
+    await sendInTurn(added);
   };
+  // A page that is shown again after its session had ended goes on by itself.
+  useEffect(() => {
+    const waiting = current.current.filter(({ error }) => isSessionEnd(error));
+    for (const { key } of waiting) patch(key, { error: null });
+    void sendInTurn(waiting);
+  }, []);
   const newlyChosen = (file: File): Sent => ({ key: nextKey.current++, file, part: 0, uploadId: null, isReady: false, error: null, abort: new AbortController() });
   const remove = (sent: Sent) => {
     set((old) => old.filter((each) => each.key !== sent.key));
@@ -206,9 +217,11 @@ function FileRow({ sent, onRemove, onRetry }: FileRowProps) {
       <Notice tone="bad" role="alert" title={file.name}>
         <span>{sentenceOf(error)}</span>
         <span className="row">
-          <Button size="small" onClick={onRetry} aria-label={`Try again to send ${file.name}`}>
-            Try again
-          </Button>
+          {!(error instanceof UnusableFileError) && (
+            <Button size="small" onClick={onRetry} aria-label={`Try again to send ${file.name}`}>
+              Try again
+            </Button>
+          )}
           <Button size="small" onClick={onRemove} aria-label={`Remove ${file.name}`}>
             Remove
           </Button>

@@ -1,7 +1,7 @@
 /** Modal dialogs with the browser's own `<dialog>`, which traps and restores the focus. Escape closes them. */
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
-import { ApiError, sentenceOf } from '../api/client.ts';
+import { isSessionEnd, sentenceOf } from '../api/client.ts';
 import { endOfPage } from '../api/session.ts';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './feedback.tsx';
@@ -101,8 +101,6 @@ export function ConfirmDialog({ title, children, action, danger = false, onConfi
     </Dialog>
   );
 }
-
-const isSessionEnd = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 /** Runs an action, one call at a time, and keeps its error. An error that comes after its dialog or page was left is a message. */
 export function useAction(action: () => Promise<unknown>, onDone: () => void = () => {}) {
