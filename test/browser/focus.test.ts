@@ -62,6 +62,17 @@ it('is at the source after a file was removed', async () => {
   await waitForFocus('H2 Source');
 });
 
+it('is at the first field that the service refuses, with what is wrong', async () => {
+  await page.goto(`${world.url}/settings`);
+  await press('Enable');
+  await page.getByRole('dialog').getByLabel('Password').fill('not the password');
+  await press('Continue');
+  await waitForFocus(/^INPUT/);
+  const describedBy = await page.evaluate(() => document.getElementById(document.activeElement!.getAttribute('aria-describedby')!)?.textContent);
+  expect(describedBy).toBe('The password is wrong.');
+  await page.keyboard.press('Escape');
+});
+
 it('stays where the user has put it', async () => {
   await page.goto(`${world.url}/people`);
   await press('Invite a person');

@@ -185,6 +185,9 @@ function NoSignUp() {
   );
 }
 
+/** They show their own problems. */
+const signUpFields = ['email', 'name', 'password'] as const;
+
 function SignUp() {
   const signIn = useSignIn();
   const [, navigate] = useLocation();
@@ -240,7 +243,7 @@ function SignUp() {
           </span>
         </Notice>
       )}
-      {error !== null && <ErrorNotice error={error} />}
+      {error !== null && !signUpFields.some((field) => problemOf(error, field) !== undefined) && <ErrorNotice error={error} />}
       <Button type="submit" tone="primary" busy={busy} wide>
         Create the account
       </Button>
