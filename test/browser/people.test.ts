@@ -215,13 +215,18 @@ describe('an invitation', () => {
     expect(home.complaints).toEqual([]);
   });
 
-  it.each(['invitation-acceptance', 'sign-in'])('lets a person in who tries again, because the response of %s was lost', async (call) => {
+  /** Returns the link. */
+  async function invite(email: string): Promise<string> {
     const { page } = home;
     await page.goto(`${world.url}/people`);
     await page.getByRole('button', { name: 'Invite a person' }).click();
-    await page.getByRole('textbox', { name: 'Email' }).fill(`${call}@example.com`);
+    await page.getByRole('textbox', { name: 'Email' }).fill(email);
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
-    const link = (await page.locator('dialog [data-secret]').textContent())!;
+    return (await page.locator('dialog [data-secret]').textContent())!;
+  }
+
+  it.each(['invitation-acceptance', 'sign-in'])('lets a person in who tries again, because the response of %s was lost', async (call) => {
+    const link = await invite(`${call}@example.com`);
     const invited = await openTab(world);
     await invited.page.goto(link);
     await invited.page.getByRole('textbox', { name: 'Password' }).fill(password);
@@ -233,6 +238,28 @@ describe('an invitation', () => {
     await invited.page.getByText('The service cannot be reached.').waitFor();
     await invited.page.getByRole('button', { name: 'Join' }).click();
     await invited.page.getByRole('heading', { name: 'Home' }).waitFor({ timeout: 20_000 });
+    await invited.page.context().close();
+  });
+
+  it('is shown once the service is back, though the link is no longer in the address bar; a used one leads to sign-in', async () => {
+    const { page } = home;
+    const link = await invite('back@example.com');
+    const invited = await openTab(world);
+    await invited.page.route('**/console/api/invitation*', (route) => route.fulfill({ status: 502, body: '' }));
+    await invited.page.goto(link);
+    await invited.page.getByText('The service returned the status 502.').waitFor();
+    await invited.page.unroute('**/console/api/invitation*');
+    await invited.page.getByRole('button', { name: 'Try again' }).click({ timeout: 10_000 });
+    await invited.page.getByText('You are invited to').waitFor();
+    await page.goto(`${world.url}/people`);
+    await page.getByRole('button', { name: 'Revoke the invitation of back@example.com' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation of back@example.com' }).waitFor({ state: 'detached' });
+    await invited.page.goto('about:blank');
+    await invited.page.goto(link);
+    await invited.page.getByText('The link is not valid.').waitFor();
+    await invited.page.getByRole('link', { name: 'Sign in' }).click({ timeout: 10_000 });
+    await invited.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await invited.page.context().close();
   });
 });

@@ -8,7 +8,7 @@ import { acceptInvitation, readInvitation } from '../api/people.ts';
 import { useSignIn } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
-import { ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
+import { ErrorNotice, Load, Notice, Retry } from '../ui/feedback.tsx';
 import { NewPasswordField, passwordLength, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { DateTime } from '../ui/time.tsx';
@@ -33,8 +33,21 @@ export function InvitationPage() {
 
 function Invitation({ token }: { token: string }) {
   const query = useQuery({ queryKey: ['invitation', token], queryFn: () => readInvitation(token), gcTime: 0, staleTime: Infinity });
-  if (query.error !== null) return <ErrorNotice error={query.error} />;
+  if (query.error instanceof ApiError && query.error.code === 'one_time_link_invalid') return <InvalidLink error={query.error} />;
+  // Its token is no longer in the address bar, so the page must not have to be loaded again.
+  if (query.error !== null) return <Retry error={query.error} onRetry={() => void query.refetch()} />;
   return <Load query={query}>{(invitation) => <Join token={token} invitation={invitation} />}</Load>;
+}
+
+function InvalidLink({ error }: { error: ApiError }) {
+  return (
+    <>
+      <ErrorNotice error={error} />
+      <p className="muted">
+        Have you joined already? <Link href="/sign-in">Sign in</Link>
+      </p>
+    </>
+  );
 }
 
 /** The error if the email already has a user with another password or a second factor. */
