@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chooseFiles, openSignedUp } from './steps.ts';
-import { makeTestClip, pixelsOf, type World } from './world.ts';
+import { makeTestClip, openTab, pixelsOf, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -64,5 +64,44 @@ describe.each(['light', 'dark'] as const)('in forced colours, %s', (colorScheme)
     const colours = await page.locator('.brand, .notice').evaluateAll((all) => all.flatMap((each) => [...each.querySelectorAll('svg')].map((icon) => [getComputedStyle(icon).color, getComputedStyle(each).color])));
     expect(colours.length).toBeGreaterThan(1);
     for (const [icon, text] of colours) expect(icon).toBe(text);
+  });
+});
+
+describe('on a page of 320 pixels', () => {
+  let narrow: Page;
+  beforeAll(async () => {
+    narrow = (await openTab(world, { width: 320, height: 640, state: await page.context().storageState() })).page;
+  });
+  afterAll(() => narrow.context().close());
+
+  it('the open navigation closes on Escape, and when the focus goes to the page behind it', async () => {
+    await narrow.goto(`${world.url}/credits`);
+    await narrow.getByRole('heading', { name: 'Ledger' }).waitFor();
+    const isOpen = () => narrow.getByRole('navigation').isVisible();
+    const button = narrow.locator('.topbar .button');
+    await button.press('Enter');
+    expect(await isOpen()).toBe(true);
+    await narrow.keyboard.press('Escape');
+    expect(await isOpen()).toBe(false);
+    expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+    await button.press('Enter');
+    for (let presses = 0; presses < 40 && (await narrow.evaluate(() => document.activeElement?.closest('main') === null)); presses++) await narrow.keyboard.press('Tab');
+    expect(await isOpen()).toBe(false);
+  });
+
+  it('what gets the focus is not behind the bar at the top', async () => {
+    await narrow.goto(`${world.url}/settings`);
+    await narrow.getByText('Current', { exact: true }).waitFor();
+    await narrow.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    const hidden: string[] = [];
+    for (let presses = 0; presses < 25; presses++) {
+      await narrow.keyboard.press('Shift+Tab');
+      const behind = await narrow.evaluate(() => {
+        const [focused, bar] = [document.activeElement!, document.querySelector('.topbar')!.getBoundingClientRect()];
+        return focused.closest('main') !== null && focused.getBoundingClientRect().top < bar.bottom ? focused.outerHTML.slice(0, 100) : null;
+      });
+      if (behind !== null) hidden.push(behind);
+    }
+    expect(hidden).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ import {
   Webhook,
   X,
 } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useJobStream } from '../api/job-stream.ts';
 import { useOverview } from '../api/operator.ts';
@@ -79,6 +79,18 @@ export function Shell({ children }: { children: ReactNode }) {
     window.addEventListener('pushState', close);
     return () => window.removeEventListener('pushState', close);
   }, []);
+  const toggle = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    const onKey = ({ key, defaultPrevented }: KeyboardEvent) => {
+      // It may have closed the menu of the account.
+      if (key !== 'Escape' || defaultPrevented) return;
+      setOpen(false);
+      toggle.current?.focus();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, [open]);
   return (
     <div className="shell">
       <a className="skip-link" href="#content">
@@ -86,12 +98,13 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <header className="topbar">
         <Brand />
-        <IconButton label={open ? 'Close the menu' : 'Open the menu'} tone="quiet" aria-expanded={open} aria-controls="navigation" onClick={() => setOpen(!open)}>
+        <IconButton ref={toggle} label={open ? 'Close the menu' : 'Open the menu'} tone="quiet" aria-expanded={open} aria-controls="navigation" onClick={() => setOpen(!open)}>
           {open ? <X size={18} aria-hidden="true" /> : <MenuIcon size={18} aria-hidden="true" />}
         </IconButton>
       </header>
       <Navigation open={open} location={location} />
-      <main className="main" id="content" tabIndex={-1}>
+      {/* The open navigation would hide what has the focus. */}
+      <main className="main" id="content" tabIndex={-1} onFocus={() => setOpen(false)}>
         {/* Empty while there is nothing to say: screen readers announce only changes of a region that is there. */}
         <div className="connection" role="status">
           {!isReachable && (

@@ -1,6 +1,6 @@
 /** Buttons, icon buttons, link buttons and copy buttons. */
 import { Check, Copy } from 'lucide-react';
-import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ButtonHTMLAttributes, type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { announce, toast } from './toasts.tsx';
 
@@ -18,6 +18,7 @@ function buttonClass({ tone, size, wide, icon }: Look): string {
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
   /** shows a spinner and ignores clicks; the button keeps the focus */
   busy?: boolean;
+  ref?: Ref<HTMLButtonElement>;
 }
 
 export function Button({ tone, size, wide, icon, busy = false, children, onClick, type = 'button', ...rest }: ButtonProps) {
