@@ -16,6 +16,7 @@ import './styles/components.css';
 import './styles/pages.css';
 import './styles/viewer.css';
 import './styles/forced-colors.css';
+import './styles/print.css';
 
 /** A retry does not change a 4xx response, and `call` has waited as long as the service asked, unless that is too long. */
 const isFinal = ({ status, retryAfterS }: ApiError) => (status >= 400 && status < 500) || retryAfterS !== undefined;

@@ -67,6 +67,30 @@ describe.each(['light', 'dark'] as const)('in forced colours, %s', (colorScheme)
   });
 });
 
+describe('on paper', () => {
+  beforeAll(() => page.emulateMedia({ media: 'print' }));
+  afterAll(() => page.emulateMedia({ media: 'screen' }));
+
+  it('text is dark although the theme is, and the navigation is left out', async () => {
+    await page.goto(`${world.url}/credits`);
+    const colour = () => page.getByRole('heading', { name: 'Credits', exact: true }).evaluate((element) => getComputedStyle(element).color);
+    const light = await colour();
+    await page.evaluate(() => void (document.documentElement.dataset['theme'] = 'dark'));
+    expect(await colour()).toBe(light);
+    expect(await page.locator('.nav, .topbar').filter({ visible: true }).count()).toBe(0);
+    await page.setViewportSize({ width: 718, height: 1000 });
+    expect(await page.locator('.nav, .topbar').filter({ visible: true }).count()).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  it('a dialog hides the page behind it', async () => {
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    expect(await page.getByRole('dialog').evaluate((element) => getComputedStyle(element).getPropertyValue('print-color-adjust'))).toBe('exact');
+    await page.keyboard.press('Escape');
+  });
+});
+
 describe('on a page of 320 pixels', () => {
   let narrow: Page;
   beforeAll(async () => {
