@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chooseFiles, openSignedUp } from './steps.ts';
-import { makeTestClip, openTab, pixelsOf, type World } from './world.ts';
+import { createTestJob, makeTestClip, openTab, pixelsOf, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -128,4 +128,29 @@ describe('on a page of 320 pixels', () => {
     }
     expect(hidden).toEqual([]);
   });
+});
+
+it('screen readers hear how many entries are loaded', async () => {
+  for (let job = 0; job < 10; job++) await createTestJob(page, world, `entry-${job}.mp4`);
+  await page.goto(`${world.url}/secure`);
+  await page.getByRole('status').getByText('25 loaded').waitFor({ timeout: 20_000 });
+});
+
+it('a name that turns the direction of the text turns nothing but itself', async () => {
+  const { id } = await world.site.reelmend<{ id: string }>('accounts', 'create', 'left \u202Ethgir');
+  const { url } = await world.site.reelmend<{ url: string }>('users', 'invite', id, 'joan@example.com');
+  const { page: visitor } = await openTab(world);
+  await visitor.goto(`${world.url}/invitation${new URL(url).hash}`);
+  const sentence = visitor.getByText('You are invited to');
+  await sentence.waitFor();
+  const [as, until] = await sentence.evaluate((element) => {
+    const rest = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
+    return [rest[1]!, rest.at(-2)!].map((node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return range.getBoundingClientRect().left;
+    });
+  });
+  expect(as).toBeLessThan(until!);
+  await visitor.context().close();
 });

@@ -206,7 +206,7 @@ function Refused({ videos }: { videos: readonly RefusedVideo[] }) {
         {videos.map(({ name, reason }, index) => (
           // Files of different folders may have the same name.
           <li key={index} className="wrap-anywhere">
-            {name}: {reason}
+            <bdi>{name}</bdi>: {reason}
           </li>
         ))}
       </ul>

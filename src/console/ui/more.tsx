@@ -12,7 +12,7 @@ export function More({ list }: MoreProps) {
   const failed = list.error !== null;
   return (
     <div className="panel-foot row spread">
-      {failed ? <span role="alert">{sentenceOf(list.error)}</span> : <span>{formatCount(list.data?.length ?? 0)} loaded</span>}
+      {failed ? <span role="alert">{sentenceOf(list.error)}</span> : <span role="status">{formatCount(list.data?.length ?? 0)} loaded</span>}
       <Button size="small" busy={list.isLoadingMore} onClick={() => void list.loadMore()}>
         {failed ? 'Try again' : 'Load more'}
       </Button>
