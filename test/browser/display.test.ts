@@ -67,6 +67,31 @@ describe.each(['light', 'dark'] as const)('in forced colours, %s', (colorScheme)
   });
 });
 
+/** The contrast of the line around an element with what surrounds it. */
+const contrastOfLine = (selector: string): Promise<number> =>
+  page.locator(selector).first().evaluate((element) => {
+    const colourIn = (text: string) => /rgba?\([^)]*\)/.exec(text)![0];
+    const luminance = (colour: string) => {
+      const [red, green, blue] = colour.match(/[\d.]+/g)!.map((value) => (Number(value) / 255 <= 0.04045 ? Number(value) / 255 / 12.92 : ((Number(value) / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+    };
+    const { boxShadow, borderTopWidth, borderTopColor } = getComputedStyle(element);
+    let around = element.parentElement!;
+    while (getComputedStyle(around).backgroundColor === 'rgba(0, 0, 0, 0)') around = around.parentElement!;
+    const line = borderTopWidth === '0px' ? colourIn(boxShadow.split(/,(?=\s*rgb)/).find((each) => each.includes('inset'))!) : borderTopColor;
+    const [darker, lighter] = [line, getComputedStyle(around).backgroundColor].map(luminance).toSorted((a, b) => a - b);
+    return (lighter! + 0.05) / (darker! + 0.05);
+  });
+
+it.each(['light', 'dark'] as const)('the lines that show what can be chosen, and what is, have a contrast of 3 : 1 in the %s theme', async (colorScheme) => {
+  await page.emulateMedia({ colorScheme });
+  await page.goto(`${world.url}/enhance`);
+  for (const selector of [".segmented [data-state='on']", ".nav a.item[aria-current='page']", '.choice:not(:has(input:checked))']) {
+    expect(await contrastOfLine(selector), selector).toBeGreaterThanOrEqual(3);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+});
+
 describe('on paper', () => {
   beforeAll(() => page.emulateMedia({ media: 'print' }));
   afterAll(() => page.emulateMedia({ media: 'screen' }));
