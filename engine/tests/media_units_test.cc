@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "media/av_error.h"
 #include "media/frame_import.h"
 #include "media/geometry.h"
 #include "media/source_policy.h"
@@ -181,6 +182,37 @@ TEST(NativeLayout, LeavesTheRestToTheScaler) {
                                      AV_PIX_FMT_YUV420P10BE, AV_PIX_FMT_MONOBLACK, AV_PIX_FMT_CUDA,
                                      AV_PIX_FMT_YUV411P, AV_PIX_FMT_NONE}) {
     EXPECT_FALSE(NativeLayout(format)) << format;
+  }
+}
+
+/// A picture of 4:1:1 whose chroma rises from left to right by two levels for each sample of luma.
+UniqueFrame ChromaRampOf411(AVChromaLocation location) {
+  UniqueFrame frame = MakeFrame();
+  frame->format = AV_PIX_FMT_YUV411P;
+  frame->width = 96;
+  frame->height = 4;
+  frame->chroma_location = location;
+  CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  const int first = location == AVCHROMA_LOC_CENTER ? 3 : 0;  // centred chroma lies 1.5 samples further right
+  for (int plane = 0; plane < 3; ++plane) {
+    for (int y = 0; y < frame->height; ++y) {
+      std::uint8_t* row = frame->data[plane] + y * frame->linesize[plane];
+      for (int x = 0; x < (plane == 0 ? 96 : 24); ++x) row[x] = static_cast<std::uint8_t>(plane == 0 ? 126 : 20 + 8 * x + first);
+    }
+  }
+  return frame;
+}
+
+TEST(FrameImporter, KeepsTheChromaOf411WhereItLies) {
+  pixel::ThreadPool pool(1);
+  for (const AVChromaLocation location : {AVCHROMA_LOC_UNSPECIFIED, AVCHROMA_LOC_LEFT, AVCHROMA_LOC_TOPLEFT, AVCHROMA_LOC_CENTER}) {
+    const UniqueFrame frame = ChromaRampOf411(location);
+    FrameImporter importer(*frame, AV_CODEC_ID_DVVIDEO);
+    pixel::Image out(frame->width, frame->height, importer.subsampling(), importer.color().spec);
+    importer.Run(*frame, out, pool);
+    ASSERT_EQ(out.subsampling(), (pixel::Subsampling{1, 0}));
+    const int first = out.color().site == pixel::ChromaSite::kCentre ? 1 : 0;
+    for (int x = 6; x < 42; ++x) EXPECT_EQ(out.plane(1).Row(2)[x] / 256, 20 + 4 * x + first) << "location " << location << ", at " << x;
   }
 }
 

@@ -1,9 +1,14 @@
 #include "media/frame_import.h"
 
+#include <cmath>
+#include <string>
+
 #include "media/av_error.h"
+#include "pixel/resize_plan.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -38,9 +43,31 @@ UniqueFrame MakePicture(int width, int height, AVPixelFormat format) {
   return picture;
 }
 
-UniqueScaler MakeConverter(int width, int height, AVPixelFormat from, AVPixelFormat to) {
+void SetOption(SwsContext* scaler, const char* name, std::int64_t value) {
+  CheckAv(av_opt_set_int(scaler, name, value, 0), ErrorCode::kInternal, "A pixel format cannot be converted");
+}
+
+/// Tells swscale where chroma lies on one side of a conversion, "src" or "dst". Its own guess is the middle of a block.
+void SetChromaSite(SwsContext* scaler, const std::string& side, AVPixelFormat format, pixel::ChromaSite site) {
+  const AVPixFmtDescriptor& layout = *CheckAlloc(av_pix_fmt_desc_get(format));
+  const pixel::Subsampling subsampling{layout.log2_chroma_w, layout.log2_chroma_h};
+  const auto position = [](const pixel::SampleGrid& grid) { return std::lround((grid.offset - 0.5) * 256); };
+  SetOption(scaler, (side + "_h_chr_pos").c_str(), position(pixel::HorizontalGrid(1, subsampling, site)));
+  SetOption(scaler, (side + "_v_chr_pos").c_str(), position(pixel::VerticalGrid(1, subsampling, site)));
+}
+
+UniqueScaler MakeConverter(int width, int height, AVPixelFormat from, AVPixelFormat to, pixel::ChromaSite site) {
   constexpr int kFlags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-  return UniqueScaler(CheckAlloc(sws_getContext(width, height, from, width, height, to, kFlags, nullptr, nullptr, nullptr)));
+  UniqueScaler scaler(CheckAlloc(sws_alloc_context()));
+  for (const char* name : {"srcw", "dstw"}) SetOption(scaler.get(), name, width);
+  for (const char* name : {"srch", "dsth"}) SetOption(scaler.get(), name, height);
+  SetOption(scaler.get(), "src_format", from);
+  SetOption(scaler.get(), "dst_format", to);
+  SetOption(scaler.get(), "sws_flags", kFlags);
+  SetChromaSite(scaler.get(), "src", from, site);
+  SetChromaSite(scaler.get(), "dst", to, site);
+  CheckAv(sws_init_context(scaler.get(), nullptr, nullptr), ErrorCode::kInternal, "A pixel format cannot be converted");
+  return scaler;
 }
 
 int SwsMatrix(pixel::Matrix matrix) {
@@ -108,10 +135,10 @@ void FrameImporter::MakeScaler() {
   AVPixelFormat from = format_;
   if (HasPackedComponents(*source)) {
     from = AV_PIX_FMT_RGB24;
-    unpacker_ = MakeConverter(width_, height_, format_, from);
+    unpacker_ = MakeConverter(width_, height_, format_, from, color_.spec.site);
     unpacked_ = MakePicture(width_, height_, from);
   }
-  scaler_ = MakeConverter(width_, height_, from, target);
+  scaler_ = MakeConverter(width_, height_, from, target, color_.spec.site);
   const int* coefficients = sws_getCoefficients(SwsMatrix(color_.spec.matrix));
   const bool is_rgb = (source->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
   const int target_range = color_.spec.range == pixel::Range::kFull ? 1 : 0;
