@@ -103,9 +103,7 @@ class CpuTwin {
       Image turned(o_.transpose ? image.height() : image.width(), o_.transpose ? image.width() : image.height(),
                    plan::OrientedSubsampling(image.subsampling(), orientation), image.color());
       plan::Orient(image, turned, orientation, pool_);
-      pixel::ColorSpec color = image.color();
-      color.site = plan::OrientedSite(color.site, orientation);
-      turned.set_color(color);
+      turned.set_color(plan::OrientedColor(image.color(), orientation, {turned.width(), turned.height()}, turned.subsampling()));
       image = std::move(turned);
     }
     if (!scenes_) scenes_ = std::make_unique<pixel::SceneDetector>(image.width(), image.height());

@@ -264,16 +264,16 @@ pixel::Image ChromaRamp(int width, int height, pixel::ChromaSite site, const std
 
 TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
   pixel::ThreadPool pool(2);
-  constexpr int kW = 96;
-  constexpr int kH = 64;
   const std::array<double, 2> slope = {120, -75};
   for (const pixel::ChromaSite site : {pixel::ChromaSite::kLeft, pixel::ChromaSite::kCentre, pixel::ChromaSite::kTopLeft}) {
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 32; ++i) {
+      const int stored_width = (i & 8) != 0 ? 97 : 96;
+      const int stored_height = (i & 16) != 0 ? 65 : 64;
       const media::Orientation o{(i & 1) != 0, (i & 2) != 0, (i & 4) != 0};
-      const pixel::Image in = ChromaRamp(kW, kH, site, slope);
-      const int width = o.transpose ? kH : kW;
-      const int height = o.transpose ? kW : kH;
-      pixel::Image turned(width, height, {1, 1}, {pixel::Matrix::kBt709, pixel::Range::kLimited, plan::OrientedSite(site, o)});
+      const pixel::Image in = ChromaRamp(stored_width, stored_height, site, slope);
+      const int width = o.transpose ? stored_height : stored_width;
+      const int height = o.transpose ? stored_width : stored_height;
+      pixel::Image turned(width, height, {1, 1}, plan::OrientedColor(in.color(), o, {width, height}, {1, 1}));
       plan::Orient(in, turned, o, pool);
       pixel::Image out(width, height, {1, 1}, {});
       pixel::Resizer(width, height, {1, 1}, turned.color(), width, height).Run(turned, out, pool);

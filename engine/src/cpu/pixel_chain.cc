@@ -69,7 +69,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
     toned_ = pixel::Image(width, height, importer_->subsampling(), color);
   }
   if (plan_.orientation.transpose) std::swap(width, height);
-  color.site = plan::OrientedSite(color.site, plan_.orientation);
+  color = plan::OrientedColor(color, plan_.orientation, {width, height}, subsampling);
   if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
   scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
   if (plan_.strengths.denoise > 0) {
@@ -84,9 +84,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   const Shape in = PrepareReduction({{width, height}, subsampling, color});
   const auto [out_width, out_height] = plan_.output;
   resizer_ = std::make_unique<pixel::Resizer>(in.size.width, in.size.height, in.subsampling, in.color, out_width, out_height);
-  pixel::ColorSpec resized_color = in.color;
-  resized_color.site = pixel::ChromaSite::kLeft;
-  resized_ = pixel::Image(out_width, out_height, {1, 1}, resized_color);
+  resized_ = pixel::Image(out_width, out_height, {1, 1}, in.color.LeftSited());
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
   PrepareNetwork(in);
   PrepareFaces({width, height});
@@ -97,8 +95,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
 PixelChain::Shape PixelChain::PrepareReduction(const Shape& source) {
   reducer_.reset();
   if (plan_.working_share >= 1) return source;
-  Shape working{plan::WorkingSize(source.size, plan_.working_share), {1, 1}, source.color};
-  working.color.site = pixel::ChromaSite::kLeft;
+  const Shape working{plan::WorkingSize(source.size, plan_.working_share), {1, 1}, source.color.LeftSited()};
   const auto [width, height] = working.size;
   reducer_ = std::make_unique<pixel::Resizer>(source.size.width, source.size.height, source.subsampling, source.color, width, height);
   working_ = pixel::Image(width, height, working.subsampling, working.color);
@@ -245,9 +242,7 @@ void PixelChain::Enlarge(Slot& slot) {
     if (network_is_last_) return CopyChroma(slot.picture);
     resizer_->Run(slot.picture, resized_, pool_, pixel::Planes::kChroma);
   });
-  pixel::ColorSpec color = slot.picture.color();
-  color.site = pixel::ChromaSite::kLeft;
-  resized_.set_color(color);
+  resized_.set_color(slot.picture.color().LeftSited());
 }
 
 void PixelChain::Retrieve(AVFrame* out) {

@@ -16,13 +16,12 @@ ResizeStage::ResizeStage(std::shared_ptr<Device> device, const Picture& from, co
     : arena_(std::move(device)), from_(from), to_(to) {
   for (int p = 0; p < 2; ++p) {
     if ((planes & (1 << p)) == 0) continue;
-    const auto site = from.color.site;
     const pixel::AxisPlan x = pixel::MakeAxisPlan(
-        from.width(), from.planes[p].width, pixel::HorizontalGrid(p, from.subsampling(), site), to.width(),
-        to.planes[p].width, pixel::HorizontalGrid(p, to.subsampling(), pixel::ChromaSite::kLeft));
+        from.width(), from.planes[p].width, pixel::HorizontalGrid(p, from.subsampling(), from.color), to.width(),
+        to.planes[p].width, pixel::HorizontalGrid(p, to.subsampling(), from.color.LeftSited()));
     const pixel::AxisPlan y = pixel::MakeAxisPlan(
-        from.height(), from.planes[p].height, pixel::VerticalGrid(p, from.subsampling(), site), to.height(),
-        to.planes[p].height, pixel::VerticalGrid(p, to.subsampling(), pixel::ChromaSite::kLeft));
+        from.height(), from.planes[p].height, pixel::VerticalGrid(p, from.subsampling(), from.color), to.height(),
+        to.planes[p].height, pixel::VerticalGrid(p, to.subsampling(), from.color.LeftSited()));
     PlanePair& pair = resize_[p];
     pair.is_identity = x.identity && y.identity;
     if (pair.is_identity) continue;

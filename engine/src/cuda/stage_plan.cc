@@ -27,13 +27,12 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   }
   denoises_temporally_ = options.temporal_strength > 0 && options.temporal_sigma > 0;
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
-  working_color_ = options.color;
-  working_color_.site = plan::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
+  const media::Orientation orientation{options.transpose, options.flip_x, options.flip_y};
+  working_color_ = plan::OrientedColor(options.color, orientation, {width, height}, subsampling);
   first_ = arena_.MakePicture(width, height, subsampling, working_color_);
-  first_.shift_x = options.flip_x && subsampling.log2_x != 0 ? width % 2 : 0;
-  first_.shift_y = options.flip_y && subsampling.log2_y != 0 ? height % 2 : 0;
   if (options.tone) {
-    working_color_ = {pixel::Matrix::kBt709, pixel::Range::kLimited, working_color_.site};
+    working_color_.matrix = pixel::Matrix::kBt709;
+    working_color_.range = pixel::Range::kLimited;
     auto tables = std::make_unique<pixel::ToneTables>();
     pixel::FillToneTables(*options.tone, *tables);
     tone_tables_ = arena_.SendOne(*tables);
@@ -112,17 +111,14 @@ void StagePlan::MakeReduction() {
   source_.color = working_color_;
   if (options_.working_share >= 1) return;
   const Size working = plan::WorkingSize({first_.width(), first_.height()}, options_.working_share);
-  pixel::ColorSpec color = working_color_;
-  color.site = pixel::ChromaSite::kLeft;
-  reduced_ = arena_.MakePicture(working.width, working.height, {}, color);
+  reduced_ = arena_.MakePicture(working.width, working.height, {}, working_color_.LeftSited());
   reduce_ = std::make_unique<ResizeStage>(device_, source_, reduced_, 3);
   source_ = reduced_;
 }
 
 /// Pictures of the network: its input, and whether chroma bypasses it.
 void StagePlan::MakeNetwork() {
-  pixel::ColorSpec color = working_color_;
-  color.site = pixel::ChromaSite::kLeft;
+  const pixel::ColorSpec color = working_color_.LeftSited();
   output_ = ShapeOf(options_.output_width, options_.output_height, {}, color);
   if (!options_.network) {
     resize_ = std::make_unique<ResizeStage>(device_, source_, output_, 3);

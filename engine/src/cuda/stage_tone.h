@@ -75,8 +75,8 @@ struct ToneKernelCall {
     float down[4];
     Spread(in.log2_x, PhaseAcross(in.color.site), across);
     Spread(in.log2_y, PhaseDown(in.color.site), down);
-    const int x0 = (x << in.log2_x) - in.shift_x - 1;
-    const int y0 = (y << in.log2_y) - in.shift_y - 1;
+    const int x0 = (x << in.log2_x) - in.color.shift_x - 1;
+    const int y0 = (y << in.log2_y) - in.color.shift_y - 1;
     float sum = 0;
     for (int i = 0; i < 4; ++i) {
       if (across[i] == 0) continue;

@@ -31,8 +31,6 @@ struct Picture {
   Plane planes[3];
   int log2_x = 1;
   int log2_y = 1;
-  int shift_x = 0;  ///< 1: chroma sample i belongs to luma 2i − 1 and 2i: an axis of odd length that was mirrored
-  int shift_y = 0;
   pixel::ColorSpec color;
 
   int width() const { return planes[0].width; }
@@ -172,8 +170,8 @@ REELMEND_HD inline void AxisTaps(int at, int log2, int shift, ChromaPhase phase,
 REELMEND_HD inline ChromaTaps TapsAt(int x, int y, const Picture& picture) {
   ChromaTaps taps;
   const Plane& chroma = picture.planes[1];
-  AxisTaps(x, picture.log2_x, picture.shift_x, PhaseAcross(picture.color.site), chroma.width, taps.column, taps.across);
-  AxisTaps(y, picture.log2_y, picture.shift_y, PhaseDown(picture.color.site), chroma.height, taps.row, taps.down);
+  AxisTaps(x, picture.log2_x, picture.color.shift_x, PhaseAcross(picture.color.site), chroma.width, taps.column, taps.across);
+  AxisTaps(y, picture.log2_y, picture.color.shift_y, PhaseDown(picture.color.site), chroma.height, taps.row, taps.down);
   return taps;
 }
 

@@ -48,15 +48,15 @@ void SetOption(SwsContext* scaler, const char* name, std::int64_t value) {
 }
 
 /// Tells swscale where chroma lies on one side of a conversion, "src" or "dst". Its own guess is the middle of a block.
-void SetChromaSite(SwsContext* scaler, const std::string& side, AVPixelFormat format, pixel::ChromaSite site) {
+void SetChromaSite(SwsContext* scaler, const std::string& side, AVPixelFormat format, const pixel::ColorSpec& color) {
   const AVPixFmtDescriptor& layout = *CheckAlloc(av_pix_fmt_desc_get(format));
   const pixel::Subsampling subsampling{layout.log2_chroma_w, layout.log2_chroma_h};
   const auto position = [](const pixel::SampleGrid& grid) { return std::lround((grid.offset - 0.5) * 256); };
-  SetOption(scaler, (side + "_h_chr_pos").c_str(), position(pixel::HorizontalGrid(1, subsampling, site)));
-  SetOption(scaler, (side + "_v_chr_pos").c_str(), position(pixel::VerticalGrid(1, subsampling, site)));
+  SetOption(scaler, (side + "_h_chr_pos").c_str(), position(pixel::HorizontalGrid(1, subsampling, color)));
+  SetOption(scaler, (side + "_v_chr_pos").c_str(), position(pixel::VerticalGrid(1, subsampling, color)));
 }
 
-UniqueScaler MakeConverter(int width, int height, AVPixelFormat from, AVPixelFormat to, pixel::ChromaSite site) {
+UniqueScaler MakeConverter(int width, int height, AVPixelFormat from, AVPixelFormat to, const pixel::ColorSpec& color) {
   constexpr int kFlags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
   UniqueScaler scaler(CheckAlloc(sws_alloc_context()));
   for (const char* name : {"srcw", "dstw"}) SetOption(scaler.get(), name, width);
@@ -64,8 +64,8 @@ UniqueScaler MakeConverter(int width, int height, AVPixelFormat from, AVPixelFor
   SetOption(scaler.get(), "src_format", from);
   SetOption(scaler.get(), "dst_format", to);
   SetOption(scaler.get(), "sws_flags", kFlags);
-  SetChromaSite(scaler.get(), "src", from, site);
-  SetChromaSite(scaler.get(), "dst", to, site);
+  SetChromaSite(scaler.get(), "src", from, color);
+  SetChromaSite(scaler.get(), "dst", to, color);
   CheckAv(sws_init_context(scaler.get(), nullptr, nullptr), ErrorCode::kInternal, "A pixel format cannot be converted");
   return scaler;
 }
@@ -135,10 +135,10 @@ void FrameImporter::MakeScaler() {
   AVPixelFormat from = format_;
   if (HasPackedComponents(*source)) {
     from = AV_PIX_FMT_RGB24;
-    unpacker_ = MakeConverter(width_, height_, format_, from, color_.spec.site);
+    unpacker_ = MakeConverter(width_, height_, format_, from, color_.spec);
     unpacked_ = MakePicture(width_, height_, from);
   }
-  scaler_ = MakeConverter(width_, height_, from, target, color_.spec.site);
+  scaler_ = MakeConverter(width_, height_, from, target, color_.spec);
   const int* coefficients = sws_getCoefficients(SwsMatrix(color_.spec.matrix));
   const bool is_rgb = (source->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
   const int target_range = color_.spec.range == pixel::Range::kFull ? 1 : 0;

@@ -229,7 +229,10 @@ void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool) {
   const ColorCoefficients c = MakeColorCoefficients(from.matrix, from.range, to.matrix, to.range);
   ConvertLuma(image, c, pool);  // first: it reads the old chroma
   ConvertChroma(image, c, pool);
-  image.set_color({to.matrix, to.range, from.site});
+  to.site = from.site;
+  to.shift_x = from.shift_x;
+  to.shift_y = from.shift_y;
+  image.set_color(to);
 }
 
 }  // namespace reelmend::pixel

@@ -34,14 +34,19 @@ using ConstPlane = PlaneView<const std::uint16_t>;
 enum class Matrix { kBt601, kBt709, kBt2020 };
 enum class Range { kLimited, kFull };
 /// Position of a chroma sample in its block of luma samples (2 × 2 for 4:2:0). Those at the right result from rotation and
-/// mirroring. Only the resize supports them. It converts all to kLeft.
+/// mirroring. Only the resize supports them. It converts all to kLeft (ColorSpec::LeftSited).
 enum class ChromaSite { kLeft, kCentre, kTopLeft, kTop, kRight, kBottom, kTopRight, kBottomLeft, kBottomRight };
 
 struct ColorSpec {
   Matrix matrix = Matrix::kBt709;
   Range range = Range::kLimited;
   ChromaSite site = ChromaSite::kLeft;
+  /// 1: chroma sample i belongs to luma samples 2i − 1 and 2i, because an axis of odd length was mirrored. 0: to 2i and 2i + 1.
+  int shift_x = 0;
+  int shift_y = 0;
   bool operator==(const ColorSpec&) const = default;
+  /// The same colours with chroma where the resize leaves it.
+  ColorSpec LeftSited() const { return {matrix, range, ChromaSite::kLeft}; }
 };
 
 /// log2 of the chroma subsampling: 4:2:0 = {1, 1}, 4:2:2 = {1, 0}, 4:4:4 = {0, 0}.

@@ -298,12 +298,12 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
   for (int p = 0; p < 3; ++p) {
     impl_->plans[p].x =
         MakeAxisPlan(src_width, size(src_width, p, src_subsampling.log2_x),
-                     HorizontalGrid(p, src_subsampling, src_color.site), dst_width,
-                     size(dst_width, p, dst_subsampling.log2_x), HorizontalGrid(p, dst_subsampling, ChromaSite::kLeft));
+                     HorizontalGrid(p, src_subsampling, src_color), dst_width, size(dst_width, p, dst_subsampling.log2_x),
+                     HorizontalGrid(p, dst_subsampling, src_color.LeftSited()));
     impl_->plans[p].y =
         MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
-                     VerticalGrid(p, src_subsampling, src_color.site), dst_height,
-                     size(dst_height, p, dst_subsampling.log2_y), VerticalGrid(p, dst_subsampling, ChromaSite::kLeft));
+                     VerticalGrid(p, src_subsampling, src_color), dst_height, size(dst_height, p, dst_subsampling.log2_y),
+                     VerticalGrid(p, dst_subsampling, src_color.LeftSited()));
     if (impl_->int16_kernels != nullptr) impl_->plans[p].int16 = MakeInt16Plan(impl_->plans[p].x, impl_->plans[p].y);
     if (impl_->plans[p].int16.fits) continue;
     AddShortWays(impl_->plans[p].x, impl_->kernels);
@@ -331,9 +331,7 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool, Planes planes) 
     }
   };
   ParallelPlaneRows(out, kGrainRows, pool, rows, planes);
-  ColorSpec color = in.color();
-  color.site = ChromaSite::kLeft;
-  out.set_color(color);
+  out.set_color(in.color().LeftSited());
 }
 
 }  // namespace reelmend::pixel

@@ -64,12 +64,13 @@ void TrimTaps(std::vector<Tap>& sets) {
 /// Position of a chroma sample along one axis of its block.
 enum class ChromaPhase { kFirst, kMiddle, kLast };
 
-SampleGrid ChromaGrid(int log2, ChromaPhase phase) {
+SampleGrid ChromaGrid(int log2, ChromaPhase phase, int shift) {
+  if (log2 == 0) return {};
   const int step = 1 << log2;
   switch (phase) {
-    case ChromaPhase::kFirst: return {step, 0.5};
-    case ChromaPhase::kMiddle: return {step, 0.5 * step};
-    case ChromaPhase::kLast: return {step, step - 0.5};
+    case ChromaPhase::kFirst: return {step, 0.5 - shift};
+    case ChromaPhase::kMiddle: return {step, 0.5 * step - shift};
+    case ChromaPhase::kLast: return {step, step - 0.5 - shift};
   }
   return {};
 }
@@ -144,12 +145,12 @@ void AddColumnBlocks(AxisPlan& plan, int lanes) {
 
 }  // namespace
 
-SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site) {
-  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, PhaseAcross(site));
+SampleGrid HorizontalGrid(int plane, Subsampling subsampling, const ColorSpec& color) {
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, PhaseAcross(color.site), color.shift_x);
 }
 
-SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site) {
-  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, PhaseDown(site));
+SampleGrid VerticalGrid(int plane, Subsampling subsampling, const ColorSpec& color) {
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, PhaseDown(color.site), color.shift_y);
 }
 
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst,

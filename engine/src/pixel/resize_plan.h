@@ -17,8 +17,8 @@ struct SampleGrid {
 };
 
 /// Grid of a plane along x or y.
-SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site);
-SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site);
+SampleGrid HorizontalGrid(int plane, Subsampling subsampling, const ColorSpec& color);
+SampleGrid VerticalGrid(int plane, Subsampling subsampling, const ColorSpec& color);
 
 /// Weights that turn `src` samples into `dst` samples. Every output is the sum of `taps` weighted inputs
 /// from Start(i) on; inputs outside [0, src) are the replicated edge samples.

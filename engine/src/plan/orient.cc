@@ -64,17 +64,21 @@ pixel::ChromaSite SiteOf(ChromaPhase phase) {
 
 }  // namespace
 
-pixel::ChromaSite OrientedSite(pixel::ChromaSite site, const media::Orientation& orientation) {
-  ChromaPhase phase = PhaseOf(site);
-  if (orientation.transpose) std::swap(phase.x, phase.y);
-  if (orientation.flip_x) phase.x = -phase.x;
-  if (orientation.flip_y) phase.y = -phase.y;
-  return SiteOf(phase);
-}
-
 pixel::Subsampling OrientedSubsampling(pixel::Subsampling subsampling, const media::Orientation& orientation) {
   if (orientation.transpose) std::swap(subsampling.log2_x, subsampling.log2_y);
   return subsampling;
+}
+
+pixel::ColorSpec OrientedColor(pixel::ColorSpec color, const media::Orientation& orientation, Size size, pixel::Subsampling subsampling) {
+  ChromaPhase phase = PhaseOf(color.site);
+  if (orientation.transpose) std::swap(phase.x, phase.y);
+  if (orientation.flip_x) phase.x = -phase.x;
+  if (orientation.flip_y) phase.y = -phase.y;
+  color.site = SiteOf(phase);
+  // The last block of an odd axis has one luma sample. Mirrored, that block is the first.
+  color.shift_x = orientation.flip_x && subsampling.log2_x != 0 ? size.width % 2 : 0;
+  color.shift_y = orientation.flip_y && subsampling.log2_y != 0 ? size.height % 2 : 0;
+  return color;
 }
 
 void Orient(const pixel::Image& in, pixel::Image& out, const media::Orientation& orientation, pixel::ThreadPool& pool) {
