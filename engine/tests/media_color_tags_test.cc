@@ -80,6 +80,23 @@ TEST(ColorTags, AMissingMatrixFollowsWhatElseIsTagged) {
   }
 }
 
+TEST(ColorTags, UntaggedGreyIsFullRange) {
+  const auto range_of = [](AVPixelFormat format, AVColorRange range) {
+    const UniqueFrame frame = Tagged({});
+    frame->format = format;
+    frame->color_range = range;
+    return DescribeColor(*frame, AV_CODEC_ID_RAWVIDEO).spec.range;
+  };
+  for (const AVPixelFormat grey : {AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8}) {
+    EXPECT_EQ(range_of(grey, AVCOL_RANGE_UNSPECIFIED), pixel::Range::kFull) << av_get_pix_fmt_name(grey);
+    EXPECT_EQ(range_of(grey, AVCOL_RANGE_JPEG), pixel::Range::kFull) << av_get_pix_fmt_name(grey);
+    EXPECT_EQ(range_of(grey, AVCOL_RANGE_MPEG), pixel::Range::kLimited) << av_get_pix_fmt_name(grey);
+  }
+  for (const AVPixelFormat other : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12, AV_PIX_FMT_CUDA}) {
+    EXPECT_EQ(range_of(other, AVCOL_RANGE_UNSPECIFIED), pixel::Range::kLimited) << av_get_pix_fmt_name(other);
+  }
+}
+
 struct StreamDeleter {
   void operator()(AVFormatContext* context) const { avformat_free_context(context); }
 };

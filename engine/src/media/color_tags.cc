@@ -24,6 +24,11 @@ bool IsRgb(const AVFrame& frame) {
   return format != nullptr && (format->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
 }
 
+bool IsGray(const AVFrame& frame) {
+  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  return format != nullptr && (format->nb_components == 1 || format->nb_components == 2);  // surfaces of a GPU have none
+}
+
 bool IsFullRange(const AVFrame& frame) {
   switch (frame.format) {
     case AV_PIX_FMT_YUVJ420P:
@@ -31,7 +36,7 @@ bool IsFullRange(const AVFrame& frame) {
     case AV_PIX_FMT_YUVJ444P:
     case AV_PIX_FMT_YUVJ440P:
     case AV_PIX_FMT_YUVJ411P: return true;
-    default: return frame.color_range == AVCOL_RANGE_JPEG;
+    default: return frame.color_range == AVCOL_RANGE_JPEG || (frame.color_range == AVCOL_RANGE_UNSPECIFIED && IsGray(frame));
   }
 }
 

@@ -29,7 +29,8 @@ struct SourceColor {
 /// - HDR (PQ or HLG) is tone-mapped to BT.709 and tagged so, for the same reason.
 ///
 /// Untagged Y′CbCr is taken as BT.709 from 1280 wide or 577 high on (in either orientation) and as BT.601 below. JPEG
-/// frames are BT.601 full range, as their standard says. Untagged PQ and HLG are BT.2020. RGB formats are described as the
+/// frames are BT.601 full range, as their standard says. Untagged grey is full range, as cameras and swscale write it (video
+/// codecs with a standard tag theirs). Untagged PQ and HLG are BT.2020. RGB formats are described as the
 /// planar Y′CbCr that they are converted to. Matrices that are tagged and not converted (ICtCp, YCgCo, derived from other
 /// primaries than BT.709 and BT.2020) are refused: Error{kUnreadableVideo}.
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec);
