@@ -43,7 +43,7 @@ async function joinPieces(context: StepContext): Promise<void> {
     return makeAgain(context, lost);
   }
   const result = await joinFiles(context, inputPath, outputDir, pieces);
-  if (result === null) return worker.store.segments.giveUpJoin(fence);
+  if (result === null) return retryOnDatabaseFault(signal, () => worker.store.segments.giveUpJoin(fence));
   assertSameSource(result.durationS, job.source?.duration ?? job.durationSeconds);
   signal.throwIfAborted();
   await finishJob(context, join(outputDir, outputName), { ...result, applied: appliedByAll(pieces) });

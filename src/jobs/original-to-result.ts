@@ -31,7 +31,7 @@ interface Result {
 export async function finishJob(context: StepContext, path: string, { width, height, applied }: Result): Promise<void> {
   const { worker, job, fence, signal } = context;
   const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
-  const stored = await putResult(worker.storage, key, path, signal);
+  const stored = await putResult(worker.storage, { key, path }, signal);
   const pictures = await storePictures(context, path);
   const output = { width, height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) };
   await retryOnDatabaseFault(signal, () => worker.store.leases.finish(fence, { stored, pictures, output, applied }));

@@ -11,6 +11,8 @@ import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/child-user.ts';
 import type { StoredFile } from '../store/index.ts';
 import { mediaOptions } from './media-options.ts';
+import { putResult } from './put-result.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import type { StepContext } from './step.ts';
 
 interface Files {
@@ -37,8 +39,9 @@ export async function makePreview(context: StepContext, facts: PreviewFacts, fil
       report();
     }
   }
-  await context.worker.store.leases.finishPreview(context.fence, { stretches, clips, stored });
-  context.worker.metrics.jobDone(context.job);
+  const { worker, job, fence, signal } = context;
+  await retryOnDatabaseFault(signal, () => worker.store.leases.finishPreview(fence, { stretches, clips, stored }));
+  worker.metrics.jobDone(job);
 }
 
 /** Counts what is done: samples and clips weigh the same. */
@@ -126,8 +129,8 @@ async function storeClip(context: StepContext, files: Files, { number, span, opt
   const result = await enhanceSpan(context, files, { span, outputName, options });
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
-  const key = await worker.store.objects.registerPendingObject(fence, { clip: number });
-  const stored = await worker.storage.putFile(key, join(files.outputDir, outputName), { contentType: 'video/mp4', signal });
+  const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, { clip: number }));
+  const stored = await putResult(worker.storage, { key, path: join(files.outputDir, outputName) }, signal);
   return { stored, facts: { key, width: result.width, height: result.height, size_bytes: stored.size } };
 }
 

@@ -6,8 +6,15 @@ import type { Storage, StoredObject } from '../storage/types.ts';
 /** ms before each further attempt; reads of a segment are as patient */
 export const storageRetryDelaysMs: readonly number[] = [500, 1500, 4000, 9000];
 
-export async function putResult(storage: Pick<Storage, 'putFile'>, key: string, path: string, signal: AbortSignal): Promise<StoredObject> {
-  const put = () => storage.putFile(key, path, { contentType: 'video/mp4', signal });
+export interface ResultFile {
+  key: string;
+  path: string;
+  /** default: that of a video */
+  contentType?: string;
+}
+
+export async function putResult(storage: Pick<Storage, 'putFile'>, { key, path, contentType = 'video/mp4' }: ResultFile, signal: AbortSignal): Promise<StoredObject> {
+  const put = () => storage.putFile(key, path, { contentType, signal });
   for (const delayMs of storageRetryDelaysMs) {
     try {
       return await put();

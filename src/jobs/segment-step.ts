@@ -93,7 +93,7 @@ async function makePiece(context: SegmentContext): Promise<void> {
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
   const key = await retryOnDatabaseFault(signal, () => worker.store.segments.registerPendingPiece(fence));
-  const stored = await putResult(worker.storage, key, join(outputDir, outputName), signal);
+  const stored = await putResult(worker.storage, { key, path: join(outputDir, outputName) }, signal);
   const piece = { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) };
   await retryOnDatabaseFault(signal, () => worker.store.segments.finish(fence, piece));
 }
@@ -196,7 +196,7 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Segm
   const { fence, failures } = lease;
   const enhanceInOnePiece = async () => {
     logger.warn({ err: error }, 'the segment is not what was planned; the video is enhanced in one piece');
-    await segments.giveUp(fence);
+    await retryOnDatabaseFault(signal, () => segments.giveUp(fence));
     return 'retried' as const;
   };
   if (isSegmentMismatch(error)) return enhanceInOnePiece();
@@ -208,7 +208,7 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Segm
   if (decision.kind === 'fail') {
     // At every attempt, the piece differed from the plan.
     if (error instanceof UnexpectedPiece) return enhanceInOnePiece();
-    if (await segments.moveToOtherClass(fence)) {
+    if (await retryOnDatabaseFault(signal, () => segments.moveToOtherClass(fence))) {
       logger.warn({ err: error, deviceClass: lease.deviceClass }, 'the segment failed on this device class; the video is enhanced anew on the other');
       worker.metrics.jobReplanned('failed');
       return 'retried';

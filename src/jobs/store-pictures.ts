@@ -2,6 +2,8 @@
 import { dirname, join } from 'node:path';
 import { openToChild } from '../media/child-user.ts';
 import type { FinishedJob } from '../store/leases.ts';
+import { putResult } from './put-result.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import type { StepContext } from './step.ts';
 
 /** ms; a few seconds of the video are decoded for each picture */
@@ -18,8 +20,8 @@ export async function storePictures({ worker, job, fence, signal }: StepContext,
   for (const { file, isPoster, timeS, width, height } of taken) {
     const kind = isPoster ? ('poster' as const) : ('thumbnail' as const);
     const number = made.filter(({ picture }) => picture.kind === 'thumbnail').length + 1;
-    const key = await worker.store.objects.registerPendingObject(fence, kind === 'poster' ? kind : { thumbnail: number });
-    const stored = await worker.storage.putFile(key, join(outputDir, file), { contentType: 'image/jpeg', signal });
+    const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, kind === 'poster' ? kind : { thumbnail: number }));
+    const stored = await putResult(worker.storage, { key, path: join(outputDir, file), contentType: 'image/jpeg' }, signal);
     made.push({ stored, picture: { kind, key, time: timeS, width, height, size_bytes: stored.size } });
   }
   return made;
