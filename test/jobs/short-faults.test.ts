@@ -1,9 +1,10 @@
-/** Faults of a moment, of the database or the storage, at writes of a step: they cost neither what it has made nor a crash. */
+/** Faults of the database or the storage at writes of a step: they cost no crash, and those of a moment nothing that it has made. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import type { EnhanceRequest } from '../../src/media/types.ts';
-import type { Store } from '../../src/store/index.ts';
+import type { Fence, RetryLater, Store } from '../../src/store/index.ts';
 import { indexOf } from '../helpers/segment-fakes.ts';
 import { enhanceResult, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -42,7 +43,6 @@ const withSegments = (name: 'giveUp' | 'giveUpJoin' | 'moveToOtherClass', when: 
 /** What media report of the whole video, or of a piece. */
 const wholeOr = async (piece: Workshop['media']['onEnhance'], request: EnhanceRequest) =>
   indexOf(request) === undefined ? { ...enhanceResult, durationS: 80 } : piece(request);
-const crashesOf = (job: JobRecord) => world.sql`SELECT j.crashes + coalesce((SELECT sum(crashes) FROM segments WHERE job_id = j.id), 0)::int AS crashes FROM jobs j WHERE id = ${job.id}`;
 const timesMade = (index: number | undefined) => shop.media.enhancements.filter((each) => indexOf(each) === index).length;
 
 describe.each(moments)('a connection to the database that breaks at a write, %s', (when) => {
@@ -54,7 +54,6 @@ describe.each(moments)('a connection to the database that breaks at a write, %s'
     await shop.worker({ config: { ...segmented, workerConcurrency: 1 }, deps: { store: withSegments('giveUp', when) } }).start();
     await ended(job);
     expect([timesMade(0), timesMade(undefined)]).toEqual([1, 1]);
-    expect(await crashesOf(job)).toEqual([{ crashes: 0 }]);
   });
 
   it('costs a segment that fails on its device class nothing', async () => {
@@ -67,7 +66,6 @@ describe.each(moments)('a connection to the database that breaks at a write, %s'
     await shop.worker({ config, tuning: { retryDelaysS: [] }, deps: { store: withSegments('moveToOtherClass', when) } }).start();
     await ended(job);
     expect(timesMade(0)).toBe(2);
-    expect(await crashesOf(job)).toEqual([{ crashes: 0 }]);
   });
 
   it('costs the join of pieces that do not fit together nothing', async () => {
@@ -147,3 +145,56 @@ describe('a storage that fails once', () => {
     expect(shop.media.enhancements.length).toBe(piecesOfPreview);
   });
 });
+
+describe('a database that is silent for longer than a lease while a step reports its failure', () => {
+  const leaseSeconds = 3;
+  /** jobs and segments whose worker counted as crashed */
+  let crashed: string[];
+
+  /** The database answers again when the first report has failed, after the lease. Then the workers wait for another lease before they sweep. */
+  function silentStore(): Store {
+    let isSilent = true;
+    let sweepsFromMs = Number.POSITIVE_INFINITY;
+    const silent = <F extends Fence>({ heartbeat, retryLater, sweepExpired }: LeaseWrites<F>): LeaseWrites<F> => ({
+      heartbeat: async (...args) => (isSilent ? Promise.reject(closed()) : heartbeat(...args)),
+      async retryLater(...args) {
+        if (!isSilent) return retryLater(...args);
+        await sleep(2000 * leaseSeconds);
+        isSilent = false;
+        sweepsFromMs = performance.now() + 1000 * leaseSeconds;
+        throw closed();
+      },
+      async sweepExpired(maxCrashes) {
+        const swept = performance.now() < sweepsFromMs ? { requeued: [], failed: [] } : await sweepExpired(maxCrashes);
+        crashed.push(...swept.requeued);
+        return swept;
+      },
+    });
+    const { leases, segments } = world.store;
+    return { ...world.store, leases: { ...leases, ...silent(leases) }, segments: { ...segments, ...silent(segments) } };
+  }
+
+  it.each([
+    ['a whole video', 10, undefined],
+    ['a segment', 80, 0],
+  ] as const)('counts no crash: %s', async (_, seconds, index) => {
+    crashed = [];
+    const { onEnhance } = shop.media;
+    let failures = 0;
+    shop.media.onEnhance = async (request) => {
+      if (indexOf(request) === index && failures++ === 0) throw new Error('The media child died.');
+      return index === undefined ? { ...enhanceResult, durationS: seconds } : onEnhance(request);
+    };
+    if (index === undefined) shop.media.onProbe = async () => ({ ...probeResult, durationS: seconds });
+    const job = await long(await rich(), seconds);
+    await shop.worker({ config: { ...segmented, workerConcurrency: 1, leaseSeconds }, tuning: { heartbeatsPerLease: 3 }, deps: { store: silentStore() } }).start();
+    await ended(job);
+    expect([timesMade(index), crashed]).toEqual([2, []]);
+  });
+});
+
+interface LeaseWrites<F extends Fence> {
+  heartbeat(fence: F, leaseSeconds: number): Promise<boolean>;
+  retryLater(fence: F, how: RetryLater): Promise<void>;
+  sweepExpired: Store['leases']['sweepExpired'];
+}
