@@ -217,6 +217,7 @@ CREATE TABLE jobs (
   failures integer NOT NULL DEFAULT 0,
   file_name text,
   finished_at timestamp with time zone,
+  former_leases_expire_at timestamp with time zone,
   id text COLLATE "C" NOT NULL,
   in_one_piece boolean NOT NULL DEFAULT false,
   infrastructure_fault_since timestamp with time zone,

@@ -88,8 +88,8 @@ const isDue = and(
   sql`(SELECT true FROM ${certificates} WHERE ${isOfJob} LIMIT 1) IS NULL`,
 );
 
-/** No worker has a lease on the job or on one of its segments: with a lease, it may still have the video. */
-const hasNoWorker = sql`coalesce(${jobs.leaseExpiresAt} < clock_timestamp(), true)
+/** No worker has a lease on the job or on one of its segments, not even of an earlier plan: with a lease, it may still have the video. */
+const hasNoWorker = sql`coalesce(greatest(${jobs.leaseExpiresAt}, ${jobs.formerLeasesExpireAt}) < clock_timestamp(), true)
   AND NOT EXISTS (SELECT FROM ${segments} s WHERE s.job_id = ${jobs.id} AND s.lease_expires_at >= clock_timestamp())`;
 
 /**

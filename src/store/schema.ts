@@ -125,6 +125,8 @@ export const jobs = pgTable('jobs', {
   unservedSince: timestamptz('unserved_since'),
   leaseOwner: text('lease_owner'),
   leaseExpiresAt: timestamptz('lease_expires_at'),
+  /** of workers that have segments of a plan that was given up */
+  formerLeasesExpireAt: timestamptz('former_leases_expire_at'),
   segmentPlan: text('segment_plan'),
   inOnePiece: boolean('in_one_piece').notNull().default(false),
   preview: jsonb('preview').$type<PreviewFacts>(),

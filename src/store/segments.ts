@@ -142,6 +142,7 @@ export function segmentQueries(db: Db) {
     giveUp: (fence: SegmentFence) =>
       transact(db, async (tx) => {
         await lockJob(tx, fence);
+        await tx.update(segments).set(idle).where(held(fence));
         await startOver(tx, fence.jobId, { inOnePiece: true });
       }),
 
@@ -336,6 +337,7 @@ async function moveToOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
   const other: DeviceClass = segment!.deviceClass === 'cpu' ? 'cuda' : 'cpu';
   const [served] = await tx.select({ id: workers.id }).from(workers).where(sql`${other}::text = ANY (${workers.deviceClasses})`).limit(1);
   if (!served) return false;
+  await tx.update(segments).set(idle).where(held(fence));
   await startOver(tx, fence.jobId, { deviceClass: other });
   return true;
 }

@@ -191,6 +191,28 @@ describe('a segment that fails', () => {
     await eventually(async () => (await state()) === 'issued');
   });
 
+  it('after its video was planned anew and deleted holds back the certificate until the leases of the earlier plan have expired', async () => {
+    const account = await rich();
+    const job = await long(account, 80, { tier: 'secure' });
+    await planned(job);
+    const leaseSeconds = 5;
+    const late = (await world.store.segments.acquire(job.id, 1, 'late', leaseSeconds))!;
+    const expiresAt = Date.now() + 1000 * leaseSeconds;
+    const key = await world.store.segments.registerPendingPiece(late.fence);
+    await world.store.segments.giveUp((await acquire(job.id, 0)).fence);
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await shop.worker({ config: segmented }).start();
+    const certificate = () => world.store.certificates.get(account.id, 'live', job.id);
+    await sleep(1500);
+    expect((await certificate())!.state).toBe('pending');
+    // The last moment at which the late worker, which has not heard of the new plan, may store its piece.
+    await sleep(expiresAt - Date.now() - 1000);
+    shop.storage.objects.set(key, Buffer.from('a piece'));
+    await eventually(async () => (await certificate())!.state === 'issued');
+    expect(Date.now()).toBeGreaterThan(expiresAt - 500);
+    expect(shop.storage.objects.has(key)).toBe(false);
+  });
+
   it.each(['processing_timeout', 'processing_failed'] as const)('with %s is made once more, by any worker', async (code) => {
     const { onEnhance } = shop.media;
     let failures = 0;
