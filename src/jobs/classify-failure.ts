@@ -1,7 +1,7 @@
 /** Decides whether a failed step fails its job or is retried. */
 import { ReelmendError, type JobErrorCode } from '../domain/errors.ts';
 import type { JobFailure } from '../store/index.ts';
-import { InsufficientDiskSpace } from './disk-reservation.ts';
+import { InsufficientDiskSpace } from './insufficient-disk-space.ts';
 import type { Tuning } from './tuning.ts';
 
 /** Failures caused by the video: another attempt would fail the same way. */

@@ -8,7 +8,7 @@ import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
-import { InsufficientDiskSpace } from './disk-reservation.ts';
+import { InsufficientDiskSpace } from './insufficient-disk-space.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './step-span.ts';
 import type { WorkerContext } from './worker-context.ts';

@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { JobRecord, OutputSettings, PreviewSetting, SourceFacts } from '../../src/domain/job.ts';
 import { expectedResultBytes } from '../../src/domain/output-size.ts';
 import { bytesOf, isCut } from '../../src/jobs/disk-needs.ts';
-import { type DiskContext, type DiskNeed, DiskReservations, headroomBytes, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
+import { type DiskContext, type DiskNeed, DiskReservations, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
+import { headroomBytes } from '../../src/jobs/insufficient-disk-space.ts';
 import { type DiskUsageReader, readDiskUsage } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
 import { cutIntoSegments } from '../helpers/segment-fakes.ts';

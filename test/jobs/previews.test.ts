@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { defaultVideoLimits } from '../../src/domain/limits.ts';
-import { headroomBytes } from '../../src/jobs/disk-reservation.ts';
+import { headroomBytes } from '../../src/jobs/insufficient-disk-space.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import type { EnhancePlan } from '../../src/media/types.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
