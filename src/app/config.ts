@@ -83,6 +83,7 @@ const environment = z.object({
     .pipe(z.array(z.string().refine(hasPort, 'must be a comma-separated list of host:port'))),
   REELMEND_TEST_MODE_DELAY_MS: integer(2000, 0, 600_000),
   REELMEND_REQUIRE_ISOLATION: flag.default(false),
+  REELMEND_ACCEPT_MISSING_FILES: flag.default(false),
   REELMEND_DEMO: flag.default(true),
   REELMEND_WORKER_CONCURRENCY: integer(1, 0, 64),
   REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 0, 256),
@@ -148,6 +149,8 @@ export interface Config {
   allowHosts: string[];
   testModeDelayMs: number;
   requireIsolation: boolean;
+  /** starts although the storage has none of the newest results (check-storage.ts) */
+  acceptMissingFiles: boolean;
   demo: boolean;
   /** enhancements that one worker runs at once; 0: none */
   workerConcurrency: number;
@@ -260,6 +263,7 @@ function configOf(e: Environment, variables: Record<string, string | undefined>)
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
     testModeDelayMs: e.REELMEND_TEST_MODE_DELAY_MS,
     requireIsolation: e.REELMEND_REQUIRE_ISOLATION,
+    acceptMissingFiles: e.REELMEND_ACCEPT_MISSING_FILES,
     demo: e.REELMEND_DEMO,
     workerConcurrency: e.REELMEND_WORKER_CONCURRENCY,
     downloadConcurrency: e.REELMEND_DOWNLOAD_CONCURRENCY,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { bracketed, type Config } from './config.ts';
+import { checkStorage } from './check-storage.ts';
 import { createConsole, type DemoParts } from './console-deps.ts';
 import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
@@ -136,6 +137,7 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const publicUrl = () => config.publicUrl ?? listening.url;
   const storage = await createStorage({ ...config, ...secrets, publicUrl });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
+  if (!config.acceptMissingFiles) await checkStorage({ store, storage });
   const { keyPepper } = secrets;
   return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, publicUrl, storage };
 }

@@ -1,5 +1,5 @@
 /** The stored objects in the database. Each is registered before its file is stored. */
-import { and, eq, inArray, isNull, ne, not, or, type SQL, sql, type SQLWrapper } from './orm.ts';
+import { and, desc, eq, inArray, isNotNull, isNull, ne, not, or, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
@@ -79,6 +79,17 @@ export function objectQueries(db: Db) {
         await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role }).onConflictDoNothing();
         return key;
       }),
+
+    /** Keys of the results of live jobs that are not deleted, the newest first. */
+    async newestResults(limit: number): Promise<string[]> {
+      const rows = await db
+        .select({ key: jobs.outputKey })
+        .from(jobs)
+        .where(and(isNotNull(jobs.finishedAt), isNotNull(jobs.outputKey), isNull(jobs.deletedAt), eq(jobs.mode, 'live')))
+        .orderBy(desc(jobs.finishedAt))
+        .limit(limit);
+      return rows.map(({ key }) => key!);
+    },
 
     pendingDeletion: (jobId: string) => pendingDeletion(db, jobId),
 
