@@ -1,10 +1,14 @@
 // Unit tests of the media module: timestamps, geometry, pixel formats, error names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "media/av_error.h"
+#include "media/channel_layouts.h"
 #include "media/frame_import.h"
 #include "media/geometry.h"
 #include "media/source_policy.h"
@@ -14,6 +18,18 @@
 
 namespace reelmend::media {
 namespace {
+
+TEST(MixingMatrix, WritesOnlyIntoItsOwnMemory) {
+  // An arithmetic operation changes a signalling NaN, even a multiplication by one. The matrix of 7.1 has 64 numbers.
+  constexpr std::uint64_t kSignalling = 0x7FF4'0000'0000'0000;
+  std::vector<std::vector<std::uint64_t>> neighbours(200, std::vector<std::uint64_t>(64, kSignalling));
+  for (std::size_t i = 50; i < 150; i += 10) std::vector<std::uint64_t>().swap(neighbours[i]);
+  const AVChannelLayout layout = UsualLayout(8);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(MixingMatrix(layout, layout).empty());
+  for (const auto& words : neighbours) {
+    EXPECT_TRUE(std::ranges::all_of(words, [](std::uint64_t word) { return word == kSignalling; }));
+  }
+}
 
 TEST(OutputTimeBase, KeepsEveryTimestampOfTheSource) {
   for (const AVRational source : {AVRational{1, 25}, {1, 1000}, {1, 15360}, {1, 90'000}, {1001, 30'000}, {1, 600}}) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -57,10 +58,17 @@ bool IsLowFrequency(AVChannel channel) { return channel == AV_CHAN_LOW_FREQUENCY
 /// The resampler's own matrix; empty if it has none.
 std::vector<double> OwnMatrix(const AVChannelLayout& from, const AVChannelLayout& to) {
   constexpr double kAside = std::numbers::sqrt2 / 2;  // the resampler's defaults, which do not scale floating-point sound down
-  std::vector<double> matrix(static_cast<std::size_t>(from.nb_channels) * static_cast<std::size_t>(to.nb_channels));
-  const int result = swr_build_matrix2(&from, &to, kAside, kAside, 0, std::numeric_limits<int>::max(), 1, matrix.data(), from.nb_channels,
+  // libav multiplies so many rows and columns by the volume, however many channels there are.
+  constexpr std::ptrdiff_t kStride = kMostMixedChannels;
+  std::vector<double> built(kStride * kStride);
+  const int result = swr_build_matrix2(&from, &to, kAside, kAside, 0, std::numeric_limits<int>::max(), 1, built.data(), kStride,
                                        AV_MATRIX_ENCODING_NONE, nullptr);
-  return result < 0 ? std::vector<double>() : matrix;
+  std::vector<double> matrix;
+  for (int row = 0; result >= 0 && row < to.nb_channels; ++row) {
+    const auto begin = built.begin() + row * kStride;
+    matrix.insert(matrix.end(), begin, begin + from.nb_channels);
+  }
+  return matrix;
 }
 
 }  // namespace
