@@ -14,6 +14,7 @@ import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, plain, print, say, terminal } from './terminal.ts';
 import {
   commandFor,
+  fileArgument,
   firstOf,
   isUpload,
   isUrl,
@@ -183,7 +184,7 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
     const waits = options.wait === true || output !== undefined;
     if (waits) job = await withNote((error) => stateOf('job', id, { error, options }), () => waitFor(reelmend, id, signal));
     if (output !== undefined) {
-      const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, output)}`;
+      const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, fileArgument(output))}`;
       await withNote(again, () => download(reelmend, id, { output, signal }));
     }
     if (options.json === true) print(job);

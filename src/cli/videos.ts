@@ -41,6 +41,9 @@ export async function withNote<T>(note: string | ((error: unknown) => string | P
 export const commandFor = ({ url }: RemoteOptions, ...args: string[]): string =>
   ['reelmend', ...args, ...(url === undefined ? [] : ['--url', url])].map(quoted).join(' ');
 
+/** A file as an argument of such a command: a name such as `-1.mp4` would be taken for an option. */
+export const fileArgument = (path: string): string => (path.startsWith('-') ? `./${path}` : path);
+
 const quoted = (argument: string) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", String.raw`'\''`)}'`);
 
 /** What became of a job or a preview when waiting for it failed. */
@@ -71,7 +74,7 @@ export async function sendFile(reelmend: Reelmend, path: string, options: SendFi
       : reelmend.uploads.resume(resume, file, { onProgress, signal });
   };
   const howToGoOn = async (error: unknown) =>
-    id !== undefined && (await canResume(error, signal)) ? `Go on with: ${commandFor(options, 'upload', '--resume', id, path)}` : '';
+    id !== undefined && (await canResume(error, signal)) ? `Go on with: ${commandFor(options, 'upload', '--resume', id, fileArgument(path))}` : '';
   return withNote(howToGoOn, () => withBar(basename(path), send));
 }
 

@@ -95,6 +95,22 @@ describe('reelmend upload', () => {
     expect(process.listenerCount('SIGINT')).toBe(listeners);
   });
 
+  it('names a file that would be taken for an option so that it is not', async () => {
+    const startedIn = process.cwd();
+    process.chdir(dir);
+    try {
+      await writeFile('-1.mov', video);
+      answers['PUT /part'] = interrupt;
+      expect(await reelmend('upload', '--', '-1.mov')).toEqual(interrupted(` Go on with: reelmend upload --resume ${upload} ./-1.mov`));
+      answers['PUT /part'] = working['PUT /part']!;
+      answers['GET /out.mp4'] = interrupt;
+      const again = ` The job is done; fetch its result with: reelmend jobs download ${job} ./-out.mp4`;
+      expect(await reelmend('jobs', 'create', '--output', '-out.mp4', '--', '-1.mov')).toEqual(interrupted(again));
+    } finally {
+      process.chdir(startedIn);
+    }
+  });
+
   it('names no such command where it would not help', async () => {
     answers['PUT /part'] = refusal(413, 'Too large.');
     expect(await reelmend('upload', file('my film.mov'))).toEqual(failed('Too large.'));
