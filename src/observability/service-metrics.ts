@@ -69,6 +69,9 @@ function addQueueGauges(gauge: AddGauge, overview: ReadOverview): void {
   gauge('queue_oldest_task_age_seconds', 'Seconds for which the longest waiting task has been due.', ['task'], async (oldest) => {
     for (const { task, oldestSeconds } of (await overview()).queue) oldest.set({ task }, oldestSeconds ?? 0);
   });
+  gauge('queue_oldest_failing_task_age_seconds', 'Age of the oldest task whose last attempt failed, in seconds.', ['task'], async (oldest) => {
+    for (const { task, oldestFailingSeconds } of (await overview()).queue) oldest.set({ task }, oldestFailingSeconds ?? 0);
+  });
   gauge('jobs', 'Unfinished jobs, by status.', ['status'], async (jobs) => {
     const { queued, running } = (await overview()).jobs;
     jobs.set({ status: 'queued' }, queued);

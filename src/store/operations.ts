@@ -40,6 +40,8 @@ export interface QueueState {
   running: number;
   /** how long the oldest waiting row has been due, seconds */
   oldestSeconds: number | null;
+  /** age of the oldest row whose last attempt failed, seconds: rows that are tried again later are not due */
+  oldestFailingSeconds: number | null;
 }
 
 export interface Overview {
@@ -153,7 +155,8 @@ async function overview(db: Db): Promise<Overview> {
         count(*) FILTER (WHERE locked_at IS NULL AND run_at <= now()) AS waiting,
         count(*) FILTER (WHERE locked_at IS NULL AND run_at > now()) AS later,
         count(*) FILTER (WHERE locked_at IS NOT NULL) AS running,
-        extract(epoch FROM now() - min(run_at) FILTER (WHERE locked_at IS NULL AND run_at <= now())) AS "oldestSeconds"
+        extract(epoch FROM now() - min(run_at) FILTER (WHERE locked_at IS NULL AND run_at <= now())) AS "oldestSeconds",
+        extract(epoch FROM now() - min(created_at) FILTER (WHERE last_error IS NOT NULL)) AS "oldestFailingSeconds"
       FROM graphile_worker.jobs WHERE attempts < max_attempts OR locked_at IS NOT NULL
       GROUP BY 1 ORDER BY 1`),
     await tx.execute<Record<string, string | null>>(sql`SELECT
@@ -181,6 +184,7 @@ async function overview(db: Db): Promise<Overview> {
       later: Number(row.later),
       running: Number(row.running),
       oldestSeconds: age(row.oldestSeconds),
+      oldestFailingSeconds: age(row.oldestFailingSeconds),
     })),
     jobs: {
       queued: number('queued'),

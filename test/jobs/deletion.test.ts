@@ -71,12 +71,17 @@ describe('deleted objects', () => {
       'stored',
       'stored',
     ]);
+    // Monitoring sees for how long: a task that is tried again later is not due, and a new one is not failing.
+    const failing = async () => (await world.store.operations.overview()).queue.find(({ task }) => task === 'objects_destroy')?.oldestFailingSeconds ?? 0;
+    await world.sql`UPDATE graphile_worker._private_jobs SET created_at = now() - interval '2 hours' WHERE key = ${`destroy:${job.id}`}`;
+    await eventually(async () => (await failing()) >= 7200);
     shop.storage.fault = undefined;
     await eventually(() => shop.storage.objects.size === 0);
     await eventually(
       async () =>
         (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0,
     );
+    await eventually(async () => (await failing()) === 0);
   });
 
   it('are destroyed even when the queue has lost or given up the task', async () => {

@@ -75,6 +75,22 @@ describe('the alert QueueStuck', () => {
   ])('is silent while only these wait: %s', (_what, series) => stuck(series, null));
 });
 
+describe('the alert DeletionsFail', () => {
+  const failing = (task: string, values: string) => ({ series: `reelmend_queue_oldest_failing_task_age_seconds{task="${task}"}`, values });
+  const alert = (input_series: object[], summary: string | null) => fires({ input_series, summary, alertname: 'DeletionsFail', labels: { severity: 'critical' } });
+
+  it('fires when deletions have failed for an hour, also while one is tried again', async () => {
+    const summary = 'Files that should be gone could not be deleted for 1h 40m 0s; certificates wait for them.';
+    // The queue calls a task that is queued again new, until its attempt has failed.
+    await alert([failing('objects_destroy', '3000+120x24 0 6000 6000 6000 0 6000')], summary);
+    await alert([failing('upload_destroy', '6000x40')], summary);
+  });
+
+  it('is silent about other tasks, and after a short fault', async () => {
+    await alert([failing('webhook_deliver', '9000x40'), failing('objects_destroy', '0+60x10 0x30')], null);
+  });
+});
+
 describe('the alert JobsFail', () => {
   it.each([
     ['few jobs of many, most of which are not enhanced', { finished: 100, failed: 3, enhanced: 10 }],
@@ -103,6 +119,15 @@ describe('processes that do not run, whose other metrics end', () => {
     const labels = { severity: 'critical', job: 'reelmend', instance: 'b:9464' };
     await fires({ alertname: 'ProcessDown', input_series: [up('a:9464', 1), up('b:9464', 0), database], summary: `b:9464 ${silent}`, labels });
     await fires({ alertname: 'ProcessDown', input_series: [up('a:9464', 1), database], summary: null });
+  });
+
+  it('DatabaseUnreachable names one that has lost the database while others have it', async () => {
+    const database = (instance: string, isUp: 0 | 1) => ({ series: `reelmend_database_up{instance="${instance}"}`, values: `${isUp}x40` });
+    const alert = { alertname: 'DatabaseUnreachable', labels: { severity: 'critical', instance: 'b' } };
+    const summary = 'b cannot reach the database, which others can; it serves no requests and starts no jobs.';
+    await fires({ ...alert, input_series: [database('a', 1), database('b', 0)], summary });
+    await fires({ ...alert, input_series: [database('a', 0), database('b', 0)], summary: null });
+    await fires({ ...alert, input_series: [database('a', 1), database('b', 1)], summary: null });
   });
 
   it('NoProcess fires when Prometheus knows none, as after the last pod', async () => {

@@ -37,7 +37,7 @@ function serviceHandlers({ console: { store } }: WithConsole): ServiceHandlers {
       const { queued, running, oldestQueuedSeconds, failedLastDay } = jobs;
       return c.json(
         {
-          queue: queue.map(({ oldestSeconds, ...row }) => ({ ...row, oldest_seconds: oldestSeconds })),
+          queue: queue.map(({ task, waiting, later, running: started, oldestSeconds }) => ({ task, waiting, later, running: started, oldest_seconds: oldestSeconds })),
           jobs: { queued, running, oldest_queued_seconds: oldestQueuedSeconds, failed_last_day: failedLastDay },
           webhooks,
           workers_alive: workersAlive,
