@@ -400,10 +400,11 @@ async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]
       : await on
           .select()
           .from(webhookAttempts)
-          .where(inArray(webhookAttempts.deliveryId, ids))
+          .where(isOneOf(webhookAttempts.deliveryId, ids))
           .orderBy(asc(webhookAttempts.number));
+  const ofDelivery = Map.groupBy(attempts, ({ deliveryId }) => deliveryId);
   return rows.map(({ id, jobId, endpointId, event, url, state, failedAttempts, nextAt, createdAt, settledAt }) => ({
     ...{ id, jobId, endpointId, event, url, state, failedAttempts, nextAt, createdAt, settledAt },
-    attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),
+    attempts: (ofDelivery.get(id) ?? []).map(({ deliveryId: _, ...attempt }) => attempt),
   }));
 }

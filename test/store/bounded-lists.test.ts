@@ -126,6 +126,19 @@ describe('a list of jobs', () => {
   });
 });
 
+it('deliveries are listed with their attempts, also more than a statement has parameters', async () => {
+  const [owner, number] = [await fundedAccount(world.store, 0), 66_000];
+  const id = world.sql`'evt_' || lpad(i::text, 26, '0')`;
+  await world.sql`INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event, state, url, settled_at)
+    SELECT ${id}, ${owner.id}, 'hook', 'job.completed', 'delivered', 'https://example.com/', now() FROM generate_series(1, ${number}::int) i`;
+  await world.sql`INSERT INTO webhook_attempts (delivery_id, number, at, duration_ms, status)
+    SELECT ${id}, n, now(), 1, 200 FROM generate_series(1, ${number}::int) i, generate_series(1, CASE WHEN i % 2 = 0 THEN 2 ELSE 0 END) n`;
+  const listed = await world.store.deliveries.page({ accountId: owner.id, limit: number });
+  expect(listed).toHaveLength(number);
+  expect(listed.slice(0, 3).map(({ attempts }) => attempts.map((each) => each.number))).toEqual([[1, 2], [], [1, 2]]);
+  expect(listed[0]!.attempts[0]).toEqual({ number: 1, at: expect.any(Date) as Date, durationMs: 1, status: 200, failure: null, responseBody: null });
+});
+
 it('the usage of a day reads the transfers and jobs of that day', async () => {
   let days: { jobs: number }[] = [];
   expect(await rowsRead(async (db) => void (days = await statementQueries(db).usage(account.id, 1)))).toBeLessThan(few);
