@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { auditExportText } from '../domain/audit-export.ts';
 import { known, type Opened, withStore } from './with-store.ts';
 import { show } from './table.ts';
-import { print, terminal } from './terminal.ts';
+import { terminal } from './terminal.ts';
 
 /** Checks the ledger. Exit status 1 when a rule is broken. */
 async function checkLedger(): Promise<void> {
@@ -57,13 +57,17 @@ export function auditCommands(): Command {
 
 /** Exports every certificate with the public keys: everything that `verify certificate` needs. */
 async function exportCertificates({ store, evidence }: Opened, accountId: string) {
-  const issued = await store.certificates.all(accountId);
-  print({
-    account_id: accountId,
-    certificates: issued.map(({ jobId, jws, issuedAt }) => ({ job_id: jobId, certificate: jws, issued_at: issuedAt })),
-    pending: await store.certificates.pending(accountId),
-    jwks: await evidence.jwks(),
-  });
+  const write = (text: string) => terminal().stdoutBytes(Buffer.from(text));
+  const [pending, jwks] = [await store.certificates.pending(accountId), await evidence.jwks()];
+  await write(`{"account_id":${JSON.stringify(accountId)},"certificates":[`);
+  let separator = '\n';
+  // In parts: certificates of many years are longer than the longest string.
+  for await (const page of store.certificates.pages(accountId)) {
+    const lines = page.map(({ jobId, jws, issuedAt }) => JSON.stringify({ job_id: jobId, certificate: jws, issued_at: issuedAt }));
+    if (lines.length > 0) await write(separator + lines.join(',\n'));
+    separator = ',\n';
+  }
+  await write(`\n],"pending":${pending},"jwks":${JSON.stringify(jwks)}}\n`);
 }
 
 export function certificateCommands(): Command {

@@ -1,5 +1,5 @@
 /** Deletion certificates: one for each deleted job of the Secure tier, kept forever. */
-import { and, asc, eq, not, sql } from './orm.ts';
+import { and, asc, eq, gt, not, sql } from './orm.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import { type Db, transact, type Tx } from './database.ts';
@@ -31,6 +31,12 @@ export interface DestroyedObject {
   absentAt: Date;
 }
 
+export interface ExportedCertificate {
+  jobId: string;
+  jws: string;
+  issuedAt: Date;
+}
+
 export function certificateQueries(db: Db) {
   return {
     async get(accountId, mode, jobId) {
@@ -52,13 +58,21 @@ export function certificateQueries(db: Db) {
       return row !== undefined;
     },
 
-    /** All certificates of an account, oldest first. */
-    all: (accountId: string) =>
-      db
-        .select({ jobId: certificates.jobId, jws: certificates.jws, issuedAt: certificates.issuedAt })
-        .from(certificates)
-        .where(eq(certificates.accountId, accountId))
-        .orderBy(asc(certificates.id)),
+    /** All certificates of an account, oldest first, in pages: they are kept for ever, and an account may have more than memory holds. */
+    async *pages(accountId: string, limit = 1000): AsyncGenerator<ExportedCertificate[]> {
+      const { id, jobId, jws, issuedAt } = certificates;
+      let after = '';
+      for (let isFull = true; isFull; ) {
+        const rows = await db
+          .select({ id, jobId, jws, issuedAt })
+          .from(certificates)
+          .where(and(eq(certificates.accountId, accountId), gt(id, after)))
+          .orderBy(asc(id))
+          .limit(limit);
+        yield rows.map(({ id: _, ...row }) => row);
+        [after, isFull] = [rows.at(-1)?.id ?? after, rows.length === limit];
+      }
+    },
 
     /** Number of deleted jobs of an account that wait for their certificate. */
     pending: (accountId: string): Promise<number> => db.$count(jobs, and(eq(jobs.accountId, accountId), isDue)),

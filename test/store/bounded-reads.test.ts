@@ -147,6 +147,16 @@ const damages: Record<string, string> = {
   'each event is linked to the one before': "UPDATE job_events SET previous_hash = repeat('1', 64) WHERE account_id = $account AND kind = 'job.created'",
 };
 
+it('the certificates of an account are read in pages, oldest first, each once, and a page reads no others', async () => {
+  const pages = certificateQueries(connection.db).pages(account.id, 7000);
+  const read: string[][] = [];
+  for await (const page of pages) read.push(page.map(({ jobId }) => jobId));
+  expect(read.map(({ length }) => length).slice(0, 2)).toEqual([7000, 7000]);
+  const all = await world.sql<{ job_id: string }[]>`SELECT job_id FROM certificates WHERE account_id = ${account.id} ORDER BY id`;
+  expect(read.flat()).toEqual(all.map((row) => row.job_id));
+  expect(await rowsRead((tx) => certificateQueries(tx as unknown as Db).pages(account.id, 100).next())).toBeLessThan(few);
+});
+
 describe('the check of the ledger', () => {
   let checkpoint: LedgerCheckpoint;
   beforeAll(async () => {
