@@ -72,6 +72,7 @@ export const longSteps: Step[] = [
   { name: 'service, an hour of video', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/long-video'] },
   { name: 'Helm chart, Compose files, systemd', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', ...['chart', 'compose', 'systemd'].map((file) => `test/deploy/${file}`)] },
   { name: 'Compose, with Docker', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/docker'] },
+  { name: 'Helm chart, on a Kubernetes node', group: 'engine', command: ['bash', '-c', 'scripts/setup-kubernetes && REELMEND_TEST_LONG=1 vitest run test/deploy/kubernetes'] },
   { name: 'contract, all modes and tiers', group: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
   { name: 'converter of networks', group: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
   { name: 'a network of PyTorch, converted and used', group: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/convert-network'] },
