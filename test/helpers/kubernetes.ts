@@ -65,9 +65,13 @@ export async function startKubernetes(): Promise<Kubernetes> {
   }
 }
 
-/** The kubelet leaves its control groups when it is killed. */
+/** The kubelet leaves its control groups when it is killed. They can be removed once their processes are gone. */
 async function removeGroups(): Promise<void> {
   const all = '/sys/fs/cgroup';
-  const folders = [all, ...(await readdir(all)).map((name) => join(all, name))].map((folder) => join(folder, 'kubepods')).filter((folder) => existsSync(folder));
-  if (folders.length > 0) await run('find', [...folders, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', '+']).catch(() => undefined);
+  const folders = [all, ...(await readdir(all)).map((name) => join(all, name))].map((folder) => join(folder, 'kubepods'));
+  await eventually(async () => {
+    const left = folders.filter((folder) => existsSync(folder));
+    if (left.length > 0) await run('find', [...left, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']).catch(() => undefined);
+    return left.length === 0;
+  }, 'the control groups of the node are removed');
 }
