@@ -2,6 +2,7 @@
  * Watches all jobs of an account. However many watchers an account has in this process, one poller reads for all of them:
  * its queries do not grow with the number of open console pages.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { AsyncEvent } from './async-event.ts';
 import type { JobFeed } from './job-feed.ts';
 
@@ -111,13 +112,17 @@ export class AccountWatch<Job extends { id: string }> {
     const subscription = feed.subscribeAccount(accountId);
     try {
       let position = await queries.position(accountId);
+      let before = new Map<string, Job | null>();
       while (poller.running && !feed.closed) {
         await subscription.event.wait(poller.abort.signal, pollIntervalMs);
         if (!poller.running || feed.closed) return;
         const { ids, missed } = subscription.takeChanges();
         const polled = await queries.poll(accountId, { after: position, open: missed });
         position = polled.position;
-        deliver(poller, await this.#merge(accountId, polled.jobs, [...new Set([...ids, ...polled.changed])]));
+        const changes = await this.#merge(accountId, polled.jobs, [...new Set([...ids, ...polled.changed])]);
+        // The poll may read a change just before its notification arrives.
+        deliver(poller, new Map([...changes].filter(([id, job]) => !before.has(id) || !isDeepStrictEqual(before.get(id), job))));
+        before = changes;
       }
     } finally {
       subscription.close();

@@ -4,6 +4,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createStore } from '../../src/store/index.ts';
+import { AsyncEvent } from '../../src/store/async-event.ts';
 import { JobFeed } from '../../src/store/job-feed.ts';
 import { type AccountQueries, AccountWatch } from '../../src/store/watch-account.ts';
 import { watchJob } from '../../src/store/watch-job.ts';
@@ -171,6 +172,26 @@ describe('watching a job', () => {
     stop.abort();
     await ended;
     await feed.close();
+  });
+
+  it('a change that a poll reads before its notification arrives is reported once', async () => {
+    const event = new AsyncEvent();
+    const heard = [[], ['job_a'], ['job_a'], ['job_b']];
+    const states = ['done', 'done', 'deleted soon', 'new'];
+    let turn = -1;
+    const queries: AccountQueries<{ id: string; state: string }> = {
+      position: async () => 0,
+      read: async (_, ids) => ids.map((id) => ({ id, state: states[turn]! })),
+      poll: async () => ({ changed: turn === 0 ? ['job_a'] : [], jobs: [], position: 0 }),
+    };
+    const subscription = { event, takeChanges: () => ({ ids: heard[++turn] ?? [], missed: false }), close() {} };
+    const feed = { closed: false, subscribeAccount: () => subscription } as unknown as JobFeed;
+    const seen: string[] = [];
+    for await (const { id, job } of new AccountWatch({ feed, queries, pollIntervalMs: 20 }).watch(account.id, never)) {
+      seen.push(`${id} ${job?.state}`);
+      if (id === 'job_b') break;
+    }
+    expect(seen).toEqual(['job_a done', 'job_a deleted soon', 'job_b new']);
   });
 
   it('jobs that change unheard are polled from the database', async () => {
