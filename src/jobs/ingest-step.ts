@@ -15,6 +15,7 @@ import { jobIdOf } from './payload.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { withDownloadReservation } from './disk-reservation.ts';
 import { runStep, type StepContext } from './step.ts';
+import { storeFile } from './store-file.ts';
 import type { WorkerContext } from './worker-context.ts';
 import { sourceFacts } from '../media/facts.ts';
 import { openToChild } from '../media/child-user.ts';
@@ -46,7 +47,7 @@ async function download(context: StepContext): Promise<void> {
   assertSameFacts(job.source, { ...sourceFacts(probe), ...(received.etag === null ? {} : { etag: received.etag }) });
   signal.throwIfAborted();
   const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, 'original'));
-  const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
+  const stored = await storeFile(worker.storage, { key, path, contentType: 'application/octet-stream' }, signal);
   if (stored.sha256 !== received.sha256) throw new Error('The stored original differs from the downloaded one');
   await retryOnDatabaseFault(signal, () => worker.store.leases.ingested(fence, stored, sourceFacts(probe)));
 }

@@ -6,7 +6,7 @@ import type { AppliedEnhancements } from '../domain/job.ts';
 import { openToChild } from '../media/child-user.ts';
 import { encoding } from './media-options.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
-import { putResult } from './put-result.ts';
+import { storeFile } from './store-file.ts';
 import type { StepContext } from './step.ts';
 import { storePictures } from './store-pictures.ts';
 
@@ -31,7 +31,7 @@ interface Result {
 export async function finishJob(context: StepContext, path: string, { width, height, applied }: Result): Promise<void> {
   const { worker, job, fence, signal } = context;
   const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, 'output'));
-  const stored = await putResult(worker.storage, { key, path }, signal);
+  const stored = await storeFile(worker.storage, { key, path }, signal);
   const pictures = await storePictures(context, path);
   const output = { width, height, size_bytes: stored.size, sha256: stored.sha256, ...encoding(worker, job) };
   await retryOnDatabaseFault(signal, () => worker.store.leases.finish(fence, { stored, pictures, output, applied }));

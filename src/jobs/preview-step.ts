@@ -11,7 +11,7 @@ import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/child-user.ts';
 import type { StoredFile } from '../store/index.ts';
 import { mediaOptions } from './media-options.ts';
-import { putResult } from './put-result.ts';
+import { storeFile } from './store-file.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import type { StepContext } from './step.ts';
 
@@ -130,7 +130,7 @@ async function storeClip(context: StepContext, files: Files, { number, span, opt
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
   const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, { clip: number }));
-  const stored = await putResult(worker.storage, { key, path: join(files.outputDir, outputName) }, signal);
+  const stored = await storeFile(worker.storage, { key, path: join(files.outputDir, outputName) }, signal);
   return { stored, facts: { key, width: result.width, height: result.height, size_bytes: stored.size } };
 }
 

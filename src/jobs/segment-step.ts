@@ -17,7 +17,7 @@ import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import { deviceOfClass, mediaOptions } from './media-options.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
-import { putResult, storageRetryDelaysMs } from './put-result.ts';
+import { storageRetryDelaysMs, storeFile } from './store-file.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { withScratch } from './scratch.ts';
 import { agedSince, logRetry } from './step.ts';
@@ -93,7 +93,7 @@ async function makePiece(context: SegmentContext): Promise<void> {
   worker.metrics.enhanced(result);
   signal.throwIfAborted();
   const key = await retryOnDatabaseFault(signal, () => worker.store.segments.registerPendingPiece(fence));
-  const stored = await putResult(worker.storage, { key, path: join(outputDir, outputName) }, signal);
+  const stored = await storeFile(worker.storage, { key, path: join(outputDir, outputName) }, signal);
   const piece = { stored, result: { applied: appliedEnhancements(result), device: result.device }, atOnce: segmentsAtOnce(worker) };
   await retryOnDatabaseFault(signal, () => worker.store.segments.finish(fence, piece));
 }

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import { openToChild } from '../media/child-user.ts';
 import type { FinishedJob } from '../store/leases.ts';
-import { putResult } from './put-result.ts';
+import { storeFile } from './store-file.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import type { StepContext } from './step.ts';
 
@@ -21,7 +21,7 @@ export async function storePictures({ worker, job, fence, signal }: StepContext,
     const kind = isPoster ? ('poster' as const) : ('thumbnail' as const);
     const number = made.filter(({ picture }) => picture.kind === 'thumbnail').length + 1;
     const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, kind === 'poster' ? kind : { thumbnail: number }));
-    const stored = await putResult(worker.storage, { key, path: join(outputDir, file), contentType: 'image/jpeg' }, signal);
+    const stored = await storeFile(worker.storage, { key, path: join(outputDir, file), contentType: 'image/jpeg' }, signal);
     made.push({ stored, picture: { kind, key, time: timeS, width, height, size_bytes: stored.size } });
   }
   return made;

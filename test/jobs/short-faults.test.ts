@@ -118,14 +118,23 @@ async function preview(): Promise<JobRecord> {
 }
 
 describe('a storage that fails once', () => {
-  /** The first file of that kind is refused. Returns how often one was tried. */
-  function refuseOnce(isMeant: (key: string) => boolean): () => number {
+  /** The first file of that kind is refused. */
+  function refuseOnce(isMeant: (key: string) => boolean): void {
     let puts = 0;
     shop.storage.beforePut = async (key) => {
       if (isMeant(key) && puts++ === 0) throw reset();
     };
-    return () => puts;
   }
+
+  it('has a video downloaded once', async () => {
+    shop.media.onProbe = async () => probeResult;
+    shop.media.onEnhance = async () => enhanceResult;
+    refuseOnce((key) => key.includes('/original'));
+    const job = await create(await rich());
+    await shop.worker().start();
+    await ended(job);
+    expect(shop.net.downloads).toBe(1);
+  });
 
   it('has a video enhanced once whose pictures are stored', async () => {
     shop.media.onProbe = async () => probeResult;

@@ -1,4 +1,4 @@
-/** Stores what a step has made. Minutes or hours of work are worth more than a short outage of the storage. */
+/** Stores what a step has downloaded or made. Minutes or hours of that are worth more than a short outage of the storage. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStorageFault } from '../storage/faults.ts';
 import type { Storage, StoredObject } from '../storage/types.ts';
@@ -6,14 +6,14 @@ import type { Storage, StoredObject } from '../storage/types.ts';
 /** ms before each further attempt; reads of a segment are as patient */
 export const storageRetryDelaysMs: readonly number[] = [500, 1500, 4000, 9000];
 
-export interface ResultFile {
+export interface FileToStore {
   key: string;
   path: string;
-  /** default: that of a video */
+  /** default: that of a result */
   contentType?: string;
 }
 
-export async function putResult(storage: Pick<Storage, 'putFile'>, { key, path, contentType = 'video/mp4' }: ResultFile, signal: AbortSignal): Promise<StoredObject> {
+export async function storeFile(storage: Pick<Storage, 'putFile'>, { key, path, contentType = 'video/mp4' }: FileToStore, signal: AbortSignal): Promise<StoredObject> {
   const put = () => storage.putFile(key, path, { contentType, signal });
   for (const delayMs of storageRetryDelaysMs) {
     try {
