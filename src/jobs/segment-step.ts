@@ -35,11 +35,12 @@ interface SegmentContext {
   logger: Logger;
 }
 
-/** Runs one segment, unless it is done or another worker has it. A failure of the segment is not thrown: the rows of segment and job record it. */
+/** Runs one segment, unless it is done, another worker has it, or it is for a device class that this worker does not have. A failure of the segment is not thrown: the rows of segment and job record it. */
 export async function runSegment(worker: WorkerContext, { jobId, number }: { jobId: string; number: number }): Promise<void> {
   const { segments } = worker.store;
   const { leaseSeconds, dataDir } = worker.config;
-  const lease = await retryOnDatabaseFault(worker.stopping, (isRepeated) => segments.acquire(jobId, number, worker.id, leaseSeconds, isRepeated));
+  const how = { owner: worker.id, deviceClasses: worker.deviceClasses, leaseSeconds };
+  const lease = await retryOnDatabaseFault(worker.stopping, (isRepeated) => segments.acquire(jobId, number, { ...how, isRepeated }));
   if (!lease) return;
   const { fence, traceparent } = lease;
   const logger = worker.logger.child({ job: jobId, segment: number, attempt: fence.attempt });

@@ -20,13 +20,11 @@ export const idle = { ...noLease, state: 'pending' as const };
 
 export const isSegment = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => and(eq(segments.jobId, jobId), eq(segments.number, number));
 
+/** The condition that the job's segments are those of this plan. */
+export const isPlannedBy = ({ jobId, plan }: Pick<SegmentFence, 'jobId' | 'plan'>) => sql`EXISTS (SELECT FROM jobs WHERE jobs.id = ${jobId} AND jobs.attempt = ${plan})`;
+
 export const held = (fence: SegmentFence) =>
-  and(
-    isSegment(fence),
-    eq(segments.attempt, fence.attempt),
-    eq(segments.leaseOwner, fence.owner),
-    sql`EXISTS (SELECT FROM jobs WHERE jobs.id = ${fence.jobId} AND jobs.attempt = ${fence.plan})`,
-  );
+  and(isSegment(fence), eq(segments.attempt, fence.attempt), eq(segments.leaseOwner, fence.owner), isPlannedBy(fence));
 
 /** The condition that the job's segments are wanted. */
 export const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));

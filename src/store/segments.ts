@@ -14,7 +14,7 @@ import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, longestEtaS, objects, type SegmentResult, segments, workers } from './schema.ts';
 import { refill, replanUnserved, requeueOrphans, sweepExpired } from './segment-recovery.ts';
-import { held, idle, isSegment, isWanted, lockJob, queueRow, type SegmentFence, startOver } from './segment-rows.ts';
+import { held, idle, isPlannedBy, isSegment, isWanted, lockJob, queueRow, type SegmentFence, startOver } from './segment-rows.ts';
 
 export interface SegmentSpan {
   startSeconds: number;
@@ -70,9 +70,11 @@ export function segmentQueries(db: Db) {
     /** The video is cut: queues the first `atOnce` segments and gives up the job's lease. Throws LeaseLost. */
     planned: (fence: Fence, plan: PlannedSegments) => transact(db, (tx) => planned(tx, fence, plan)),
 
-    /** Acquires the lease of a segment; null if the segment is not pending, or its job no longer needs it. `isRepeated` as for leases of jobs. */
-    acquire: (jobId: string, number: number, owner: string, leaseSeconds: number, isRepeated = false) =>
-      transact(db, (tx) => acquire(tx, { jobId, number }, { owner, leaseSeconds, isRepeated })),
+    /**
+     * Acquires the lease of a segment; null if the segment is not pending, its job no longer needs it, or it is for another device class:
+     * a queue row that was fetched before the video was planned again names a segment of both plans.
+     */
+    acquire: (jobId: string, number: number, how: SegmentAcquisition) => transact(db, (tx) => acquire(tx, { jobId, number }, how)),
 
     /** A job's queued segments that no worker has, for these device classes, in order. */
     waiting: (jobId: string, deviceClasses: readonly DeviceClass[]): Promise<WaitingSegment[]> =>
@@ -228,16 +230,21 @@ async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: span
   await enqueueNextSegments(tx, fence.jobId, atOnce);
 }
 
-interface Acquisition {
+export interface SegmentAcquisition {
   owner: string;
+  /** of the owner's devices */
+  deviceClasses: readonly DeviceClass[];
   leaseSeconds: number;
-  isRepeated: boolean;
+  /** as for leases of jobs; default: false */
+  isRepeated?: boolean;
 }
 
-async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner, leaseSeconds, isRepeated }: Acquisition): Promise<SegmentLease | null> {
+async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner, deviceClasses, leaseSeconds, isRepeated = false }: SegmentAcquisition): Promise<SegmentLease | null> {
   const [job] = await tx.select().from(jobs).where(and(eq(jobs.id, which.jobId), isWanted));
   if (!job || job.segmentPlan === null) return null;
   const isFree = or(eq(segments.state, 'pending'), isRepeated ? eq(segments.leaseOwner, owner) : undefined);
+  // The video may have been planned again after the job was read.
+  const isOfPlan = isPlannedBy({ jobId: job.id, plan: job.attempt });
   const [row] = await tx
     .update(segments)
     .set({
@@ -248,7 +255,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
       leaseOwner: owner,
       leaseExpiresAt: leaseEnd(leaseSeconds),
     })
-    .where(and(isSegment(which), isFree))
+    .where(and(isSegment(which), isFree, isOfPlan, inArray(segments.deviceClass, [...deviceClasses])))
     .returning({
       ...getTableColumns(segments),
       diskWaitForS: secondsSince(segments.diskWaitSince),

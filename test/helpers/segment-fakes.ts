@@ -55,6 +55,9 @@ export function cutIntoSegments(media: FakeMedia, cut: Cut): void {
   };
 }
 
+/** How a worker with devices of both classes acquires a segment. */
+export const asWorker = (owner: string, leaseSeconds = 60) => ({ owner, leaseSeconds, deviceClasses: ['cpu', 'cuda'] as const });
+
 export interface QueuedCut extends Cut {
   /** the worker that planned it */
   owner?: string;

@@ -6,7 +6,7 @@ import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import { failureFromChild, noUsableGpu } from '../../src/media/failures.ts';
-import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { asWorker, cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -39,6 +39,18 @@ describe('device classes', () => {
     await ended(job);
     expect([shop.media.enhancements.length, media.enhancements.length]).toEqual([0, 3]);
     expect(media.enhancements.every(({ options }) => options.device === 'cuda:0')).toBe(true);
+  });
+
+  it('a queue row of an earlier plan, for the other class, takes none of them', async () => {
+    const media = gpuMedia();
+    const job = await long(await rich(), 30);
+    await planned(job, 3, { deviceClass: 'cpu' });
+    await world.sql`SELECT graphile_worker.add_job('segment_cuda', ${world.sql.json({ jobId: job.id, segment: 1 })}::json)`;
+    await shop.worker({ config: { ...segmented, device: 'cuda:0' }, deps: { media } }).start();
+    await eventually(async () => (await world.sql`SELECT FROM graphile_worker.jobs WHERE task_identifier = 'segment_cuda'`).length === 0);
+    const rows = await world.sql`SELECT s.state, s.attempt, j.step FROM segments s JOIN jobs j ON j.id = job_id WHERE job_id = ${job.id} AND number = 1`;
+    expect(rows).toEqual([{ state: 'pending', attempt: 0, step: 'segments' }]);
+    expect(media.enhancements).toEqual([]);
   });
 
   it('a worker whose GPUs are all lost leaves the work to others, and takes some when one can be used again', async () => {
@@ -162,7 +174,7 @@ describe('device classes', () => {
     await planned(job, 3, { deviceClass: 'cuda' });
     await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with both', '{cuda,cpu}')`;
     const { segments } = world.store;
-    const { fence } = (await segments.acquire(job.id, 0, 'with both', 60))!;
+    const { fence } = (await segments.acquire(job.id, 0, asWorker('with both')))!;
     expect(await segments.moveToOtherClass(fence)).toBe(true);
     expect(await stepAndClass(job)).toMatchObject({ step: 'enhance', device_class: 'cpu' });
     const task = async () => (await world.sql<{ task: string }[]>`SELECT task_identifier AS task FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`)[0]!.task;

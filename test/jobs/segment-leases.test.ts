@@ -9,7 +9,7 @@ import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import { LeaseLost } from '../../src/store/index.ts';
 import type { SegmentFence } from '../../src/store/segment-rows.ts';
-import { cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { asWorker, cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -20,7 +20,7 @@ let shop: Workshop;
 setUpFleet((fleet) => ({ world, shop } = fleet));
 const { ended, long, now, planned, queued, rich } = fleetJobs(() => ({ world, shop }));
 
-const acquire = async (id: string, number: number, owner = 'maker') => (await world.store.segments.acquire(id, number, owner, 60))!;
+const acquire = async (id: string, number: number, owner = 'maker') => (await world.store.segments.acquire(id, number, asWorker(owner)))!;
 const stored = { key: '', size: 7, sha256: 'c'.repeat(64), version: null };
 const piece = (key: string) => ({ stored: { ...stored, key }, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
 
@@ -68,6 +68,21 @@ describe('a late worker with a segment of an earlier plan', () => {
     await segments.release(late);
     expect(await stateOf(jobId)).toEqual(before);
     expect(await segments.heartbeat(present, 60)).toBe(true);
+  });
+
+  it('takes no segment of the present one', async () => {
+    const job = await long(await rich(), 30);
+    await planned(job, 3);
+    const { promise: isLate, resolve } = Promise.withResolvers<ReturnType<typeof acquire>>();
+    await world.sql.begin(async (tx) => {
+      // It has read the job, and not yet the segment, when the video is planned again.
+      await tx`LOCK TABLE segments IN ACCESS EXCLUSIVE MODE`;
+      resolve(acquire(job.id, 1, 'late'));
+      await eventually(async () => (await world.sql`SELECT FROM pg_locks WHERE relation = 'segments'::regclass AND NOT granted`).length > 0);
+      await tx`UPDATE jobs SET attempt = attempt + 1 WHERE id = ${job.id}`;
+    });
+    expect(await isLate).toBeNull();
+    expect(await world.sql`SELECT state, attempt FROM segments WHERE job_id = ${job.id} AND number = 1`).toEqual([{ state: 'pending', attempt: 0 }]);
   });
 
   it('works in a folder of its own, and its piece is not used', async () => {
@@ -196,7 +211,7 @@ describe('a segment that fails', () => {
     const job = await long(account, 80, { tier: 'secure' });
     await planned(job);
     const leaseSeconds = 5;
-    const late = (await world.store.segments.acquire(job.id, 1, 'late', leaseSeconds))!;
+    const late = (await world.store.segments.acquire(job.id, 1, asWorker('late', leaseSeconds)))!;
     const expiresAt = Date.now() + 1000 * leaseSeconds;
     const key = await world.store.segments.registerPendingPiece(late.fence);
     await world.store.segments.giveUp((await acquire(job.id, 0)).fence);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lifetime } from '../../src/jobs/index.ts';
 import { crashed } from '../../src/media/failures.ts';
-import { indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
+import { asWorker, indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -49,7 +49,7 @@ describe('segments in the queue', () => {
     const job = await long(await rich());
     await planned(job, 4);
     const endOne = async (number: number) => {
-      const { fence } = (await segments.acquire(job.id, number, 'maker', 60))!;
+      const { fence } = (await segments.acquire(job.id, number, asWorker('maker')))!;
       const key = await segments.registerPendingPiece(fence);
       const stored = { key, size: 7, sha256: 'c'.repeat(64), version: null };
       await segments.finish(fence, { stored, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
@@ -59,7 +59,7 @@ describe('segments in the queue', () => {
     expect(await first()).toEqual(['0']);
     await endOne(2);
     expect(await first()).toEqual(['0']);
-    const { fence } = (await segments.acquire(job.id, 1, 'maker', 60))!;
+    const { fence } = (await segments.acquire(job.id, 1, asWorker('maker')))!;
     await segments.retryLater(fence, { delayS: 3600 });
     const [other] = await world.sql<{ run_at: Date }[]>`SELECT now() AS run_at`;
     await endOne(0);
@@ -139,16 +139,16 @@ describe('a job in segments that is cancelled', () => {
 describe('a job whose pieces are given up', () => {
   const endOne = async (id: string, number: number) => {
     const { segments } = world.store;
-    const { fence } = (await segments.acquire(id, number, 'maker', 60))!;
+    const { fence } = (await segments.acquire(id, number, asWorker('maker')))!;
     const key = await segments.registerPendingPiece(fence);
     await segments.finish(fence, { stored: { key, size: 7, sha256: 'c'.repeat(64), version: null }, result: { applied: null as never, device: 'cpu' }, atOnce: 64 });
   };
   const giveUp: Record<string, (id: string) => Promise<unknown>> = {
     'it is planned for the other device class': async (id) => {
       await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with both', '{cuda,cpu}')`;
-      return world.store.segments.moveToOtherClass((await world.store.segments.acquire(id, 5, 'with both', 60))!.fence);
+      return world.store.segments.moveToOtherClass((await world.store.segments.acquire(id, 5, asWorker('with both')))!.fence);
     },
-    'it is enhanced in one piece': async (id) => world.store.segments.giveUp((await world.store.segments.acquire(id, 5, 'maker', 60))!.fence),
+    'it is enhanced in one piece': async (id) => world.store.segments.giveUp((await world.store.segments.acquire(id, 5, asWorker('maker')))!.fence),
   };
 
   it('counts the segments as unprocessed whose pieces are lost before the join', async () => {

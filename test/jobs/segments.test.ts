@@ -8,7 +8,7 @@ import { crashed, failureFromChild } from '../../src/media/failures.ts';
 import type { EnhanceResult, Media } from '../../src/media/types.ts';
 import { type Fence, LeaseLost } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
-import { cutIntoSegments, indexOf, measuredPieceOf, pieceOf, planFor, queueSegments, spansOf } from '../helpers/segment-fakes.ts';
+import { asWorker, cutIntoSegments, indexOf, measuredPieceOf, pieceOf, planFor, queueSegments, spansOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { createWorkshop, enhanceResult, hang, type Workshop } from '../helpers/worker-fakes.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
@@ -192,8 +192,8 @@ describe('nothing is done twice', () => {
     const job = await create();
     const { leases, segments } = world.store;
     const fence = await plannedBy(job, 'planner');
-    const dead = (await segments.acquire(job.id, 1, 'dead', 600))!;
-    expect(await segments.acquire(job.id, 1, 'another', 5)).toBeNull();
+    const dead = (await segments.acquire(job.id, 1, asWorker('dead', 600)))!;
+    expect(await segments.acquire(job.id, 1, asWorker('another', 5))).toBeNull();
     const key = await segments.registerPendingPiece(dead.fence);
     await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id} AND number = 1`;
     await shop.worker(segmented).start();
@@ -245,7 +245,7 @@ describe('nothing is done twice', () => {
   it('and the row of a segment whose worker died with a deleted job is forgotten', async () => {
     const job = await create();
     await plannedBy(job, 'planner');
-    await world.store.segments.acquire(job.id, 1, 'dead', 600);
+    await world.store.segments.acquire(job.id, 1, asWorker('dead', 600));
     await world.store.jobs.delete(account.id, 'live', job.id);
     await shop.worker(segmented).start();
     await eventually(async () => shop.storage.objects.size === 0 && (await rows(job)).length === 1);
