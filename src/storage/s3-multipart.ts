@@ -11,7 +11,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { PartsGoneError } from './parts-gone.ts';
-import { answered, type Bucket, isUploadMissing, unlessMissing, untilJoined, versionOf } from './s3-queries.ts';
+import { answered, type Bucket, isUploadMissing, nextPage, unlessMissing, untilJoined, versionOf } from './s3-queries.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
 export async function createMultipart(bucket: Bucket, key: string): Promise<MultipartUpload> {
@@ -46,9 +46,9 @@ type TaggedPart = StoredPart & { etag: string; storedAt: Date };
  */
 async function taggedParts(bucket: Bucket, { key, id }: MultipartUpload): Promise<TaggedPart[] | null> {
   const newest = new Map<number, TaggedPart>();
-  let marker: string | undefined;
-  do {
-    const command = new ListPartsCommand({ Bucket: bucket.name, Key: key, UploadId: id, PartNumberMarker: marker });
+  let marker: { PartNumberMarker?: string | undefined } | null = {};
+  while (marker !== null) {
+    const command: ListPartsCommand = new ListPartsCommand({ Bucket: bucket.name, Key: key, UploadId: id, ...marker });
     let page: ListPartsCommandOutput;
     try {
       page = await answered(bucket, (options) => bucket.client.send(command, options));
@@ -62,8 +62,8 @@ async function taggedParts(bucket: Bucket, { key, id }: MultipartUpload): Promis
       if (known !== undefined && known.storedAt >= LastModified) continue;
       newest.set(PartNumber, { number: PartNumber, size: Size ?? 0, etag: ETag, storedAt: LastModified });
     }
-    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
-  } while (marker !== undefined);
+    marker = nextPage(page, marker, { PartNumberMarker: page.NextPartNumberMarker });
+  }
   return [...newest.values()].sort((a, b) => a.number - b.number);
 }
 

@@ -1,5 +1,6 @@
 /** Queries to a bucket that follow pages and handle the differences between servers. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import type { ListMultipartUploadsCommandOutput, ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
@@ -81,6 +82,18 @@ export function versionOf({ VersionId }: { VersionId?: string | undefined }): st
   return VersionId === undefined || VersionId === 'null' ? null : VersionId;
 }
 
+/**
+ * Where a list goes on after a page; null after the last one. Throws if the server says that more follows, but not where, or names the place
+ * of the page before: the same page would be read without end, or the rest be taken for absent.
+ */
+export function nextPage<Marker extends object>({ IsTruncated }: { IsTruncated?: boolean | undefined }, before: Marker, next: Marker): Marker | null {
+  if (IsTruncated !== true) return null;
+  if (Object.values(next).every((value) => value === undefined) || isDeepStrictEqual(next, before)) {
+    throw new Error('the storage says that a list goes on, but not where');
+  }
+  return next;
+}
+
 /** Servers that keep no versions may refuse to list them. */
 function isNotImplemented(error: unknown): boolean {
   return isStatus(error, 501) || (error as Error).name === 'NotImplemented';
@@ -110,8 +123,7 @@ export async function versionsOfKey(bucket: Bucket, key: string): Promise<string
     for (const entry of entries) if (entry.Key === key) found.push(entry.VersionId ?? 'null');
     // The prefix also matches longer keys. They sort after the key itself, so the listing can stop there.
     const passed = page.NextKeyMarker !== undefined && page.NextKeyMarker > key;
-    const more = page.IsTruncated === true && !passed;
-    marker = more ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker } : null;
+    marker = passed ? null : nextPage(page, marker, { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker });
   }
   return found;
 }
@@ -138,8 +150,7 @@ export async function uploadsOfKey(bucket: Bucket, key: string, options: { abort
       if (upload.Key === key && upload.UploadId !== undefined) found.push(upload.UploadId);
     }
     const passed = page.NextKeyMarker !== undefined && page.NextKeyMarker > key;
-    const more = page.IsTruncated === true && !passed;
-    marker = more ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker } : null;
+    marker = passed ? null : nextPage(page, marker, { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker });
   }
   return found;
 }

@@ -12,14 +12,14 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import type { ListObjectsV2CommandOutput, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { contentDisposition } from './disposition.ts';
 import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './object-keys.ts';
 import { abortMultipart, completeMultipart, createMultipart, partCommand, listParts } from './s3-multipart.ts';
 import { createPresign } from './s3-presign.ts';
-import { answered, isStatus, unlessMissing, untilJoined, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
+import { answered, isStatus, nextPage, unlessMissing, untilJoined, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
 import type { ByteRange, Storage, StoredObject } from './types.ts';
 
@@ -285,12 +285,11 @@ async function isAbsent(bucket: Bucket, key: string): Promise<boolean> {
 }
 
 async function* list(bucket: Bucket, prefix: string): AsyncIterable<string> {
-  let ContinuationToken: string | undefined;
-  do {
-    const page = await bucket.client.send(
-      new ListObjectsV2Command({ Bucket: bucket.name, Prefix: prefix, ContinuationToken }),
-    );
+  let marker: { ContinuationToken?: string | undefined } | null = {};
+  while (marker !== null) {
+    const command: ListObjectsV2Command = new ListObjectsV2Command({ Bucket: bucket.name, Prefix: prefix, ...marker });
+    const page: ListObjectsV2CommandOutput = await bucket.client.send(command);
     for (const entry of page.Contents ?? []) if (entry.Key !== undefined) yield entry.Key;
-    ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-  } while (ContinuationToken !== undefined);
+    marker = nextPage(page, marker, { ContinuationToken: page.NextContinuationToken });
+  }
 }

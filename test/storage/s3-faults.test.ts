@@ -375,3 +375,30 @@ describe('an answer that no S3 server sends', () => {
     await server.close();
   });
 });
+
+describe('a list that goes on, but the server does not say where', () => {
+  const calls: Record<string, (storage: S3Storage) => Promise<unknown>> = {
+    async objects(storage) {
+      for await (const key of storage.list('jobs/')) expect(key).toBeUndefined();
+    },
+    parts: (storage) => storage.listParts({ key: 'key', id: 'upload' }),
+    uploads: (storage) => storage.destroy('key'),
+    versions: (storage) => storage.destroy('key'),
+  };
+  const nameOf = (query: URLSearchParams) => ['versions', 'uploads'].find((name) => query.has(name)) ?? (query.has('uploadId') ? 'parts' : 'objects');
+  const markers = ['NextContinuationToken', 'NextPartNumberMarker', 'NextKeyMarker'].map((name) => `<${name}>1</${name}>`).join('');
+
+  it.each(Object.keys(calls).flatMap((what) => [[what, 'without a place', ''], [what, 'with the same place again', markers]] as const))('ends with an error: %s %s', async (what, _, next) => {
+    const server = createServer((request, response) => {
+      const isMeant = nameOf(new URL(request.url!, 'http://server').searchParams) === what;
+      response.writeHead(200, { 'content-type': 'application/xml' }).end(`<?xml version="1.0"?><Result><IsTruncated>${isMeant}</IsTruncated>${isMeant ? next : ''}</Result>`);
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    const client = { credentials: { accessKeyId: 'key', secretAccessKey: 'secret' }, maxAttempts: 1 };
+    const storage = createS3Storage({ bucket: 'b', region: 'us-east-1', endpoint: `http://127.0.0.1:${port}`, client });
+    await expect(calls[what]!(storage)).rejects.toThrow('the storage says that a list goes on, but not where');
+    storage.close();
+    await new Promise((closed) => server.close(closed));
+  });
+});
