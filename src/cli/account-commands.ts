@@ -7,6 +7,7 @@ import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.
 import { positiveWhole } from './options.ts';
 import { changeOfAccount, known, type Opened, requireOpen, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
+import { plain } from './terminal.ts';
 
 /** characters; the limit of the database */
 const longestName = 200;
@@ -54,7 +55,7 @@ const deletedAtOnce = 200;
 async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Promise<void> {
   await withStore(async ({ store }) => {
     const { name } = known(await store.accounts.get(id), 'account', id);
-    if (!yes) throw new Error(`Closing ${id} (${name}) deletes its keys, users, jobs and videos permanently; add --yes to confirm.`);
+    if (!yes) throw new Error(`Closing ${id} (${plain(name)}) deletes its keys, users, jobs and videos permanently; add --yes to confirm.`);
     const closed = known(await store.accounts.close(id), 'account', id);
     let deletedJobs = 0;
     for (let deleted = [id]; deleted.length > 0; ) {

@@ -72,14 +72,19 @@ export const terminal = (): Terminal => other.getStore() ?? ofProcess;
 /** Runs a command with another terminal than the process's. */
 export const atTerminal = <T>(given: Terminal, run: () => Promise<T>): Promise<T> => other.run(given, run);
 
-/** A text that others chose, such as a name, for people: control characters would command the terminal. */
-export const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\uFFFD');
+/** Characters that command a terminal, end a line, or change the reading direction of what follows. */
+const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** A text that others chose, such as a name, for people: without its control characters. */
+export const plain = (text: string): string => text.replaceAll(controls, '\uFFFD');
 
 /** Prints a line. */
 export const say = (line: string): void => terminal().stdout(`${line}\n`);
 /** Prints a line on stderr. */
 export const warn = (line: string): void => terminal().stderr(`${line}\n`);
-export const print = (value: unknown): void => say(JSON.stringify(value, null, 2));
+/** Prints JSON. A terminal may show it, so the control characters that JSON allows in strings are escaped as well. */
+export const print = (value: unknown): void => say(JSON.stringify(value, null, 2).replaceAll(controls, (each) => (each === '\n' ? each : escaped(each))));
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 export const configOfTerminal = (): Config => loadConfig(terminal().env);
 
 const byteUnits = ['bytes', 'kB', 'MB', 'GB', 'TB'];

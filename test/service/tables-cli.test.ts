@@ -40,6 +40,8 @@ describe('at a terminal', () => {
       ].join('\n'),
     );
     expect(await shown([])).toBe('There are none.\n');
+    // The first reverses what follows; U+009B begins the same sequences as ESC [.
+    for (const control of ['\u202e', '\u2066', '\u200f', '\u2028', '\u009b']) expect(await shown([{ name: `a${control}b` }])).toBe('name\na\uFFFDb\n');
   });
 
   it('a thing is a line for each fact, and its lists follow as tables', async () => {
@@ -52,6 +54,13 @@ describe('at a terminal', () => {
     const json = `${JSON.stringify(rows, null, 2)}\n`;
     expect(await shown(rows, { isTerminal: false })).toBe(json);
     expect(await shown(rows, { json: true })).toBe(json);
+    const odd = { name: 'a\u202e\u009b2J\u007f\u2028"\n' };
+    const text = await shown(odd, { json: true });
+    expect(text).toBe(String.raw`{
+  "name": "a\u202e\u009b2J\u007f\u2028\"\n"
+}
+`);
+    expect(JSON.parse(text)).toEqual(odd);
   });
 });
 
