@@ -19,6 +19,8 @@ interface Expected {
   summary: string | null;
   alertname?: string;
   labels?: Record<string, string>;
+  /** default: after half an hour */
+  after?: string;
 }
 
 /** How many of each happen in a minute. */
@@ -42,13 +44,13 @@ async function jobsFail({ finished, failed, enhanced, mode = 'live', code = 'pro
   await fires({ input_series, summary: share === null ? null : `${share} of the live jobs fail because of the service.` });
 }
 
-/** Throws what promtool says unless the alert fires after half an hour with this summary; null: not at all. */
-async function fires({ input_series, summary, alertname = 'JobsFail', labels = { severity: 'warning' } }: Expected): Promise<void> {
+/** Throws what promtool says unless the alert fires then with this summary; null: it does not fire. */
+async function fires({ input_series, summary, alertname = 'JobsFail', labels = { severity: 'warning' }, after = '30m' }: Expected): Promise<void> {
   const alert = { exp_labels: labels, exp_annotations: { summary } };
   const test = {
     interval: '1m',
     input_series,
-    alert_rule_test: [{ eval_time: '30m', alertname, exp_alerts: summary === null ? [] : [alert] }],
+    alert_rule_test: [{ eval_time: after, alertname, exp_alerts: summary === null ? [] : [alert] }],
   };
   const file = join(dir, 'test.yml');
   await writeFile(file, JSON.stringify({ rule_files: [rules], evaluation_interval: '1m', tests: [test] }));
@@ -73,6 +75,26 @@ describe('the alert QueueStuck', () => {
     ['further segments of videos that are enhanced', [age('segment_cpu'), running('segment_cpu', 1)]],
     ['deliveries and deletions', [age('webhook_deliver'), age('objects_destroy')]],
   ])('is silent while only these wait: %s', (_what, series) => stuck(series, null));
+});
+
+describe('the alerts about the check of the ledger', () => {
+  const database = (values: string) => ({ series: 'reelmend_database_up', values });
+  const checked = (values: string) => ({ series: 'reelmend_ledger_last_check_timestamp_seconds', values });
+  const never = (input_series: object[], fired: boolean) =>
+    fires({ alertname: 'LedgerNeverChecked', input_series, summary: fired ? 'The ledger was never checked; no worker runs the scheduled tasks.' : null, after: '90m' });
+
+  it('LedgerUnchecked tells how long ago the last one was', async () => {
+    const summary = 'The last ledger check was 1h 30m 0s ago; no worker runs the scheduled tasks.';
+    await fires({ alertname: 'LedgerUnchecked', input_series: [database('1x100'), checked('0x100')], summary, after: '90m' });
+  });
+
+  it('LedgerNeverChecked fires when there was none for an hour', () => never([database('1x100')], true));
+
+  it('LedgerNeverChecked is silent after one, and while the database is down', async () => {
+    await never([database('1x100'), checked('_x40 2400x60')], false);
+    await never([database('0x100')], false);
+    await never([], false);
+  });
 });
 
 describe('the alert DeletionsFail', () => {
