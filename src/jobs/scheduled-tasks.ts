@@ -34,10 +34,19 @@ export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'lo
 
 /** A late task is queued once, and not retried: the next time does the work. */
 export function scheduledTasks(worker: ScheduledTaskContext): TaskList {
+  const counted = (task: ScheduledTaskName, run: (worker: ScheduledTaskContext) => Promise<void>) => async () => {
+    try {
+      await run(worker);
+    } catch (error) {
+      worker.metrics.scheduledTaskEnded(task, 'failed');
+      throw error;
+    }
+    worker.metrics.scheduledTaskEnded(task, 'done');
+  };
   return {
-    scheduled_every_minute: () => everyMinute(worker),
-    scheduled_every_5_minutes: () => everyFiveMinutes(worker),
-    scheduled_hourly: () => hourly(worker),
+    scheduled_every_minute: counted('scheduled_every_minute', everyMinute),
+    scheduled_every_5_minutes: counted('scheduled_every_5_minutes', everyFiveMinutes),
+    scheduled_hourly: counted('scheduled_hourly', hourly),
   } satisfies Record<ScheduledTaskName, () => Promise<void>>;
 }
 

@@ -4,6 +4,7 @@ import { jobErrorCodes } from '../domain/errors.ts';
 import type { Mode } from '../domain/job.ts';
 import type { EnhanceResult } from '../media/types.ts';
 import type { Step } from '../store/index.ts';
+import { type ScheduledTaskName, scheduledTaskNames } from '../store/queue.ts';
 
 /** How one run of a step ended. */
 export type StepOutcome = 'done' | 'failed' | 'retried' | 'returned';
@@ -20,6 +21,7 @@ export interface WorkerMetrics {
   jobFailed(job: { mode: Mode }, code: string): void;
   /** its segments are planned anew, because they failed on their device class, or because no worker has it */
   jobReplanned(reason: 'failed' | 'no_worker'): void;
+  scheduledTaskEnded(task: ScheduledTaskName, outcome: 'done' | 'failed'): void;
   enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds' | 'startMs' | 'wasReady'>): void;
   webhookAttempted(outcome: string): void;
   /** a step failed by a fault of the storage */
@@ -43,6 +45,8 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
     finished.inc({ mode }, 0);
     for (const code of jobErrorCodes) failures.inc({ code, mode }, 0);
   }
+  const scheduledRuns = counter('scheduled_task_runs_total', 'Runs of the scheduled tasks, by outcome.', ['task', 'outcome']);
+  for (const task of scheduledTaskNames) for (const outcome of ['done', 'failed']) scheduledRuns.inc({ task, outcome }, 0);
   const replans = counter('jobs_replanned_total', 'Jobs whose segments were planned anew, because they failed on their device class or no worker has it.', ['reason']);
   const attempts = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
   const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);
@@ -75,6 +79,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       finished.inc({ mode });
       failures.inc({ code, mode });
     },
+    scheduledTaskEnded: (task, outcome) => scheduledRuns.inc({ task, outcome }),
     jobReplanned: (reason) => replans.inc({ reason }),
     storageFault: () => storageFaults.inc(),
     storageUp: (isUp) => storageUp.set(isUp ? 1 : 0),

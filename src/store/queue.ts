@@ -31,7 +31,8 @@ export interface Tasks {
 export type TaskName = keyof Tasks;
 
 /** The tasks of the schedule (src/jobs/scheduled-tasks.ts). */
-export type ScheduledTaskName = 'scheduled_every_minute' | 'scheduled_every_5_minutes' | 'scheduled_hourly';
+export const scheduledTaskNames = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'] as const;
+export type ScheduledTaskName = (typeof scheduledTaskNames)[number];
 
 /** A record, so that the compiler misses a name that is not here. */
 const tasks: Record<TaskName | ScheduledTaskName, true> = {

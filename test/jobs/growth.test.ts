@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobHelpers } from 'graphile-worker';
 import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
@@ -186,14 +187,25 @@ describe('scheduled tasks', () => {
         deliveries: { ...store.deliveries, prune: down },
         ledgerChecks: { ...store.ledgerChecks, runDue: async () => (done.push('ledger'), null) },
       },
-      ...{ storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, metrics: createWorkerMetrics(), config: {} },
+      ...{ storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, config: {} },
       stopping: new AbortController().signal,
     };
-    const tasks = scheduledTasks(parts);
+    const registry = new Registry();
+    const tasks = scheduledTasks({ ...parts, metrics: createWorkerMetrics(registry) });
     await expect(tasks['scheduled_every_5_minutes']!({}, {} as JobHelpers)).rejects.toThrow('2 parts of a scheduled task failed: Error: not this part');
     expect(done).toEqual(['pending deletions', 'ledger']);
     await expect(tasks['scheduled_hourly']!({}, {} as JobHelpers)).rejects.toThrow('3 parts of a scheduled task failed');
     expect(done.at(-1)).toBe('returned uploads');
+    await tasks['scheduled_every_minute']!({}, {} as JobHelpers);
+    const runs = (await registry.metrics()).split('\n').filter((line) => line.startsWith('reelmend_scheduled_task_runs_total'));
+    expect(runs.toSorted()).toEqual([
+      'reelmend_scheduled_task_runs_total{task="scheduled_every_5_minutes",outcome="done"} 0',
+      'reelmend_scheduled_task_runs_total{task="scheduled_every_5_minutes",outcome="failed"} 1',
+      'reelmend_scheduled_task_runs_total{task="scheduled_every_minute",outcome="done"} 1',
+      'reelmend_scheduled_task_runs_total{task="scheduled_every_minute",outcome="failed"} 0',
+      'reelmend_scheduled_task_runs_total{task="scheduled_hourly",outcome="done"} 0',
+      'reelmend_scheduled_task_runs_total{task="scheduled_hourly",outcome="failed"} 1',
+    ]);
   });
 
   it('are run by one of the workers at each of their times', async () => {

@@ -113,6 +113,26 @@ describe('the alert DeletionsFail', () => {
   });
 });
 
+describe('the alert ScheduledTaskFails', () => {
+  const runs = (task: string, outcome: 'done' | 'failed', values: string, pod = 'a') => ({ series: `reelmend_scheduled_task_runs_total{task="${task}", outcome="${outcome}", pod="${pod}"}`, values });
+  const alert = (input_series: object[], task: string | null, after = '30m') => {
+    const summary = task === null ? null : `${task} fails each time; the log of the workers names the parts that do.`;
+    return fires({ alertname: 'ScheduledTaskFails', input_series, summary, labels: { severity: 'warning', ...(task === null ? {} : { task }) }, after });
+  };
+
+  it('names a task whose runs all fail, on whichever worker', async () => {
+    const minutely = ['a', 'b'].flatMap((pod) => [runs('scheduled_every_minute', 'failed', '0+0.5x300', pod), runs('scheduled_every_minute', 'done', '0x300', pod)]);
+    await alert([...minutely, runs('scheduled_hourly', 'done', '0x20 1x300')], 'scheduled_every_minute');
+    await alert([runs('scheduled_hourly', 'failed', '0x30 1x59 2x59 3x150'), runs('scheduled_hourly', 'done', '0x300')], 'scheduled_hourly', '4h');
+  });
+
+  it('is silent while some runs succeed, and after one failure', async () => {
+    await alert([runs('scheduled_every_minute', 'failed', '0+1x40'), runs('scheduled_every_minute', 'done', '0x20 1x20')], null);
+    await alert([runs('scheduled_every_5_minutes', 'failed', '0x20 1x20'), runs('scheduled_every_5_minutes', 'done', '0x40')], null);
+    await alert([runs('scheduled_hourly', 'failed', '0x30 1x59 2x59 3x150'), runs('scheduled_hourly', 'done', '0x100 1x200')], null, '4h');
+  });
+});
+
 describe('the alert JobsFail', () => {
   it.each([
     ['few jobs of many, most of which are not enhanced', { finished: 100, failed: 3, enhanced: 10 }],
