@@ -16,7 +16,8 @@ export interface SegmentFence extends Fence {
   pieceKey: string;
 }
 
-export const idle = { ...noLease, state: 'pending' as const };
+/** The next attempt begins at the start of the segment. */
+export const idle = { ...noLease, state: 'pending' as const, progress: 0 };
 
 export const isSegment = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => and(eq(segments.jobId, jobId), eq(segments.number, number));
 

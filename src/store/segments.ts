@@ -55,6 +55,9 @@ const joiningShare = 0.02;
 /** Smaller steps of a job's progress are not written while its segments run: many workers report every second, and each write notifies its watchers. */
 const smallestStep = 0.0025;
 
+/** The same for the time left while a segment is made anew: its share, and at least a second. */
+const smallestStepOfEta = 0.02;
+
 export interface WaitingSegment {
   number: number;
   /** whether it has failed and waits until it is tried again */
@@ -285,18 +288,19 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
 /**
  * Writes the progress of a job, which is that of all its segments together, unless it has grown by less than `least`. The time left
  * is that of the frames left at the speed of the segments that run now, and at least that of the slowest of these. It stays as it is
- * while none of them has a speed yet.
+ * while none of them has a speed yet. While a segment is made anew, the progress stays as it was, and the time left is written alone.
  */
 async function showProgress(on: Executor, jobId: string, least = 0): Promise<void> {
-  await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done),
-      eta_seconds = CASE WHEN p.left_s >= ${longestEtaS}::int THEN ${longestEtaS}::int ELSE coalesce(ceil(p.left_s)::int, eta_seconds) END
-    FROM (
+  await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done), eta_seconds = coalesce(p.eta_s, eta_seconds)
+    FROM (SELECT done, CASE WHEN left_s >= ${longestEtaS}::int THEN ${longestEtaS}::int ELSE ceil(left_s)::int END AS eta_s FROM (
       SELECT ${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames) AS done,
         greatest(max((1 - progress) * frames / nullif(speed, 0)), sum((1 - progress) * frames) / nullif(sum(speed), 0)) AS left_s
       FROM (SELECT progress, frames, CASE WHEN state = 'running' AND progress > 0
           THEN progress * frames / greatest(0.001, extract(epoch FROM clock_timestamp() - started_at)) END AS speed
-        FROM segments WHERE job_id = ${jobId}) s) p
-    WHERE id = ${jobId} AND step = 'segments' AND status = 'running' AND deleted_at IS NULL AND p.done >= jobs.progress + ${least}::float8`);
+        FROM segments WHERE job_id = ${jobId}) s) t) p
+    WHERE id = ${jobId} AND step = 'segments' AND status = 'running' AND deleted_at IS NULL AND CASE WHEN p.done < jobs.progress
+      THEN abs(p.eta_s::float8 - coalesce(eta_seconds, 0)) >= greatest(1, ${smallestStepOfEta}::float8 * p.eta_s)
+      ELSE p.done >= jobs.progress + ${least}::float8 END`);
 }
 
 async function registerPendingPiece(tx: Tx, fence: SegmentFence): Promise<string> {
@@ -364,7 +368,7 @@ async function remake(tx: Tx, fence: Fence, { numbers, maxFailures, atOnce }: Lo
   const lost = and(eq(segments.jobId, fence.jobId), inArray(segments.number, numbers));
   const again = await tx
     .update(segments)
-    .set({ ...idle, queued: false, progress: 0, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
+    .set({ ...idle, queued: false, objectKey: null, sha256: null, result: null, failures: sql`${segments.failures} + 1` })
     .where(lost)
     .returning({ failures: segments.failures });
   if (again.some(({ failures }) => failures >= maxFailures)) {

@@ -112,6 +112,31 @@ describe('a late worker with a segment of an earlier plan', () => {
   });
 });
 
+it('the time left of a job whose segment is made anew is that of its present attempt', async () => {
+  const { segments } = world.store;
+  const job = await long(await rich(), 20);
+  await planned(job, 2);
+  /** The segment reaches that share in a hundred seconds. */
+  async function attempt(fraction: number): Promise<void> {
+    const { fence } = await acquire(job.id, 0);
+    await world.sql`UPDATE segments SET started_at = clock_timestamp() - interval '100 seconds' WHERE job_id = ${job.id} AND number = 0`;
+    await segments.progress(fence, fraction, 60);
+  }
+  const shown = async () => (await now(job))!;
+  await attempt(0.9);
+  const before = await shown();
+  expect(before.progress).toBeCloseTo(0.441, 6);
+  expect(before.etaSeconds).toBeGreaterThan(100);
+  expect(before.etaSeconds).toBeLessThan(200);
+  await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id} AND number = 0`;
+  await segments.sweepExpired(5);
+  expect(await world.sql`SELECT state, progress FROM segments WHERE job_id = ${job.id} AND number = 0`).toEqual([{ state: 'pending', progress: 0 }]);
+  await attempt(0.1);
+  const after = await shown();
+  expect(after.progress).toBe(before.progress);
+  expect(after.etaSeconds).toBeGreaterThan(1800);
+});
+
 describe('a remaining time that no integer holds', () => {
   // As after the clock of the database has gone forward by years while a segment was made.
   it('stops no segment from being finished', async () => {
