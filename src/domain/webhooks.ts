@@ -22,6 +22,9 @@ export function newWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
 
+/** Secrets of one owner that sign at a time: the header has a signature of each, about 50 bytes. */
+export const maxActiveSecrets = 10;
+
 export interface WebhookMessage {
   /** `evt_…`, the same in every attempt */
   id: string;

@@ -458,6 +458,7 @@ export const updateWebhookEndpoint = <ThrowOnError extends boolean = false>(opti
  *
  * Creates a new secret. For 24 hours, `webhook-signature` carries a signature with each of the two secrets, and
  * `X-Service-Signature` uses the old one, unless you switch it before.
+ * At most ten secrets sign at a time; then `rate_limit_exceeded` names the time until the first one ends.
  *
  */
 export const rotateWebhookEndpointSecret = <ThrowOnError extends boolean = false>(options: Options<RotateWebhookEndpointSecretData, ThrowOnError>): RequestResult<RotateWebhookEndpointSecretResponses, RotateWebhookEndpointSecretErrors, ThrowOnError> => (options.client ?? client).post<RotateWebhookEndpointSecretResponses, RotateWebhookEndpointSecretErrors, ThrowOnError>({

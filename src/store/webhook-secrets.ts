@@ -3,9 +3,10 @@
  * current. For 24 h after a rotation, the old and the new secret both sign `webhook-signature`. `x-service-signature`
  * contains only one signature: the old secret makes it until the account switches or the 24 h are over.
  */
-import { and, desc, eq, gt, isNull, or, sql } from './orm.ts';
+import { and, asc, desc, eq, gt, isNull, or, sql } from './orm.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
-import { newWebhookSecret } from '../domain/webhooks.ts';
+import { maxActiveSecrets, newWebhookSecret } from '../domain/webhooks.ts';
 import { lockOpenAccount } from './account-locks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -38,6 +39,8 @@ const ofOwner = ({ accountId, endpointId }: SecretOwner) =>
     endpointId === null ? isNull(webhookSecrets.endpointId) : eq(webhookSecrets.endpointId, endpointId),
   );
 
+const isActive = (owner: SecretOwner) => and(ofOwner(owner), or(isNull(webhookSecrets.expiresAt), gt(webhookSecrets.expiresAt, sql`now()`)));
+
 export interface SecretsOverview extends SigningSecrets {
   /** newest first; the newest has no end (null) */
   all: { secret: string; expiresAt: Date | null }[];
@@ -68,7 +71,10 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return describe(await readActive(db, required(cipher), owner));
     },
 
-    /** Creates a new current secret; the previous one signs for another 24 h. null for an unknown or closed account. */
+    /**
+     * Creates a new current secret; the previous one signs for another 24 h. null for an unknown or closed account. Throws ReelmendError
+     * `rate_limit_exceeded` if too many sign already.
+     */
     rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
       transact(db, (tx) => rotate(tx, required(cipher), accountId, actor)),
 
@@ -94,8 +100,12 @@ async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Ac
   return secret;
 }
 
-/** Creates a new current secret; the previous one signs for another 24 h. The caller holds a lock on the owner. */
+/**
+ * Creates a new current secret; the previous one signs for another 24 h. The caller holds a lock on the owner. Throws ReelmendError
+ * `rate_limit_exceeded` if too many sign already.
+ */
 export async function replaceSecret(tx: Tx, cipher: SecretCipher, owner: SecretOwner): Promise<{ secret: string; overlapHours: number }> {
+  await assertFewActive(tx, owner);
   // An owner without a secret gets the first one now, so that no other call creates it meanwhile.
   await addSecret(tx, cipher, owner);
   await tx
@@ -103,6 +113,14 @@ export async function replaceSecret(tx: Tx, cipher: SecretCipher, owner: SecretO
     .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
     .where(and(ofOwner(owner), isNull(webhookSecrets.expiresAt)));
   return { secret: await addSecret(tx, cipher, owner), overlapHours };
+}
+
+async function assertFewActive(tx: Tx, owner: SecretOwner): Promise<void> {
+  const endsInS = sql<number | null>`ceil(extract(epoch FROM ${webhookSecrets.expiresAt} - now()))::float8`;
+  const active = await tx.select({ endsInS }).from(webhookSecrets).where(isActive(owner)).orderBy(asc(webhookSecrets.expiresAt));
+  if (active.length < maxActiveSecrets) return;
+  const retryAfterS = active[0]!.endsInS ?? 0;
+  throw new ReelmendError('rate_limit_exceeded', `There are ${active.length} secrets that sign, which is the limit. Retry after ${retryAfterS} s, when the first one ends.`, { retryAfterS });
 }
 
 /** The same as `switchNow` of any owner. The caller holds a lock on it. */
@@ -149,12 +167,7 @@ async function readActive(on: Executor, cipher: SecretCipher, owner: SecretOwner
   const rows = await on
     .select()
     .from(webhookSecrets)
-    .where(
-      and(
-        ofOwner(owner),
-        or(isNull(webhookSecrets.expiresAt), gt(webhookSecrets.expiresAt, sql`now()`)),
-      ),
-    )
+    .where(isActive(owner))
     .orderBy(desc(webhookSecrets.id));
   return rows.map(({ secret, expiresAt, switchedAt }) => ({
     secret: cipher.decrypt('webhook-secret', ownerId(owner), secret),

@@ -109,6 +109,24 @@ describe('a webhook endpoint', () => {
     expect(kinds).toEqual(['webhook_endpoint.secret_switched', 'webhook_endpoint.secret_rotated']);
   });
 
+  it('has at most ten secrets that sign, and gets another when the first one has ended', async () => {
+    const { endpoint } = await add();
+    const which = { accountId: account.id, id: endpoint.id };
+    const rotate = () => endpoints().rotateSecret(which);
+    for (let secrets = 1; secrets < 10; secrets++) await rotate();
+    await world.sql`UPDATE webhook_secrets SET expires_at = expires_at - interval '1 hour'
+      WHERE id = (SELECT min(id) FROM webhook_secrets WHERE endpoint_id = ${endpoint.id})`;
+    const refusal = (await rotate().catch((error: unknown) => error)) as ReelmendError;
+    expect(refusal).toMatchObject({ code: 'rate_limit_exceeded', message: expect.stringContaining('There are 10 secrets that sign') });
+    expect(refusal.retryAfterS).toBeGreaterThan(22.5 * 3600);
+    expect(refusal.retryAfterS).toBeLessThanOrEqual(23 * 3600);
+    // Those of the account are counted by themselves.
+    expect(await world.store.webhookSecrets.rotate(account.id)).not.toBeNull();
+    await world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE id = (SELECT min(id) FROM webhook_secrets WHERE endpoint_id = ${endpoint.id})`;
+    expect(await rotate()).not.toBeNull();
+    await expect(rotate()).rejects.toThrow('There are 10 secrets that sign');
+  });
+
   it('gets test events, also twice and of a job that no job is', async () => {
     const { endpoint, secret: own } = await add({ events: ['job.failed'] });
     await endpoints().update({ accountId: account.id, id: endpoint.id }, { enabled: false });
