@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
 #include "reelmend/probe.h"
+#include "reelmend/segments.h"
 
 namespace reelmend {
 namespace {
@@ -254,6 +256,47 @@ TEST_F(SourcesTest, MeasuresJoinedRecordingsWhoseClockStartsAgain) {
         EXPECT_NEAR(ProbeFile(joined, {ServiceLimits(), walk, {}}).duration_s, 3 * seconds, 0.2) << walk;
       }
     }
+  }
+}
+
+/// Gives the frames of a Matroska file of one cluster, a frame each 40 ms, other times in milliseconds. libav takes a negative time in the first
+/// cluster as missing.
+void SetFrameTimes(const std::string& file, const std::function<int(int frame)>& time_of) {
+  std::string bytes = ReadFile(file);
+  std::size_t at = bytes.find("\x1F\x43\xB6\x75");  // the cluster
+  for (int frame = 0;; ++frame) {
+    const int old = 40 * frame;
+    const std::string block = {'\x81', static_cast<char>(old >> 8), static_cast<char>(old & 0xFF)};  // of track 1
+    do {
+      at = bytes.find(block, at + 1);
+    } while (at != std::string::npos && bytes[at + 3] != '\0' && bytes[at + 3] != '\x80');  // flags
+    if (at == std::string::npos) break;
+    const int time = time_of(frame);
+    bytes[at + 1] = static_cast<char>(time >> 8);
+    bytes[at + 2] = static_cast<char>(time & 0xFF);
+  }
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_F(SourcesTest, MeasuresFramesWithoutTimesAsTheyAreShown) {
+  constexpr double kSeconds = 6;
+  const struct {
+    const char* name;
+    std::function<int(int)> time_of;
+    double seconds;
+  } cases[] = {
+      {"first frames without times", [](int frame) { return frame < 75 ? -1 : 40 * (frame - 75); }, kSeconds},
+      {"no time after a damaged one", [](int frame) { return frame == 50 ? 30'000 : frame == 51 ? -1 : 40 * frame; }, kSeconds + 28},
+  };
+  for (const auto& [name, time_of, seconds] : cases) {
+    SCOPED_TRACE(name);
+    const std::string file = Make("untimed.mkv", VideoInput("160x90", kSeconds) + kH264 + "-bf 0 -g 999 -cluster_time_limit 30000");
+    SetFrameTimes(file, time_of);
+    for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, seconds, 0.05) << walk;
+    EXPECT_NEAR(Enhance(file, folder_.File("out.mp4"), PlainOptions()).duration_s, seconds, 0.05);
+    const SegmentPlan plan = PlanSegments(file, PlainOptions(), {1, 2, 4});
+    EXPECT_EQ(plan.why_whole, "its frames have no timestamps");
+    EXPECT_NEAR(plan.plan.source.duration_s, seconds, 0.05);
   }
 }
 

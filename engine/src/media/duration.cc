@@ -196,6 +196,10 @@ void SpanMeter::Add(const AVPacket& packet) {
     const std::int64_t before = offset_;
     FollowClock(packet.dts, step);
     time += offset_ - before;
+  } else if (stamp == AV_NOPTS_VALUE) {
+    // As TimestampMender: one step after the packet before, and no proof of a damaged time.
+    last_decode_ = last_decode_ == AV_NOPTS_VALUE ? time : last_decode_ + step;
+    before_jump_.reset();
   }
   if (empty() || time < first_) first_ = time;
   if (empty() || time + step > end_) end_ = time + step;
