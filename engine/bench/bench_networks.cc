@@ -44,6 +44,7 @@
 #include "plan/plan.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
+#include "sample_names.h"
 
 namespace {
 
@@ -250,8 +251,9 @@ void Run(const Options& o) {
     for (const int window : {9, 15}) methods.push_back(std::make_unique<NlmeansMethod>(std::atof(o.parameter.c_str()), o.scale, window));
   }
   std::vector<Score> scores(methods.size());
-  for (const std::string& path : o.files) {
-    const Sample sample = Load(path, o);
+  const std::vector<std::string> names = SampleNames(o.files);
+  for (std::size_t i = 0; i < o.files.size(); ++i) {
+    const Sample sample = Load(o.files[i], names[i], o);
     const float strength = StrengthFor(sample, o);
     std::fprintf(stderr, "%s: %zu frame%s, strength %.3f\n", sample.name.c_str(), sample.low.size(), sample.low.size() == 1 ? "" : "s", strength);
     if (o.is_sweep) {

@@ -188,9 +188,9 @@ inline float ErrorBetween(const std::vector<Plane>& a, const std::vector<Plane>&
   return static_cast<float>(std::sqrt(sum / count));
 }
 
-inline Sample Load(const std::string& path, const SampleOptions& o) {
+inline Sample Load(const std::string& path, const std::string& name, const SampleOptions& o) {
   Sample sample;
-  sample.name = std::filesystem::path(path).stem();
+  sample.name = name;
   const ReadFrames read = Decode(path, IsPicture(path) ? 1 : o.frames);
   sample.is_still = read.is_still;
   // x264 needs even sides.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "../bench/picture_quality.h"
+#include "../bench/sample_names.h"
 
 namespace reelmend::bench {
 namespace {
@@ -19,6 +20,12 @@ TEST(PictureQuality, AGainIsOverTheSamplesThatAMethodSupports) {
   const Gain gain = GainOver({{"a", 31}, {"b", 30}}, {{"a", 30}, {"b", 30.5}, {"clip", 59.5}});
   EXPECT_DOUBLE_EQ(gain.mean, 0.25);
   EXPECT_DOUBLE_EQ(gain.worst, -0.5);
+}
+
+TEST(SampleNames, DifferEvenWhereFilesHaveTheSameName) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(SampleNames({"one/a.png", "two/a.png", "two/a.jpg", "b.mp4"}), (Names{"a", "a-2", "a-3", "b"}));
+  EXPECT_EQ(SampleNames({"one/a.png", "one/a-2.png", "two/a.png"}), (Names{"a", "a-2", "a-3"}));
 }
 
 TEST(PictureQuality, HalvingHasTheWeightsOfMatlabsAntialiasedBicubic) {
