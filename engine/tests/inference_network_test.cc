@@ -398,6 +398,13 @@ TEST_F(NetworkTest, ABadFileGetsOneSentenceThatSaysWhatIsWrong) {
        "operator"},
       {"three dimensions",
        OnnxFile().Input("x", {2, open, open}).Node("Relu", {"x"}, "y").Output("y", {2, open, open}).Bytes(), "dimensions"},
+      {"a picture of any shape, for an operator that needs four dimensions",
+       OnnxFile().InputOfAnyShape("x").Conv("x", "c", 4, 2, 1, std::vector<float>(8, 0.5F)).DepthToSpace("c", "y", 2)
+           .Output("y", {1, 1, open, open}).Bytes(), "does not state the shape of its input"},
+      {"a picture of any shape, for an operator that takes all",
+       OnnxFile().InputOfAnyShape("x").Node("Relu", {"x"}, "y").Output("y", {1, 1, open, open}).Bytes(), "does not state the shape of its input"},
+      {"a number",
+       OnnxFile().Input("x", {}).Node("Relu", {"x"}, "y").Output("y", {}).Bytes(), "has 0 dimensions"},
       {"a batch",
        OnnxFile().Input("x", {4, 2, open, open}).Node("Relu", {"x"}, "y").Output("y", {4, 2, open, open}).Bytes(), "batch of 4"},
       {"two inputs",

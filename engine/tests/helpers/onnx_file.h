@@ -59,6 +59,11 @@ class OnnxFile {
     graph_.Bytes(11, ValueInfo(name, shape));
     return *this;
   }
+  /// An input whose number of dimensions is not stated.
+  OnnxFile& InputOfAnyShape(const std::string& name) {
+    graph_.Bytes(11, Value(name, Message().Int(1, 1)));
+    return *this;
+  }
   OnnxFile& Output(const std::string& name, const std::vector<std::int64_t>& shape) {
     graph_.Bytes(12, ValueInfo(name, shape));
     return *this;
@@ -130,8 +135,9 @@ class OnnxFile {
       }
       dims.Bytes(1, dim.bytes());
     }
-    Message tensor;
-    tensor.Int(1, 1).Bytes(2, dims.bytes());
+    return Value(name, Message().Int(1, 1).Bytes(2, dims.bytes()));
+  }
+  static std::string Value(const std::string& name, const Message& tensor) {
     Message type;
     type.Bytes(1, tensor.bytes());
     Message value;

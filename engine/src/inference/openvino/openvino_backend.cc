@@ -4,12 +4,14 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "reelmend/error.h"
 #include "inference/amx.h"
 #include "inference/backend.h"
+#include "inference/onnx_fields.h"
 #include "openvino/op/constant.hpp"
 #include "openvino/op/depth_to_space.hpp"
 #include "openvino/op/result.hpp"
@@ -31,6 +33,19 @@ std::string UnsupportedOperator(const std::string& message) {
     return message.substr(begin, message.find_first_of(" ,\n;", begin) - begin);
   }
   return "";
+}
+
+[[noreturn]] void RefuseUnknownShape() {
+  Refuse("The model does not state the shape of its input; four dimensions are wanted: 1, planes, height, width.");
+}
+
+/// Whether an input is a tensor of any number of dimensions. OpenVINO reports that as an error of the first operator that needs to know it.
+bool HasInputWithoutShape(std::string_view onnx) {
+  for (const std::string& value : onnx::FindAll(onnx::Find(onnx, onnx::kModelGraph), onnx::kInput)) {
+    const std::string_view tensor = onnx::Find(onnx::Find(value, onnx::kValueType), onnx::kTensorOfType);
+    if (!tensor.empty() && onnx::FindAll(tensor, onnx::kShape).empty()) return true;
+  }
+  return false;
 }
 
 ov::Core& Core() {
@@ -165,6 +180,7 @@ class OpenVinoModel : public Model {
     const std::size_t in = FindPort(model_->inputs(), input, "input");
     const std::size_t out = FindPort(model_->outputs(), output, "output");
     if (model_->inputs().size() != 1) Refuse("The model needs more inputs than the picture.");
+    if (model_->input(in).get_partial_shape().rank().is_dynamic()) RefuseUnknownShape();
     CheckRank(model_->input(in).get_partial_shape(), "input");
     CheckRank(model_->output(out).get_partial_shape(), "output");
     ConvertToFloat(in, out);
@@ -222,6 +238,7 @@ class OpenVinoModel : public Model {
 
  private:
   static void CheckRank(const ov::PartialShape& shape, const char* what) {
+    // An output may get its shape from the input's.
     if (shape.rank().is_dynamic()) return;
     if (shape.rank().get_length() != 4) {
       Refuse(std::string("The model's ") + what + " has " + std::to_string(shape.rank().get_length()) +
@@ -468,6 +485,7 @@ class OpenVinoBackend : public Backend {
     } catch (const std::exception& error) {
       const std::string name = UnsupportedOperator(error.what());
       if (!name.empty()) Refuse("The model uses the operator " + name + ", which this build cannot run.");
+      if (HasInputWithoutShape(onnx)) RefuseUnknownShape();
       Refuse("The model file is not an ONNX network, or it is damaged.");
     }
   }
