@@ -10,6 +10,7 @@
 #include "plan/orient.h"
 #include "plan/picture_stats.h"
 #include "plan/plan.h"
+#include "plan/segment_cuts.h"
 #include "reelmend/device.h"
 #include "reelmend/error.h"
 #include "run/bounded_queue.h"
@@ -167,6 +168,34 @@ TEST(CheckOptions, RefusesWhatIsOutOfRange) {
   options = {};
   options.threads = -1;
   EXPECT_EQ(code(options), "invalid_argument");
+}
+
+TEST(ChooseCuts, KeepsTheLongestLengthUnlessFramesAreFew) {
+  constexpr AVRational kMilliseconds{1, 1000};
+  constexpr std::int64_t kFewestFrames = 32;
+  for (const std::int64_t interval : {5000, 2000, 1000, 500, 40}) {
+    for (const std::int64_t keys_apart : {1, 7, 250, 100'000}) {
+      for (const double wanted_s : {20, 40, 50, 200}) {
+        SCOPED_TRACE(testing::Message() << interval << " ms, a key frame in " << keys_apart << ", wanted " << wanted_s);
+        media::FrameIndex index;
+        for (std::int64_t frame = 0; frame < 3600; ++frame) {
+          index.times.push_back(frame * interval);
+          if (frame % keys_apart == 0) index.keys.push_back(frame * interval);
+        }
+        const SegmentLengths lengths{.shortest_s = 10, .wanted_s = wanted_s, .longest_s = 60};
+        const auto cuts = plan::ChooseCuts(index, kMilliseconds, kMilliseconds, lengths);
+        ASSERT_GE(cuts.size(), 2U);
+        for (const plan::SegmentCut& cut : cuts) {
+          const double seconds = static_cast<double>(cut.frames * interval) / 1000;
+          EXPECT_GE(seconds, lengths.shortest_s);
+          EXPECT_GE(cut.frames, kFewestFrames);
+          if (cut.frames >= 2 * kFewestFrames) {
+            EXPECT_LE(seconds, lengths.longest_s);
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(BoundedQueue, KeepsOrderAndBound) {

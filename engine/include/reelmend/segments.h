@@ -19,7 +19,8 @@ namespace reelmend {
 /// the same plan, and because the frames before a segment run through the temporal stages first. The joined file has the
 /// timestamps of a run in one piece.
 
-/// Lengths of segments in seconds.
+/// Lengths of segments in seconds. A segment has at least 32 frames, and the rest of a video is cut only if it has twice as many. So where frames
+/// are far apart, a segment may be longer than `longest_s`.
 struct SegmentLengths {
   double shortest_s = 10;
   double wanted_s = 20;

@@ -47,13 +47,16 @@ class CutChooser {
   std::optional<std::ptrdiff_t> Next(std::ptrdiff_t from) const {
     const std::int64_t start = time(from);
     const std::int64_t last = time(count_ - 1);
+    const std::int64_t rest = last - start + last - time(count_ - 2);
     // With one more cut, both segments would be nearer to the wanted length.
-    if (last - start <= wanted_ + wanted_ / 2 || count_ - from < 2 * kFewestFrames) return std::nullopt;
+    const bool is_short = rest <= std::min(wanted_ + wanted_ / 2, longest_);
+    if (is_short || count_ - from < 2 * kFewestFrames) return std::nullopt;
     const std::int64_t earliest = std::max(start + shortest_, time(from + kFewestFrames));
-    const std::int64_t latest = std::min(last - shortest_, time(count_ - kFewestFrames));
-    if (earliest > latest) return std::nullopt;
+    const std::int64_t latest_of_all = std::min(last - shortest_, time(count_ - kFewestFrames));
+    if (earliest > latest_of_all) return std::nullopt;
+    const std::int64_t latest = std::min(latest_of_all, std::max(earliest, start + longest_));
     const std::int64_t wanted = std::clamp(start + wanted_, earliest, latest);
-    return IndexOf(index_.times, KeyNear(wanted, earliest, std::min(latest, std::max(earliest, start + longest_))).value_or(wanted));
+    return IndexOf(index_.times, KeyNear(wanted, earliest, latest).value_or(wanted));
   }
 
   /// The key frame nearest to `wanted`.
