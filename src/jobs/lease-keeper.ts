@@ -20,6 +20,9 @@ export interface KeepLease {
 /** A running step learns by its heartbeats that its job is deleted, so they come at least this often, ms. */
 const longestIntervalMs = 5000;
 
+/** ms between two renewals of a lease */
+export const heartbeatIntervalMs = (leaseMs: number, heartbeatsPerLease: number): number => Math.min(longestIntervalMs, leaseMs / heartbeatsPerLease);
+
 /**
  * Sends heartbeats. The work is also aborted when no heartbeat has succeeded for a whole lease,
  * because the database cannot be reached: by then another worker may have the job.
@@ -44,6 +47,6 @@ export function keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, sto
     if (performance.now() - renewedAt >= leaseSeconds * 1000) renewed(false);
     else void sendHeartbeat();
   };
-  const timer = setInterval(tick, Math.min(longestIntervalMs, (leaseSeconds * 1000) / heartbeatsPerLease));
+  const timer = setInterval(tick, heartbeatIntervalMs(leaseSeconds * 1000, heartbeatsPerLease));
   return { signal: AbortSignal.any([lost.signal, stopping]), renewed, stop: () => clearInterval(timer) };
 }

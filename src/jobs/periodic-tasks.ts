@@ -6,6 +6,7 @@
 import { hostname } from 'node:os';
 import type { CrashedJob, WorkerDevice } from '../store/index.ts';
 import { leaseSweepsPerSecond, scheduleChecksPerSecond, sharedIntervalMs } from './fleet-size.ts';
+import { heartbeatIntervalMs } from './lease-keeper.ts';
 import type { KeptRunner } from './runner.ts';
 import { schedule } from './scheduled-tasks.ts';
 import { reapScratch } from './scratch.ts';
@@ -22,7 +23,7 @@ export interface PeriodicTask {
 export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[]): PeriodicTask[] {
   const { store, logger, tuning, config, fleet, metrics } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
-  const contact = new DatabaseContact(1000 * config.leaseSeconds);
+  const contact = new DatabaseContact(1000 * config.leaseSeconds, tuning.heartbeatsPerLease);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   const reportFailed = (what: string, jobs: CrashedJob[]) => {
     for (const job of jobs) metrics.jobFailed(job, 'processing_failed');
@@ -82,30 +83,40 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
 }
 
 /**
- * Knows whether the database has responded to this worker throughout. When it did not for a whole lease, leases of healthy workers
- * have expired, too: these get another lease's time to renew them or to return their steps, which then count no crash.
+ * Knows whether the database has responded to this worker throughout. When it did not for so long that leases of healthy workers have
+ * expired, too, these get another lease's time to renew them or to return their steps, which then count no crash. The same holds after
+ * the machine or its processes stood still.
  */
 class DatabaseContact {
   readonly #leaseMs: number;
-  #lastAt = performance.now();
+  readonly #longestSilenceMs: number;
+  #last = clocks();
   #steadyAt = 0;
 
-  constructor(leaseMs: number) {
+  constructor(leaseMs: number, heartbeatsPerLease: number) {
     this.#leaseMs = leaseMs;
+    // A healthy worker may have renewed its lease this long before the silence.
+    this.#longestSilenceMs = leaseMs - heartbeatIntervalMs(leaseMs, heartbeatsPerLease);
   }
 
   /** The database has responded. */
   made(): void {
-    const now = performance.now();
-    if (now - this.#lastAt > this.#leaseMs) this.#steadyAt = now + this.#leaseMs;
-    this.#lastAt = now;
+    if (this.#silentMs() > this.#longestSilenceMs) this.#steadyAt = performance.now() + this.#leaseMs;
+    this.#last = clocks();
   }
 
   isSteady(): boolean {
-    const now = performance.now();
-    return now - this.#lastAt <= this.#leaseMs && now >= this.#steadyAt;
+    return this.#silentMs() <= this.#longestSilenceMs && performance.now() >= this.#steadyAt;
+  }
+
+  #silentMs(): number {
+    const { monotonic, date } = clocks();
+    return Math.max(monotonic - this.#last.monotonic, date - this.#last.date);
   }
 }
+
+/** The monotonic clock stands still while a machine sleeps. The date, by which the database ends leases, goes on. */
+const clocks = () => ({ monotonic: performance.now(), date: Date.now() });
 
 /** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */
 export const poolsOf = (runners: readonly KeptRunner[]): string[] => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
@@ -159,6 +160,20 @@ describe('a worker that sleeps through its lease', () => {
     // It ends when its step has ended.
     expect(await sleeper.end('SIGTERM')).toBe(0);
     expect(await now(job)).toEqual(before);
+    await expectCleanEnd(job);
+  });
+});
+
+describe('a machine that stands still with its only worker, longer than a lease', () => {
+  it('goes on with the job, and counts no crash', async () => {
+    const leaseSeconds = 2;
+    const only = await start({ leaseSeconds, enhanceMs: 1500, maxCrashes: 1 });
+    const job = await create();
+    await only.waitForOutput('enhance');
+    only.child.kill('SIGSTOP');
+    await sleep(1000 * leaseSeconds + 500);
+    only.child.kill('SIGCONT');
+    await done(job);
     await expectCleanEnd(job);
   });
 });

@@ -306,30 +306,56 @@ it('a worker with `once` leaves a segment that waits after a failure to others',
 describe('leases that expired while no worker reached the database', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  it('are swept only after the time of another lease', async () => {
+  /** The periodic tasks of a worker, on clocks that the test sets, and the lease of a segment of another one. */
+  async function prepare(leaseSeconds: number) {
     const job = await long(await rich());
     await planned(job, 1);
     const { fence } = await acquire(job.id, 0);
-    await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id}`;
-    const leaseSeconds = 20;
-    let atMs = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => atMs);
+    const clock = { awakeMs: 0, asleepMs: 0 };
+    const began = Date.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => clock.awakeMs);
+    vi.spyOn(Date, 'now').mockImplementation(() => began + clock.awakeMs + clock.asleepMs);
     const worker = { id: 'another', store: world.store, logger: pino({ level: 'silent' }), tuning: defaultTuning, config: { leaseSeconds }, fleet: { alive: 1 }, deviceClasses: ['cpu'] };
     const tasks = periodicTasks(worker as unknown as WorkerContext, []);
-    const run = (name: string) => tasks.find((task) => task.name === name)!.run();
-    const crashes = async () => (await world.sql`SELECT crashes FROM segments WHERE job_id = ${job.id}`)[0]!['crashes'];
+    return {
+      fence,
+      clock,
+      run: (name: string) => tasks.find((task) => task.name === name)!.run(),
+      crashes: async () => (await world.sql`SELECT crashes FROM segments WHERE job_id = ${job.id}`)[0]!['crashes'],
+      expire: () => world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id}`,
+    };
+  }
+
+  it('are swept only after the time of another lease', async () => {
+    const { fence, clock, run, crashes, expire } = await prepare(20);
+    await expire();
     // The outage has lasted longer than a lease, and ends.
-    atMs = 25_000;
+    clock.awakeMs = 25_000;
     await run('leases');
     await run('heartbeat');
-    atMs = 40_000;
+    clock.awakeMs = 40_000;
     await run('heartbeat');
     await run('leases');
     expect(await crashes()).toBe(0);
     expect(await world.store.segments.heartbeat(fence, 1)).toBe(true);
-    await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id}`;
-    atMs = 46_000;
+    await expire();
+    clock.awakeMs = 46_000;
     await run('leases');
     expect(await crashes()).toBe(1);
+  });
+
+  it.each([
+    ['the machine slept', { awakeMs: 3000, asleepMs: 600_000 }],
+    ['the processes stood still for nearly a lease', { awakeMs: 18_000, asleepMs: 0 }],
+  ])('are not swept at once when %s', async (_, after) => {
+    const { fence, clock, run, crashes, expire } = await prepare(20);
+    await run('heartbeat');
+    await expire();
+    Object.assign(clock, after);
+    await run('leases');
+    await run('heartbeat');
+    await run('leases');
+    expect(await crashes()).toBe(0);
+    expect(await world.store.segments.heartbeat(fence, 20)).toBe(true);
   });
 });
