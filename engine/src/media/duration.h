@@ -37,11 +37,21 @@ class SpanMeter {
     std::int64_t end;
   };
 
+  /// The end of a frame whose time may be damaged.
+  struct Far {
+    std::int64_t end;
+    int packets_after;
+  };
+
   double first_packet_s() const;
+  std::int64_t end() const;
+  void AddUntimed(std::int64_t step);
   void FollowClock(std::int64_t dts, std::int64_t step);
+  void Show(std::int64_t time, std::int64_t step);
 
   AVRational time_base_;
   std::int64_t interval_;
+  std::int64_t one_second_;
   std::int64_t first_frame_ = AV_NOPTS_VALUE;
   std::int64_t packets_ = 0;
   std::int64_t offset_ = 0;
@@ -49,6 +59,7 @@ class SpanMeter {
   std::optional<Clock> before_jump_;  ///< if the last packet's time has jumped
   std::int64_t first_ = 0;
   std::int64_t end_ = 0;
+  std::optional<Far> far_;  ///< not counted in end_
 };
 
 struct Duration {
