@@ -319,6 +319,11 @@ TEST_F(SourcesTest, MeasuresPicturesThatEndLongBeforeTheSound) {
   }
 }
 
+TEST_F(SourcesTest, MeasuresFlashVideoOfFewFramesWithBFrames) {
+  const std::string file = Make("slow.flv", VideoInput("160x90", 30, "1") + kH264 + "-bf 3 -x264-params b-adapt=0");
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 30, 0.1) << walk;
+}
+
 TEST_F(SourcesTest, MeasuresALongVideoWithOneKeyFrame) {
   const std::string file = Make("one-key.mkv", std::string("-f lavfi -i color=size=64x64:rate=200:duration=30") + kH264 + "-g 9999 -output_ts_offset 5");
   for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 30, 0.1) << walk;

@@ -134,8 +134,10 @@ Duration FlashDuration(Demuxer& demuxer, const SpanMeter& start, ByteSource& sou
     if (BigEndian(tag + 1, 3) + kTagHeader != size) return {};
     const std::uint32_t time_ms = BigEndian(tag + 4, 3) | std::uint32_t{tag[7]} << 24;
     const double interval_s = static_cast<double>(NominalInterval(*demuxer.video())) * av_q2d(demuxer.video()->time_base);
-    // A video tag of 5 bytes only marks the end of the sequence.
-    if ((tag[0] & 0x1F) == kVideoTag && size > kTagHeader + 5) return {time_ms / 1000.0 - start.first_s() + interval_s, false};
+    // A video tag of 5 bytes only marks the end of the sequence. The time of a tag is that of decoding.
+    if ((tag[0] & 0x1F) == kVideoTag && size > kTagHeader + 5) {
+      return {time_ms / 1000.0 - start.first_decode_s() - start.undecodable_lead_s() + interval_s, false};
+    }
     end -= 4 + size;
   }
   return {};
@@ -196,6 +198,7 @@ void SpanMeter::Add(const AVPacket& packet) {
     AddUntimed(step);
     return;
   }
+  if (empty()) first_decode_ = packet.dts != AV_NOPTS_VALUE ? packet.dts : stamp;
   if (packet.dts != AV_NOPTS_VALUE) FollowClock(packet.dts, step);
   Show(stamp + offset_, step);
 }
@@ -248,6 +251,8 @@ void SpanMeter::FollowClock(std::int64_t dts, std::int64_t step) {
 void SpanMeter::SetFirstFrame(std::int64_t timestamp) { first_frame_ = timestamp; }
 
 double SpanMeter::first_packet_s() const { return static_cast<double>(first_) * av_q2d(time_base_); }
+
+double SpanMeter::first_decode_s() const { return static_cast<double>(first_decode_) * av_q2d(time_base_); }
 
 double SpanMeter::first_s() const {
   if (first_frame_ == AV_NOPTS_VALUE || first_frame_ <= first_ || first_frame_ >= end()) return first_packet_s();

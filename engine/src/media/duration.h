@@ -25,6 +25,8 @@ class SpanMeter {
   bool empty() const { return packets_ == 0; }
   std::int64_t packets() const { return packets_; }
   double first_s() const;
+  /// Decoding time of the first packet.
+  double first_decode_s() const;
   double end_s() const;
   double duration_s() const { return empty() ? 0 : end_s() - first_s(); }
   /// Time between the first packet and the first frame.
@@ -58,6 +60,7 @@ class SpanMeter {
   std::int64_t last_decode_ = AV_NOPTS_VALUE;
   std::optional<Clock> before_jump_;  ///< if the last packet's time has jumped
   std::int64_t first_ = 0;
+  std::int64_t first_decode_ = 0;
   std::int64_t end_ = 0;
   std::optional<Far> far_;  ///< not counted in end_
 };
