@@ -179,3 +179,31 @@ it('a name that turns the direction of the text turns nothing but itself', async
   expect(as).toBeLessThan(until!);
   await visitor.context().close();
 });
+
+it('such a name turns neither the title of a dialog, nor a message, nor the title of the page', async () => {
+  const lastIsRightmost = (text: string) =>
+    page.locator(text).evaluate((element) => {
+      const node = element.firstChild as Text;
+      const leftOf = (index: number) => {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + 1);
+        return range.getBoundingClientRect().left;
+      };
+      return leftOf(node.length - 1) === Math.max(...Array.from({ length: node.length }, (_, index) => leftOf(index)));
+    });
+  await world.site.reelmend('operators', 'add', 'ada@example.com', '--existing');
+  const { id } = await world.site.reelmend<{ id: string }>('accounts', 'create', 'lasting \u202Eemordnilap');
+  await page.goto(`${world.url}/operator/accounts`);
+  await page.getByRole('searchbox').fill(id);
+  await page.getByRole('button', { name: /^Actions for .?lasting/ }).click();
+  await page.getByRole('menuitem', { name: 'Close' }).click();
+  await page.getByRole('heading', { name: /^Close .?lasting/ }).waitFor();
+  expect(await lastIsRightmost('dialog h2')).toBe(true);
+  await page.getByLabel('Name of the account').fill('lasting \u202Eemordnilap');
+  await page.getByRole('button', { name: 'Close the account' }).click();
+  await page.locator('.toast').waitFor();
+  expect(await lastIsRightmost('.toast .wrap-anywhere')).toBe(true);
+  await page.goto(`${world.url}/jobs/${await createTestJob(page, world, 'clip%E2%80%AE4pm.mp4')}`);
+  await expect.poll(() => page.title()).toBe('\u2068clip\u202E4pm.mp4\u2069 · Reelmend');
+});

@@ -1,6 +1,6 @@
 /** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
 import { describe, expect, it } from 'vitest';
-import { formatAgo, formatBytes, formatCount, formatDuration, formatPercent, formatPosition, formatSigned, formatTimeLeft, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
+import { formatAgo, formatBytes, formatCount, formatDuration, formatPercent, formatPosition, formatSigned, formatTimeLeft, isolate, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
 import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-list.ts';
 import { mergeIntoLatest } from '../../src/console/api/job-stream.ts';
 import { niceCeiling } from '../../src/console/ui/plot.ts';
@@ -51,6 +51,17 @@ describe('figures as text', () => {
       '12 Oct 2026',
     ]);
   });
+});
+
+describe('a name within a text', () => {
+  it.each(['holiday.mp4', 'été 夏.mp4', '“a” – b'])('is as it is: %s', (name) => expect(isolate(name)).toBe(name));
+
+  it.each([
+    ['clip\u202E4pm.exe', 'clip\u202E4pm.exe'],
+    ['סרט 1', 'סרט 1'],
+    ['\u{1E900}', '\u{1E900}'],
+    ['ends it: \u2069\u2029\u202E', 'ends it: \u202E'],
+  ])('is isolated if it may turn the direction of the text: %j', (name, inside) => expect(isolate(name)).toBe(`\u2068${inside}\u2069`));
 });
 
 describe('the axis of a chart', () => {

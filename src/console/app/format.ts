@@ -125,6 +125,19 @@ export function formatPercent(part: number): string {
   return `${wholePercent(part)} %`;
 }
 
+/** Letters that are written from right to left, and marks that turn the direction of a text. */
+const turning = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+/** These would end the isolation of the name that has them. */
+const ending = /[\p{Cc}\u2029\u2066-\u2069]/gu;
+
+/**
+ * A name within a text: its direction of writing turns nothing but itself. Where the page has an element for the name, the element
+ * isolates it (base.css); this is for titles and messages, which are plain text.
+ */
+export function isolate(name: string): string {
+  return turning.test(name) ? `\u2068${name.replaceAll(ending, '')}\u2069` : name;
+}
+
 /** `job_01jdq4…3rhbz`: short, but still distinct, since ids differ most at the end. */
 export function shortId(id: string): string {
   return id.length > 18 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id;

@@ -1,13 +1,13 @@
 /** Names the jobs of a submission that was broken off. */
 import { Link } from 'wouter';
-import { plural } from '../app/format.ts';
+import { isolate, plural } from '../app/format.ts';
 import { Notice } from '../ui/feedback.tsx';
 import type { Submission } from './submit-job.ts';
 
 export function CreatedJobs({ submission: { created, failed } }: { submission: Submission }) {
   if (created.length === 0) return null;
   return (
-    <Notice tone="warn" role="status" title={`${plural(created.length, 'job')} created${failed === null ? '' : `, but not that of ${failed}`}`}>
+    <Notice tone="warn" role="status" title={`${plural(created.length, 'job')} created${failed === null ? '' : `, but not that of ${isolate(failed)}`}`}>
       <span>They are not submitted again.</span>
       <ul className="stack-s">
         {created.map(({ id, name }) => (

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { closeAccount, decide, grant, setPlan, setQuotas, withdraw } from '../api/operator.ts';
-import { creditsInDollars, formatCount } from '../app/format.ts';
+import { creditsInDollars, formatCount, isolate } from '../app/format.ts';
 import { sendOnce } from '../app/idempotency-keys.ts';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
 import { Notice } from '../ui/feedback.tsx';
@@ -24,11 +24,11 @@ export function GrantDialog({ account, onClose, onDone }: Props) {
   const form = useAction(async () => {
     const body = { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) };
     const { credits: balance } = await sendOnce({ grant: body, to: account.id }, (key) => grant(account.id, body, key));
-    toast(`Granted ${formatCount(amount)} credits to ${account.name}. The balance is ${formatCount(balance)}.`);
+    toast(`Granted ${formatCount(amount)} credits to ${isolate(account.name)}. The balance is ${formatCount(balance)}.`);
     void onDone();
   }, onClose);
   return (
-    <FormDialog title={`Grant credits to ${account.name}`} action="Grant" onClose={onClose} {...form}>
+    <FormDialog title={`Grant credits to ${isolate(account.name)}`} action="Grant" onClose={onClose} {...form}>
       <TextField
         label="Credits"
         type="number"
@@ -53,11 +53,11 @@ export function WithdrawDialog({ account, onClose, onDone }: Props) {
   const form = useAction(async () => {
     const body = { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) };
     const { credits: balance } = await sendOnce({ withdrawal: body, from: account.id }, (key) => withdraw(account.id, body, key));
-    toast(`Withdrew ${formatCount(amount)} credits from ${account.name}. The balance is ${formatCount(balance)}.`);
+    toast(`Withdrew ${formatCount(amount)} credits from ${isolate(account.name)}. The balance is ${formatCount(balance)}.`);
     void onDone();
   }, onClose);
   return (
-    <FormDialog title={`Withdraw credits from ${account.name}`} action="Withdraw" onClose={onClose} {...form}>
+    <FormDialog title={`Withdraw credits from ${isolate(account.name)}`} action="Withdraw" onClose={onClose} {...form}>
       <TextField
         label="Credits"
         type="number"
@@ -83,11 +83,11 @@ export function PlanDialog({ account, onClose, onDone }: Props) {
   const [plan, choosePlan] = useState(account.plan);
   const form = useAction(async () => {
     await setPlan(account.id, plan);
-    toast(`${account.name} has the plan ${plan}.`);
+    toast(`${isolate(account.name)} has the plan ${plan}.`);
     void onDone();
   }, onClose);
   return (
-    <FormDialog title={`Plan of ${account.name}`} action="Save" onClose={onClose} {...form}>
+    <FormDialog title={`Plan of ${isolate(account.name)}`} action="Save" onClose={onClose} {...form}>
       <TextField label="Plan" required autoFocus maxLength={50} pattern="[0-9A-Za-z_\-]+" value={plan} hint="A name that the account shows: letters, digits, - and _. It changes no price." onChange={(event) => choosePlan(event.target.value)} />
     </FormDialog>
   );
@@ -113,11 +113,11 @@ export function QuotasDialog({ account, onClose, onDone }: Props) {
   const form = useAction(async () => {
     const changes = quotaFields.map(({ name, unit }) => [name, texts[name] === '' ? null : Math.round(Number(texts[name]) * unit)]);
     await setQuotas(account.id, Object.fromEntries(changes) as Quotas);
-    toast(`The quotas of ${account.name} are saved.`);
+    toast(`The quotas of ${isolate(account.name)} are saved.`);
     void onDone();
   }, onClose);
   return (
-    <FormDialog title={`Quotas of ${account.name}`} action="Save" onClose={onClose} {...form}>
+    <FormDialog title={`Quotas of ${isolate(account.name)}`} action="Save" onClose={onClose} {...form}>
       <p className="muted">An empty field follows the service’s setting. Calls are counted for each key. The account’s audit log records the change.</p>
       <div className="form-grid">
         {quotaFields.map(({ name, label, unit, max }, index) => (
@@ -145,15 +145,15 @@ export function CloseDialog({ account, onClose, onDone }: Props) {
   const [name, setName] = useState('');
   const form = useAction(async () => {
     await closeAccount(account.id, name);
-    toast(`${account.name} is closed.`);
+    toast(`${isolate(account.name)} is closed.`);
     void onDone();
   }, onClose);
   return (
-    <FormDialog title={`Close ${account.name}?`} action="Close the account" danger onClose={onClose} {...form} fields={['name']}>
+    <FormDialog title={`Close ${isolate(account.name)}?`} action="Close the account" danger onClose={onClose} {...form} fields={['name']}>
       <Notice tone="bad" title="This cannot be undone.">
         Its keys and users are deleted at once, its jobs and videos within minutes. The ledger and the audit log stay.
       </Notice>
-      <TextField label="Name of the account" required autoFocus autoComplete="off" value={name} problem={problemOf(form.error, 'name')} hint={`Type ${account.name} to confirm.`} onChange={(event) => setName(event.target.value)} />
+      <TextField label="Name of the account" required autoFocus autoComplete="off" value={name} problem={problemOf(form.error, 'name')} hint={<>Type <bdi>{account.name}</bdi> to confirm.</>} onChange={(event) => setName(event.target.value)} />
     </FormDialog>
   );
 }
@@ -161,7 +161,7 @@ export function CloseDialog({ account, onClose, onDone }: Props) {
 export function RejectDialog({ account, onClose, onDone }: Props) {
   return (
     <ConfirmDialog
-      title={`Reject ${account.name}?`}
+      title={`Reject ${isolate(account.name)}?`}
       action="Reject"
       danger
       onClose={onClose}

@@ -5,7 +5,7 @@ import { useDeferredValue, useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
 import { sentenceOf } from '../api/client.ts';
 import { type ApprovalState, decide, useAccounts } from '../api/operator.ts';
-import { creditsInDollars, formatCount } from '../app/format.ts';
+import { creditsInDollars, formatCount, isolate } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
@@ -51,7 +51,7 @@ export function OperatorAccountsPage() {
   const approve = async (account: OperatorAccount) => {
     try {
       await decide(account.id, 'approved');
-      toast(`${account.name} is approved.`);
+      toast(`${isolate(account.name)} is approved.`);
       await refresh();
     } catch (error) {
       toast(sentenceOf(error), 'bad');
@@ -142,7 +142,7 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
       <td className="acts">
         <span className="row" style={{ justifyContent: 'flex-end', flexWrap: 'nowrap' }}>
           {account.approval_status !== 'approved' && (
-            <Button size="small" tone="primary" busy={approval.busy} onClick={approval.run} aria-label={`Approve ${account.name}`}>
+            <Button size="small" tone="primary" busy={approval.busy} onClick={approval.run} aria-label={`Approve ${isolate(account.name)}`}>
               <Check size={14} aria-hidden="true" />
               Approve
             </Button>
@@ -169,7 +169,7 @@ function AccountMenu({ account, onOpen }: MenuProps) {
   return (
     <Menu
       trigger={
-        <IconButton label={`Actions for ${account.name}`} tone="quiet" size="small">
+        <IconButton label={`Actions for ${isolate(account.name)}`} tone="quiet" size="small">
           <MoreHorizontal size={16} aria-hidden="true" />
         </IconButton>
       }

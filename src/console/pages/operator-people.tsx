@@ -4,6 +4,7 @@ import { KeyRound, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { OperatorAccount, OperatorPasswordLink, OperatorPerson } from '../../contract/types.gen.ts';
 import { changeRole, createPasswordLink, removePerson, resetTwoFactor } from '../api/operator.ts';
+import { isolate } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice } from '../ui/feedback.tsx';
@@ -23,7 +24,7 @@ export function PeopleDialog({ account, onClose }: { account: OperatorAccount; o
   if (open?.kind === 'reset') return <ResetDialog person={open.person} onClose={onClose} />;
   if (open?.kind === 'remove') return <RemoveDialog person={open.person} account={account.name} onClose={onClose} />;
   return (
-    <Dialog title={`People of ${account.name}`} onClose={onClose} wide>
+    <Dialog title={`People of ${isolate(account.name)}`} onClose={onClose} wide>
       <p className="muted">
         A person who forgot the password needs a link. It works once, for an hour. Anyone with the link can take over the user: check
         who gets it. The account’s audit log records each link and change. Manage operators on the command line.
@@ -112,7 +113,7 @@ function RemoveDialog({ person, account, onClose }: { person: OperatorPerson; ac
   };
   return (
     <ConfirmDialog title={`Remove ${person.email}?`} action="Remove" danger onClose={onClose} onConfirm={remove}>
-      <p>All sessions of this person end at once. API keys that the person knows still work until an admin of {account} rotates them.</p>
+      <p>All sessions of this person end at once. API keys that the person knows still work until an admin of <bdi>{account}</bdi> rotates them.</p>
     </ConfirmDialog>
   );
 }

@@ -5,7 +5,7 @@ import type { JobInput, Mode, Quote } from '../../contract/types.gen.ts';
 import { ApiError } from '../api/client.ts';
 import { quote as askQuote } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
-import { creditsInDollars, formatBytes, formatCount, formatDuration, plural } from '../app/format.ts';
+import { creditsInDollars, formatBytes, formatCount, formatDuration, isolate, plural } from '../app/format.ts';
 import { Notice, Retry } from '../ui/feedback.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
 
@@ -79,7 +79,7 @@ const reasonOf = ({ video, error }: Refusal): RefusedVideo => ({ name: video.nam
 /** The error of a single video may be about a field of the form; one of several has to name them. */
 function refusalOfAll(refused: Refusal[]): Error {
   if (refused.length === 1) return refused[0]!.error;
-  return new Error(refused.map(reasonOf).map(({ name, reason }) => `${name}: ${reason}`).join(' '));
+  return new Error(refused.map(reasonOf).map(({ name, reason }) => `${isolate(name)}: ${reason}`).join(' '));
 }
 
 /** Throws what is no refusal of this video, such as a service that is away. */

@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { isSessionEnd, sentenceOf } from '../api/client.ts';
 import { endOfPage } from '../api/session.ts';
+import { isolate } from '../app/format.ts';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './feedback.tsx';
 import { toast, Toasts } from './toasts.tsx';
@@ -144,6 +145,8 @@ export function useAction(action: () => Promise<unknown>, onDone: () => void = (
 
 /** The title of the open dialog, or of the page. */
 function currentPlace(): string {
-  const title = document.querySelector('dialog[open] h2') ?? document.querySelector('h1');
-  return (title?.textContent ?? '').replace(/\?$/, '');
+  const dialog = document.querySelector('dialog[open] h2');
+  if (dialog !== null) return dialog.textContent.replace(/\?$/, '');
+  // That of a page may be a file name.
+  return isolate(document.querySelector('h1')?.textContent ?? '');
 }

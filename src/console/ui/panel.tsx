@@ -2,6 +2,7 @@
 import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { Link } from 'wouter';
+import { isolate } from '../app/format.ts';
 import { arrive } from '../app/scroll-place.ts';
 
 interface PageProps {
@@ -17,7 +18,7 @@ interface PageProps {
 export function Page({ title, intro, actions, back, narrow = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Reelmend`;
+    document.title = `${isolate(title)} · Reelmend`;
   }, [title]);
   useEffect(() => {
     // Not at the first load, when the browser's own focus order is right.
