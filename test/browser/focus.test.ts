@@ -1,8 +1,8 @@
 /** Where the focus goes when what has it leaves the page: to the heading that it was under, not to the beginning of the page. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chooseFiles, openSignedUp, removeFile } from './steps.ts';
-import { makeTestClip, openTab, password, type World } from './world.ts';
+import { axeViolations, createTestJob, makeTestClip, openTab, password, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -71,6 +71,56 @@ it('is at the first field that the service refuses, with what is wrong', async (
   const describedBy = await page.evaluate(() => document.getElementById(document.activeElement!.getAttribute('aria-describedby')!)?.textContent);
   expect(describedBy).toBe('The password is wrong.');
   await page.keyboard.press('Escape');
+});
+
+describe('when the last part of a list is loaded', () => {
+  const entry = (id: number) => ({ id, kind: 'grant', amount: 1, balance: id, job_id: null, note: `note ${id}`, at: '2026-11-21T12:00:00.000Z' });
+  const loadsMore = () => page.getByRole('button', { name: 'Load more' });
+  let answer = () => {};
+
+  beforeEach(async () => {
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/console/api/ledger?**', async (route) => {
+      const isLast = route.request().url().includes('starting_after');
+      if (isLast) await held;
+      await route.fulfill({ json: isLast ? { data: [entry(1)], has_more: false, next_cursor: null } : { data: [entry(2)], has_more: true, next_cursor: 2 } });
+    });
+    await page.goto(`${world.url}/credits`);
+    await page.getByText('note 2').waitFor();
+  });
+  afterEach(() => page.unroute('**/console/api/ledger?**'));
+
+  it('is at the line that says so', async () => {
+    await loadsMore().press('Enter');
+    answer();
+    await page.getByText('note 1').waitFor();
+    await waitForFocus('SPAN All 2 loaded');
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('stays where the user has put it meanwhile', async () => {
+    await loadsMore().press('Enter');
+    await page.getByRole('radio', { name: '90 days' }).focus();
+    answer();
+    await page.getByText('All 2 loaded').waitFor();
+    expect(await focused()).toBe('BUTTON 90 days');
+  });
+});
+
+it('is at the heading of the page where a list without one has it', async () => {
+  await createTestJob(page, world, 'first.mp4');
+  const jobs = '**/console/api/jobs?**';
+  await page.route(jobs, async (route) => {
+    if (route.request().url().includes('starting_after')) return route.abort();
+    const response = await route.fetch({ maxRetries: 3 });
+    const json = (await response.json()) as { data: { id: string }[] };
+    await route.fulfill({ response, json: { ...json, has_more: true, next_cursor: json.data.at(-1)!.id } });
+  });
+  await page.goto(`${world.url}/jobs`);
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.unroute(jobs);
+  await press('Try again');
+  await waitForFocus('H1 Jobs');
 });
 
 it('stays where the user has put it', async () => {

@@ -38,6 +38,7 @@ export function useList<T, C extends string | number>(
     isPending: query.isPending,
     refetch: query.refetch,
     hasMore: query.hasNextPage,
+    isExtended: (query.data?.pages.length ?? 0) > 1,
     isLoadingMore: query.isFetchingNextPage,
     loadMore: query.fetchNextPage,
   };

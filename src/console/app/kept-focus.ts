@@ -47,5 +47,6 @@ function moveFocus(): void {
 function headingAt(place: Element): HTMLElement | null {
   const dialog = [...document.querySelectorAll('dialog[open]')].at(-1);
   const scope = dialog ?? place.closest('.panel, .page') ?? document;
-  return scope.querySelector<HTMLElement>('h1, h2');
+  // A list that fills a page has no heading but that of the page.
+  return scope.querySelector<HTMLElement>('h1, h2') ?? document.querySelector<HTMLElement>('h1');
 }

@@ -1,21 +1,54 @@
+import { useLayoutEffect, useRef } from 'react';
 import { sentenceOf } from '../api/client.ts';
 import { formatCount } from '../app/format.ts';
 import { Button } from './button.tsx';
 
 interface MoreProps {
-  list: { data: unknown[] | undefined; error: unknown; hasMore: boolean; isLoadingMore: boolean; loadMore: () => unknown };
+  list: {
+    data: unknown[] | undefined;
+    error: unknown;
+    hasMore: boolean;
+    /** more than the first page is loaded */
+    isExtended?: boolean;
+    isLoadingMore: boolean;
+    loadMore: () => unknown;
+  };
 }
 
-/** The "load more" button below a list, and what went wrong when it was loaded. */
+/** The "load more" button below a list, and what went wrong when it was loaded. Once all is loaded, the focus of the button goes to the line that says so. */
 export function More({ list }: MoreProps) {
-  if (!list.hasMore) return null;
-  const failed = list.error !== null;
+  const { data, error, hasMore, isExtended = false, isLoadingMore, loadMore } = list;
+  const line = useRef<HTMLSpanElement>(null);
+  const hadFocus = useRef(false);
+  useLayoutEffect(() => {
+    if (!hasMore && hadFocus.current) line.current?.focus({ preventScroll: true });
+    hadFocus.current = false;
+  }, [hasMore]);
+  if (!hasMore && !isExtended) return null;
+  const failed = hasMore && error !== null;
   return (
     <div className="panel-foot row spread">
-      {failed ? <span role="alert">{sentenceOf(list.error)}</span> : <span role="status">{formatCount(list.data?.length ?? 0)} loaded</span>}
-      <Button size="small" busy={list.isLoadingMore} onClick={() => void list.loadMore()}>
-        {failed ? 'Try again' : 'Load more'}
-      </Button>
+      {failed ? (
+        <span role="alert">{sentenceOf(error)}</span>
+      ) : (
+        <span ref={line} role="status" tabIndex={-1}>
+          {hasMore ? '' : 'All '}
+          {formatCount(data?.length ?? 0)} loaded
+        </span>
+      )}
+      {hasMore && (
+        <Button
+          // What leaves the page has the focus until then.
+          ref={(button) => () => {
+            hadFocus.current = document.activeElement === button;
+          }}
+          size="small"
+          busy={isLoadingMore}
+          onClick={() => void loadMore()}
+        >
+          {failed ? 'Try again' : 'Load more'}
+        </Button>
+      )}
     </div>
   );
 }
