@@ -38,7 +38,9 @@ export type AuditExport = z.infer<typeof auditExport>;
 export type AuditVerifyResult =
   | { ok: true; size: number; hash: string }
   /** `index` counts from 0; equal to the number of entries when some are missing at the end */
-  | { ok: false; index: number; reason: string };
+  | { ok: false; index: number; reason: string }
+  /** each entry is valid, but the log does not end where its head says */
+  | { ok: false; index: number; reason: string; atHead: true };
 
 export function signHead(head: AuditHead, key: SigningKey): Promise<string> {
   return sign(auditHead.parse(head), 'reelmend-audit-head+jws', key);
@@ -92,9 +94,10 @@ function checkEnd(count: number, last: string, head: AuditHead): AuditVerifyResu
       ok: false,
       index: count,
       reason: `The signed head counts ${head.size} entries, and the log ends after ${count}.`,
+      atHead: true,
     };
   }
   if (last !== head.hash)
-    return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.' };
+    return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.', atHead: true };
   return { ok: true, size: count, hash: last };
 }

@@ -2,7 +2,7 @@
 import type { Page, Request, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConsoleJobLinks, ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
+import type { ConsoleExportAuditLogResponse, ConsoleJobLinks, ConsolePreview, JobDeletion } from '../../src/contract/types.gen.ts';
 import { openSignedUp } from './steps.ts';
 import { axeViolations, createTestJob, createTestPreview, deleteJob, openTab, password, signUp, type Tab, unavailable, type World } from './world.ts';
 
@@ -49,6 +49,25 @@ describe('the certificate of a deleted job', () => {
     await page.unroute(certificates, fail);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('The signature is valid.').waitFor();
+  });
+});
+
+describe('an audit log that is not what it was', () => {
+  type Log = ConsoleExportAuditLogResponse;
+  it.each<[string, (log: Log) => Log]>([
+    ['Entry 1 is invalid.', (log) => ({ ...log, entries: log.entries.with(0, { ...log.entries[0]!, kind: 'key.created' }) })],
+    ['The log does not match its signed head.', (log) => ({ ...log, entries: log.entries.slice(0, -1) })],
+    ['The signed head is invalid.', (log) => ({ ...log, head: log.head.replace(/\..*\./, '.e30.') })],
+  ])('is reported: %s', async (title, change) => {
+    const url = '**/console/api/audit-log/export';
+    await page.route(url, async (route) => {
+      const response = await route.fetch({ maxRetries: 3 });
+      await route.fulfill({ response, json: change((await response.json()) as Log) });
+    });
+    await page.goto(`${world.url}/secure`);
+    await page.getByRole('button', { name: 'Verify here' }).click();
+    expect(await page.getByRole('alert').locator('strong').textContent()).toBe(title);
+    await page.unroute(url);
   });
 });
 

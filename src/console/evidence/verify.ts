@@ -30,7 +30,11 @@ export interface Head {
   signed_at: string;
 }
 
-export type LogVerification = { ok: true; size: number; hash: string } | { ok: false; index: number; reason: string };
+export type LogVerification =
+  | { ok: true; size: number; hash: string }
+  | { ok: false; index: number; reason: string }
+  /** each entry is valid, but the log does not end where its head says */
+  | { ok: false; index: number; reason: string; atHead: true };
 
 /** A document is invalid; `message` says why, in a sentence for users. */
 export class VerificationError extends Error {
@@ -98,10 +102,10 @@ async function entryProblem(
 function endLogVerification(count: number, last: string, head: Head): LogVerification {
   if (count < head.size) {
     const reason = `The signed head counts ${head.size} entries, and the log ends after ${count}.`;
-    return { ok: false, index: count, reason };
+    return { ok: false, index: count, reason, atHead: true };
   }
   if (last !== head.hash)
-    return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.' };
+    return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.', atHead: true };
   return { ok: true, size: count, hash: last };
 }
 

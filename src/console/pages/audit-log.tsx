@@ -6,7 +6,7 @@ import { exportAuditLog, fetchPublishedKeys, useAuditLog } from '../api/account.
 import { sentenceOf } from '../api/client.ts';
 import { saveText } from '../app/download.ts';
 import { formatCount, plural } from '../app/format.ts';
-import { type Entry, type LogVerification, verifyAuditLog } from '../evidence/verify.ts';
+import { type Entry, type LogVerification, VerificationError, verifyAuditLog } from '../evidence/verify.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Empty, Load, Notice } from '../ui/feedback.tsx';
@@ -79,7 +79,7 @@ function ProofNotice({ proof }: { proof: Proof }) {
   if (proof.step === 'working') return <Notice role="status">Checking… {formatCount(proof.checked)} entries so far.</Notice>;
   if (proof.step === 'failed') {
     return (
-      <Notice tone="bad" role="alert" title="The log could not be verified.">
+      <Notice tone="bad" role="alert" title={proof.error instanceof VerificationError ? 'The signed head is invalid.' : 'The log could not be verified.'}>
         {sentenceOf(proof.error)}
       </Notice>
     );
@@ -87,7 +87,7 @@ function ProofNotice({ proof }: { proof: Proof }) {
   const { result } = proof;
   if (!result.ok) {
     return (
-      <Notice tone="bad" role="alert" title={`Entry ${result.index + 1} is invalid.`}>
+      <Notice tone="bad" role="alert" title={'atHead' in result ? 'The log does not match its signed head.' : `Entry ${result.index + 1} is invalid.`}>
         {result.reason}
       </Notice>
     );
