@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitForToast } from './operator.ts';
 import { chooseFiles, createKeyAndClose, openKeyDialog, openSignedUp, removeFile } from './steps.ts';
-import { makeTestClip, unavailable, type World } from './world.ts';
+import { axeViolations, makeTestClip, unavailable, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -304,6 +304,27 @@ describe('a dialog that is closed during its request', () => {
     await answer();
     await page.locator('dialog [data-secret]').waitFor();
     await page.getByRole('button', { name: 'I have copied it' }).click();
+  });
+
+  it('still shows it on the page to which the user has gone on', async () => {
+    const answer = await createKeyAndClose(page, world, 'shown elsewhere');
+    await page.getByRole('link', { name: 'Credits' }).click();
+    await page.getByRole('heading', { name: 'Ledger' }).waitFor();
+    await answer();
+    await page.locator('dialog [data-secret]').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.locator('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('does not close the next one when its secret is shown', async () => {
+    const answer = await createKeyAndClose(page, world, 'shown above');
+    await openKeyDialog(page);
+    await page.getByRole('dialog').getByLabel('Name').fill('another');
+    await answer();
+    await page.locator('dialog [data-secret]').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('another');
   });
 
   it('does not close the next one when it succeeds', async () => {

@@ -7,6 +7,7 @@ import { InvitationPage } from '../pages/invitation.tsx';
 import { NewPasswordPage } from '../pages/new-password.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failed, Notice } from '../ui/feedback.tsx';
+import { ShownSecrets } from '../ui/shown-once.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { Pages } from './router.tsx';
 import { Shell } from './shell.tsx';
@@ -38,11 +39,13 @@ function Console() {
         <Activity mode={session === null ? 'hidden' : 'visible'}>
           <SessionContext value={session ?? open.session}>
             <Quiet key={open.id}>
-              <Shell>
-                <Boundary>
-                  <Pages />
-                </Boundary>
-              </Shell>
+              <ShownSecrets>
+                <Shell>
+                  <Boundary>
+                    <Pages />
+                  </Boundary>
+                </Shell>
+              </ShownSecrets>
             </Quiet>
           </SessionContext>
         </Activity>

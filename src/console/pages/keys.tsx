@@ -16,20 +16,21 @@ import { ModeBadge, TierBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
-import { ShownOnce } from '../ui/shown-once.tsx';
+import { ShownOnce, useShowOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
-type Open = { kind: 'create' } | { kind: 'rename' | 'rotate' | 'revoke'; key: ConsoleKey } | { kind: 'shown'; key: ConsoleKey; secret: string };
+type Open = { kind: 'create' } | { kind: 'rename' | 'rotate' | 'revoke'; key: ConsoleKey };
 
 export function KeysPage() {
   const list = useKeys();
   const client = useQueryClient();
   const [open, setOpen] = useState<Open | null>(null);
   const close = () => setOpen(null);
+  const showOnce = useShowOnce();
   const show = (key: ConsoleKey, secret: string) => {
-    setOpen({ kind: 'shown', key, secret });
+    showOnce((onClose) => <NewKey keyRecord={key} secret={secret} onClose={onClose} />);
     void client.invalidateQueries({ queryKey: ['keys'] });
   };
   const isAdmin = useIsAdmin();
@@ -59,7 +60,6 @@ export function KeysPage() {
       {open?.kind === 'rename' && <RenameDialog old={open.key} onClose={close} />}
       {open?.kind === 'rotate' && <RotateDialog old={open.key} onClose={close} onRotated={show} />}
       {open?.kind === 'revoke' && <RevokeDialog old={open.key} onClose={close} />}
-      {open?.kind === 'shown' && <NewKey keyRecord={open.key} secret={open.secret} onClose={close} />}
     </Page>
   );
 }
@@ -177,7 +177,7 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
   const form = useAction(async () => {
     const { key, secret } = await createKey({ mode, tier, access, name });
     onCreated(key, secret);
-  });
+  }, onClose);
   return (
     <FormDialog title="Create a key" action="Create" onClose={onClose} {...form}>
       <NameField value={name} hint="What you use it for. The audit log names it." onChange={setName} />
@@ -237,7 +237,7 @@ function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: (
   const form = useAction(async () => {
     const { key, secret } = await rotateKey(old.id, Number(days));
     onRotated(key, secret);
-  });
+  }, onClose);
   return (
     <FormDialog title={`Rotate ${masked(old)}`} action="Rotate" onClose={onClose} {...form}>
       <p className="muted">Creates a new key with the same mode, tier, name and access. Both keys work until the old one expires.</p>

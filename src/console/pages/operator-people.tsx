@@ -9,18 +9,17 @@ import { Button } from '../ui/button.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice } from '../ui/feedback.tsx';
 import { MenuItem } from '../ui/menu.tsx';
-import { ShownOnce } from '../ui/shown-once.tsx';
+import { ShownOnce, useShowOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { roleNames } from './people.tsx';
 import { otherRole, PersonMenu } from './person-menu.tsx';
 
-type Open = { kind: 'link'; person: OperatorPerson; link: OperatorPasswordLink } | { kind: 'reset' | 'remove'; person: OperatorPerson };
+type Open = { kind: 'reset' | 'remove'; person: OperatorPerson };
 
 export function PeopleDialog({ account, onClose }: { account: OperatorAccount; onClose: () => void }) {
   const [open, setOpen] = useState<Open | null>(null);
-  if (open?.kind === 'link') return <NewLinkDialog {...open} onClose={onClose} />;
   if (open?.kind === 'reset') return <ResetDialog person={open.person} onClose={onClose} />;
   if (open?.kind === 'remove') return <RemoveDialog person={open.person} account={account.name} onClose={onClose} />;
   return (
@@ -34,7 +33,7 @@ export function PeopleDialog({ account, onClose }: { account: OperatorAccount; o
       ) : (
         <Table columns={['Person', 'Role', hidden('Actions')]}>
           {account.people.map((person) => (
-            <PersonRow key={person.id} person={person} onOpen={setOpen} />
+            <PersonRow key={person.id} person={person} onOpen={setOpen} onClose={onClose} />
           ))}
         </Table>
       )}
@@ -42,9 +41,19 @@ export function PeopleDialog({ account, onClose }: { account: OperatorAccount; o
   );
 }
 
-function PersonRow({ person, onOpen }: { person: OperatorPerson; onOpen: (open: Open) => void }) {
+interface PersonProps {
+  person: OperatorPerson;
+  onOpen: (open: Open) => void;
+  onClose: () => void;
+}
+
+function PersonRow({ person, onOpen, onClose }: PersonProps) {
   const client = useQueryClient();
-  const link = useAction(async () => onOpen({ kind: 'link', person, link: await createPasswordLink(person.id) }));
+  const showOnce = useShowOnce();
+  const link = useAction(async () => {
+    const made = await createPasswordLink(person.id);
+    showOnce((onCopied) => <NewLinkDialog person={person} link={made} onClose={onCopied} />);
+  }, onClose);
   const role = useAction(async () => {
     await changeRole(person.id, otherRole(person.role));
     await client.invalidateQueries({ queryKey: ['operator'] });

@@ -13,13 +13,13 @@ import { Choices, TextField } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
-import { ShownOnce } from '../ui/shown-once.tsx';
+import { ShownOnce, useShowOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago, DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { otherRole, PersonMenu, roleWithArticle } from './person-menu.tsx';
 
-type Open = { kind: 'invite' } | { kind: 'remove'; person: ConsolePerson } | { kind: 'revoke'; invitation: ConsoleInvitation } | { kind: 'shown'; made: ConsoleInviteResponse };
+type Open = { kind: 'invite' } | { kind: 'remove'; person: ConsolePerson } | { kind: 'revoke'; invitation: ConsoleInvitation };
 
 export const roleNames: Record<Role, string> = { admin: 'Admin', member: 'Member' };
 
@@ -33,6 +33,7 @@ export function PeoplePage() {
   const refresh = useRefresh();
   const isAdmin = useIsAdmin();
   const [open, setOpen] = useState<Open | null>(null);
+  const showOnce = useShowOnce();
   const close = () => setOpen(null);
   const actions = isAdmin && (
     <Button tone="primary" onClick={() => setOpen({ kind: 'invite' })}>
@@ -48,12 +49,11 @@ export function PeoplePage() {
         <InviteDialog
           onClose={close}
           onMade={(made) => {
-            setOpen({ kind: 'shown', made });
+            showOnce((onClose) => <NewInvitation made={made} onClose={onClose} />);
             void refresh();
           }}
         />
       )}
-      {open?.kind === 'shown' && <NewInvitation made={open.made} onClose={close} />}
       {open?.kind === 'remove' && <RemoveDialog person={open.person} onClose={close} />}
       {open?.kind === 'revoke' && <RevokeDialog invitation={open.invitation} onClose={close} />}
     </Page>
@@ -154,7 +154,7 @@ function InvitationsPanel({ onOpen }: { onOpen: (open: Open) => void }) {
 function InviteDialog({ onClose, onMade }: { onClose: () => void; onMade: (made: ConsoleInviteResponse) => void }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
-  const form = useAction(async () => onMade(await invite({ email: email.trim(), role })));
+  const form = useAction(async () => onMade(await invite({ email: email.trim(), role })), onClose);
   return (
     <FormDialog title="Invite a person" action="Invite" onClose={onClose} {...form} fields={['email']}>
       <TextField

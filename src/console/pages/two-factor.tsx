@@ -13,11 +13,11 @@ import { Badge, Load, Notice } from '../ui/feedback.tsx';
 import { CodeField, PasswordField } from '../ui/field.tsx';
 import { DialogForm, FormDialog } from '../ui/form-dialog.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { ShownOnce } from '../ui/shown-once.tsx';
+import { ShownOnce, useShowOnce } from '../ui/shown-once.tsx';
 import { DateTime } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
-type Open = { kind: 'enable' | 'codes' | 'disable' } | { kind: 'shown'; codes: readonly string[] };
+type Open = 'enable' | 'codes' | 'disable';
 
 /** with this many recovery codes or fewer, the page asks for new ones */
 const fewCodes = 3;
@@ -26,16 +26,16 @@ export function TwoFactor() {
   const client = useQueryClient();
   const state = useTwoFactor();
   const [open, setOpen] = useState<Open | null>(null);
+  const showOnce = useShowOnce();
   const close = () => setOpen(null);
   const refresh = () => Promise.all([twoFactorKey, ['sessions']].map((queryKey) => client.invalidateQueries({ queryKey })));
   const show = (codes: readonly string[]) => {
-    setOpen({ kind: 'shown', codes });
+    showOnce((onClose) => <RecoveryCodes codes={codes} onClose={onClose} />);
     void refresh();
   };
   const disabled = () => {
     toast('Two-factor authentication is disabled.');
     void refresh();
-    close();
   };
   return (
     <Panel title="Two-factor authentication" note="Sign-in then asks for a code of an authenticator app too. A stolen password is not enough.">
@@ -53,31 +53,30 @@ export function TwoFactor() {
               </p>
               {left <= fewCodes ? <Notice tone="warn">{plural(left, 'recovery code')} left. Create new ones.</Notice> : <p>{plural(left, 'recovery code')} left.</p>}
               <div className="row">
-                <Button onClick={() => setOpen({ kind: 'codes' })}>New recovery codes</Button>
-                <Button tone="danger" onClick={() => setOpen({ kind: 'disable' })}>
+                <Button onClick={() => setOpen('codes')}>New recovery codes</Button>
+                <Button tone="danger" onClick={() => setOpen('disable')}>
                   Disable
                 </Button>
               </div>
             </div>
           ) : (
-            <Button tone="primary" onClick={() => setOpen({ kind: 'enable' })}>
+            <Button tone="primary" onClick={() => setOpen('enable')}>
               Enable
             </Button>
           )
         }
       </Load>
-      {open?.kind === 'enable' && <EnableDialog onClose={close} onEnabled={show} />}
-      {open?.kind === 'codes' && (
+      {open === 'enable' && <EnableDialog onClose={close} onEnabled={show} />}
+      {open === 'codes' && (
         <ProofDialog title="New recovery codes" action="Create" onClose={close} onProof={async (proof) => show((await replaceRecoveryCodes(proof)).recovery_codes)}>
           The earlier recovery codes stop working.
         </ProofDialog>
       )}
-      {open?.kind === 'disable' && (
+      {open === 'disable' && (
         <ProofDialog title="Disable two-factor authentication?" action="Disable" danger onClose={close} onProof={async (proof) => void (await disableTwoFactor(proof), disabled())}>
           Then your password alone signs you in.
         </ProofDialog>
       )}
-      {open?.kind === 'shown' && <RecoveryCodes codes={open.codes} onClose={close} />}
     </Panel>
   );
 }
@@ -109,7 +108,7 @@ function PasswordStep({ onDone, onClose }: { onDone: (enrolment: ConsoleTwoFacto
 
 function CodeStep({ enrolment, onDone, onClose }: { enrolment: ConsoleTwoFactorEnrolment; onDone: EnableProps['onEnabled']; onClose: () => void }) {
   const [code, setCode] = useState('');
-  const { run, busy, error } = useAction(async () => onDone((await confirmTwoFactor(code)).recovery_codes));
+  const { run, busy, error } = useAction(async () => onDone((await confirmTwoFactor(code)).recovery_codes), onClose);
   return (
     <DialogForm action="Enable" {...{ run, busy, error, onClose }} fields={['code']}>
       <p className="muted">Scan this with the app, or type the key. It is shown only once.</p>
@@ -136,7 +135,7 @@ interface ProofProps {
 function ProofDialog({ title, action, danger = false, onClose, onProof, children }: ProofProps) {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const { run, busy, error } = useAction(() => onProof({ password, code }));
+  const { run, busy, error } = useAction(() => onProof({ password, code }), onClose);
   return (
     <FormDialog {...{ title, action, danger, run, busy, error, onClose }} fields={['password', 'code']}>
       <p className="muted">{children}</p>

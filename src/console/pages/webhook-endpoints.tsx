@@ -22,7 +22,7 @@ import { FormDialog } from '../ui/form-dialog.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { ShownOnce } from '../ui/shown-once.tsx';
+import { ShownOnce, useShowOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -30,10 +30,7 @@ import { toast } from '../ui/toasts.tsx';
 type Event = WebhookEndpoint['events'][number];
 const events: readonly Event[] = ['job.completed', 'job.failed'];
 
-type Open =
-  | { kind: 'create' }
-  | { kind: 'edit' | 'rotate' | 'switch' | 'delete'; endpoint: WebhookEndpoint }
-  | { kind: 'shown'; made: WebhookEndpointSecret };
+type Open = { kind: 'create' } | { kind: 'edit' | 'rotate' | 'switch' | 'delete'; endpoint: WebhookEndpoint };
 
 export function EndpointsPanel() {
   const list = useWebhookEndpoints();
@@ -41,8 +38,9 @@ export function EndpointsPanel() {
   const isAdmin = useIsAdmin();
   const [open, setOpen] = useState<Open | null>(null);
   const close = () => setOpen(null);
+  const showOnce = useShowOnce();
   const show = (made: WebhookEndpointSecret) => {
-    setOpen({ kind: 'shown', made });
+    showOnce((onClose) => <NewSecret made={made} onClose={onClose} />);
     void refresh();
   };
   const create = isAdmin && (
@@ -69,7 +67,6 @@ export function EndpointsPanel() {
       {open?.kind === 'rotate' && <RotateDialog endpoint={open.endpoint} onClose={close} onRotated={show} />}
       {open?.kind === 'switch' && <SwitchDialog endpoint={open.endpoint} onClose={close} />}
       {open?.kind === 'delete' && <DeleteDialog endpoint={open.endpoint} onClose={close} />}
-      {open?.kind === 'shown' && <NewSecret made={open.made} onClose={close} />}
     </Panel>
   );
 }
@@ -197,7 +194,7 @@ function EndpointFields({ values, onChange, problem }: { values: Values; onChang
 function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (made: WebhookEndpointSecret) => void }) {
   const [mode, setMode] = useState<Mode>('test');
   const [values, setValues] = useState<Values>({ url: '', description: '', events: [...events] });
-  const form = useAction(async () => onCreated(await createWebhookEndpoint({ mode, request: { ...values, url: values.url.trim() } })));
+  const form = useAction(async () => onCreated(await createWebhookEndpoint({ mode, request: { ...values, url: values.url.trim() } })), onClose);
   return (
     <EndpointForm title="Add an endpoint" action="Add" urlField="request/url" {...{ values, onClose, ...form }} onChange={setValues}>
       <Choices<Mode>
@@ -249,7 +246,7 @@ interface EndpointDialogProps {
 }
 
 function RotateDialog({ endpoint, onClose, onRotated }: EndpointDialogProps & { onRotated: (made: WebhookEndpointSecret) => void }) {
-  const form = useAction(async () => onRotated(await rotateWebhookEndpointSecret(endpoint.id)));
+  const form = useAction(async () => onRotated(await rotateWebhookEndpointSecret(endpoint.id)), onClose);
   return (
     <FormDialog title="Rotate the secret of this endpoint?" action="Rotate" onClose={onClose} {...form}>
       <p className="wrap-anywhere">{endpoint.url}</p>

@@ -1,9 +1,30 @@
 /** Shows a new secret. It is never shown again. */
-import type { ReactNode } from 'react';
+import { createContext, Fragment, type ReactNode, useCallback, useContext, useState } from 'react';
 import { Button } from './button.tsx';
 import { Secret } from './code.tsx';
 import { Dialog } from './dialog.tsx';
 import { Notice } from './feedback.tsx';
+
+/** Draws a `ShownOnce`. */
+type Draw = (onClose: () => void) => ReactNode;
+
+const Show = createContext<(draw: Draw) => void>(() => {});
+
+/** Returns the function that shows a new secret, also after the page that asked for it was left: the secret has been made, and is not told again. */
+export const useShowOnce = (): ((draw: Draw) => void) => useContext(Show);
+
+/** Shows the secrets of the pages inside, one after the other. */
+export function ShownSecrets({ children }: { children: ReactNode }) {
+  const [{ shown, waiting }, setQueue] = useState<{ shown: number; waiting: readonly Draw[] }>({ shown: 0, waiting: [] });
+  const show = useCallback((draw: Draw) => setQueue((old) => ({ ...old, waiting: [...old.waiting, draw] })), []);
+  const close = () => setQueue((old) => ({ shown: old.shown + 1, waiting: old.waiting.slice(1) }));
+  return (
+    <Show value={show}>
+      {children}
+      <Fragment key={shown}>{waiting[0]?.(close)}</Fragment>
+    </Show>
+  );
+}
 
 interface Props {
   title: string;
