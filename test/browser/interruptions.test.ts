@@ -1,6 +1,6 @@
 /** What becomes of new videos and jobs when something comes in between: a refusal, a lost answer, a page that is left or closed. */
 import type { Page, Route } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitForToast } from './operator.ts';
 import { chooseFiles, createKeyAndClose, openKeyDialog, openSignedUp, removeFile } from './steps.ts';
 import { axeViolations, makeTestClip, unavailable, type World } from './world.ts';
@@ -289,6 +289,44 @@ describe('jobs that are being created', () => {
     go();
     await page.waitForURL(/\/jobs\/job_/);
     await allow();
+  });
+});
+
+describe('a quote that has failed', () => {
+  const quotes = '**/console/api/quotes';
+  let asked = 0;
+
+  /** Fails the quote with `fail`, comes back to the window, and loses the network for a while. */
+  async function failAndComeBack(fail: (route: Route) => Promise<void>): Promise<void> {
+    await page.goto(`${world.url}/enhance`);
+    await page.getByText('$0.00').waitFor();
+    asked = 0;
+    await page.route(quotes, (route) => {
+      asked += 1;
+      return fail(route);
+    });
+    await page.getByRole('radio', { name: 'URL' }).check();
+    await page.getByLabel('Video URL').fill('https://media.example.com/holiday.mp4');
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    expect(asked).toBe(1);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.context().setOffline(true);
+    await page.context().setOffline(false);
+  }
+  afterEach(() => page.unroute(quotes));
+
+  it('is not asked for again where it was refused, until its draft changes', async () => {
+    const error = { code: 'invalid_request', message: 'It is refused.', type: 'invalid_request_error', request_id: 'req_x' };
+    await failAndComeBack((route) => route.fulfill({ status: 400, json: { error } }));
+    await page.waitForTimeout(1500);
+    expect(asked).toBe(1);
+    await page.getByLabel('Video URL').fill('https://media.example.com/other.mp4');
+    await expect.poll(() => asked).toBe(2);
+  });
+
+  it('is asked for again when the network is back, if the service could not be reached', async () => {
+    await failAndComeBack((route) => route.abort());
+    await expect.poll(() => asked).toBe(2);
   });
 });
 

@@ -124,6 +124,9 @@ const bases = {
   source_bitrate: 'by the bitrate of the source; motion and grain make it large',
 } as const;
 
+/** Whether the same draft may get another answer later, without anybody's doing: the service was away. */
+const isTransient = (error: unknown): boolean => error instanceof ApiError && (error.status === 0 || error.status >= 500);
+
 export function useQuote(videos: readonly Video[]): QuoteState {
   const text = videos.length === 0 ? null : JSON.stringify(videos);
   const [settled, setSettled] = useState(text);
@@ -138,6 +141,7 @@ export function useQuote(videos: readonly Video[]): QuoteState {
     staleTime: 5 * 60_000,
     retry: false,
     refetchOnWindowFocus: false,
+    refetchOnReconnect: ({ state: { error } }) => error === null || isTransient(error),
     placeholderData: keepPreviousData,
   });
   const current = text !== null && settled === text;
