@@ -118,11 +118,22 @@ describe('signing in', () => {
     expect(JSON.stringify(await response.json())).not.toContain(token);
   });
 
-  it('marks the cookie Secure over https', async () => {
+  it('takes the cookie over https from this host alone, until the user signs out', async () => {
     const secure = await makeConsole({ console: { secureCookies: true } });
     const { email, browser } = await secure.person();
     const response = await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password } });
-    expect(response.headers.get('set-cookie')).toContain('Secure');
+    const cookie = response.headers.get('set-cookie')!;
+    expect(cookie).toMatch(/^__Host-reelmend_session=[A-Za-z0-9_-]{43};/);
+    // What browsers ask of this prefix.
+    const parts = cookie.split('; ').slice(1);
+    expect(parts.toSorted()).toEqual(['HttpOnly', 'Max-Age=1209600', 'Path=/', 'SameSite=Strict', 'Secure']);
+    await browser.signIn(email, password);
+    expect((await browser.request('/console/api/session')).status).toBe(200);
+    // A sibling domain may set this one.
+    const planted = await secure.browser().request('/console/api/session', { headers: { Cookie: `reelmend_session=${browser.cookie}` } });
+    expect((await errorOf(planted)).code).toBe('missing_session');
+    const end = await browser.request('/console/api/sign-out', { method: 'POST' });
+    expect(end.headers.get('set-cookie')).toMatch(/^__Host-reelmend_session=;.*Max-Age=0.*Path=\/;.*Secure/);
     await secure.close();
   });
 

@@ -113,10 +113,11 @@ export type ConsoleWorld = Awaited<ReturnType<typeof makeConsole>>;
 export function makeBrowser(app: ReturnType<typeof buildApp>) {
   const browser = {
     cookie: undefined as string | undefined,
+    cookieName: 'reelmend_session',
     csrf: undefined as string | undefined,
     async request(path: string, { method = 'GET', headers = {}, json, body, csrf = true }: BrowserRequest = {}) {
       const all = new Headers(headers);
-      if (browser.cookie !== undefined && !all.has('Cookie')) all.set('Cookie', `reelmend_session=${browser.cookie}`);
+      if (browser.cookie !== undefined && !all.has('Cookie')) all.set('Cookie', `${browser.cookieName}=${browser.cookie}`);
       if (csrf && browser.csrf !== undefined && method !== 'GET' && !all.has('X-CSRF-Token')) {
         all.set('X-CSRF-Token', browser.csrf);
       }
@@ -128,8 +129,8 @@ export function makeBrowser(app: ReturnType<typeof buildApp>) {
         ...(payload === undefined ? {} : { body: payload }),
       } as RequestInit);
       await checkResponse(method, new URL(path, 'http://localhost').pathname, response);
-      const cookie = /^reelmend_session=([^;]*)/.exec(response.headers.get('set-cookie') ?? '')?.[1];
-      if (cookie !== undefined) browser.cookie = cookie === '' ? undefined : cookie;
+      const [, name, cookie] = /^((?:__Host-)?reelmend_session)=([^;]*)/.exec(response.headers.get('set-cookie') ?? '') ?? [];
+      if (name !== undefined) Object.assign(browser, { cookieName: name, cookie: cookie === '' ? undefined : cookie });
       return response;
     },
     /** Sends a request that must succeed; returns the body of its response. */

@@ -4,6 +4,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { createMiddleware } from 'hono/factory';
+import type { CookieOptions } from 'hono/utils/cookie';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
@@ -13,6 +14,16 @@ import type { WithConsole } from '../deps.ts';
 import type { Permission } from './permissions.ts';
 
 export const cookieName = 'reelmend_session';
+
+/**
+ * How browsers keep the session. Over https its name begins with `__Host-`: browsers then take it from this host alone, so that no
+ * sibling domain can put its own session in the place of the user's. They ask for the path `/` in return.
+ */
+export function cookieOptions(secure: boolean): CookieOptions {
+  const attributes = { path: secure ? '/' : '/console', httpOnly: true, sameSite: 'Strict', secure } as const;
+  return secure ? ({ ...attributes, prefix: 'host' } as const) : attributes;
+}
+
 /** window of the limits of sign-ups and sign-ins, seconds */
 const authWindowS = 600;
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
@@ -28,9 +39,10 @@ export function csrfTokenOf(token: string, pepper: string): string {
 }
 
 /** Throws ReelmendError `missing_session` or `invalid_session`. */
-export function requireSession({ console: { store }, keyPepper }: WithConsole) {
+export function requireSession({ console: { store, secureCookies }, keyPepper }: WithConsole) {
+  const { prefix } = cookieOptions(secureCookies);
   return createMiddleware<AppEnv>(async (c, next) => {
-    const token = getCookie(c, cookieName);
+    const token = getCookie(c, cookieName, prefix);
     if (token === undefined) throw new ReelmendError('missing_session', 'No user is signed in.');
     const known = tokenPattern.test(token) ? await store.users.identify(hashSessionToken(token, keyPepper)) : null;
     if (known === null) throw new ReelmendError('invalid_session', 'The session has ended. Sign in again.');

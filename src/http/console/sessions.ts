@@ -10,7 +10,7 @@ import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
-import { attemptPassword, clientIp, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
+import { attemptPassword, clientIp, cookieName, cookieOptions, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from '../paging.ts';
 import { requireSecondFactor } from './two-factor.ts';
 import { serializeLimits } from '../serialize.ts';
@@ -18,7 +18,6 @@ import { serializeConsoleAccount } from './serialize.ts';
 
 /** Test mode fetches nothing, so this host need not exist; hosts under `.invalid` never do (RFC 2606). */
 const testSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
-const cookiePath = '/console';
 
 type SessionHandlers = Pick<
   ConsoleHandlers,
@@ -40,7 +39,7 @@ type ListHandlers = Pick<SessionHandlers, 'consoleListSessions' | 'consoleEndOth
 
 function signInHandlers(deps: WithConsole): Omit<SessionHandlers, keyof ListHandlers> {
   const { store, passwords, secureCookies, signUp } = deps.console;
-  const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
+  const attributes = cookieOptions(secureCookies);
   const ipOf = (c: Context<AppEnv>) => clientIp(c, deps.console.proxyHops);
   const attempt = (c: Context<AppEnv>, email: string, verify: () => Promise<boolean>) =>
     attemptPassword(deps.store.rateLimits, { email, ip: ipOf(c), quota: deps.options?.rateLimits?.auth, verify });
