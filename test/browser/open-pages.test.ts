@@ -1,4 +1,5 @@
 /** What an open page does when something comes in between: a poll that fails, an event stream that was lost, a link that has ended, another window. */
+import { readFile } from 'node:fs/promises';
 import type { Page, Request, Route } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,6 +51,30 @@ describe('the certificate of a deleted job', () => {
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('The signature is valid.').waitFor();
   });
+});
+
+it('saves the whole ledger for a spreadsheet', async () => {
+  const entries = Array.from({ length: 230 }, (_, index) => ({ kind: 'grant', amount: 5, job_id: null, at: '2026-11-21T12:00:00.000Z', id: 230 - index, balance: 5 * (230 - index), note: index === 229 ? '=1+1, "so"' : '' }));
+  const url = '**/console/api/ledger?**';
+  const sizes: number[] = [];
+  await page.route(url, (route) => {
+    const { searchParams } = new URL(route.request().url());
+    const [limit, cursor] = [Number(searchParams.get('limit')), Number(searchParams.get('starting_after') ?? 231)];
+    sizes.push(limit);
+    const rest = entries.filter(({ id }) => id < cursor);
+    return route.fulfill({ json: { data: rest.slice(0, limit), has_more: rest.length > limit, next_cursor: rest.length > limit ? rest[limit - 1]!.id : null } });
+  });
+  await page.goto(`${world.url}/credits`);
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await page.getByText('125 loaded').waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as CSV' }).click()]);
+  const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
+  expect(lines).toHaveLength(232);
+  expect(lines.slice(0, 2)).toEqual(['at,kind,job_id,note,credits,balance', '2026-11-21T12:00:00.000Z,grant,,,5,1150']);
+  expect(lines.slice(-2)).toEqual([`2026-11-21T12:00:00.000Z,grant,,"'=1+1, ""so""",5,5`, '']);
+  expect(sizes).toEqual([25, 100, 100, 100, 100]);
+  expect(await axeViolations(page)).toEqual([]);
+  await page.unroute(url);
 });
 
 describe('an audit log that is not what it was', () => {

@@ -143,11 +143,26 @@ export function testWebhook(body: ConsoleTestWebhookData['body']): Promise<Conso
   return call<ConsoleTestWebhookData, ConsoleTestWebhookResponse>('POST', '/console/api/webhooks/test', { body });
 }
 
+/** the most of the contract */
+const largestPage = 100;
+
+const listLedger = (limit: number, cursor: number | undefined, extra: { signal?: AbortSignal } = {}): Promise<ConsoleListLedgerResponse> =>
+  call<ConsoleListLedgerData, ConsoleListLedgerResponse>('GET', '/console/api/ledger', { query: { limit, ...from(cursor) } }, extra);
+
 export function useLedger() {
-  return useList<ConsoleLedgerEntry, number>(['ledger'], (cursor, signal) => {
-    const query = { limit: 25, ...from(cursor) };
-    return call<ConsoleListLedgerData, ConsoleListLedgerResponse>('GET', '/console/api/ledger', { query }, { signal });
-  });
+  // Whoever wants more than the first ones wants many.
+  return useList<ConsoleLedgerEntry, number>(['ledger'], (cursor, signal) => listLedger(cursor === undefined ? 25 : largestPage, cursor, { signal }));
+}
+
+/** The whole ledger, newest first. */
+export async function fetchLedger(): Promise<ConsoleLedgerEntry[]> {
+  const entries: ConsoleLedgerEntry[] = [];
+  for (let cursor: number | undefined; ; ) {
+    const page = await listLedger(largestPage, cursor);
+    entries.push(...page.data);
+    if (!page.has_more || page.next_cursor === null) return entries;
+    cursor = page.next_cursor;
+  }
 }
 
 export function useUsage(days: 30 | 90) {

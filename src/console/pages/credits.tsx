@@ -1,12 +1,15 @@
 /** Credits: balance, prices, usage per day and the ledger. */
-import { Coins } from 'lucide-react';
+import { Coins, Download } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { ConsoleLedgerEntry } from '../../contract/types.gen.ts';
-import { useLedger, useUsage } from '../api/account.ts';
+import { fetchLedger, useLedger, useUsage } from '../api/account.ts';
 import { useSession } from '../api/session.ts';
+import { csv, saveText } from '../app/download.ts';
 import { creditsInDollars, formatCount, formatCredits, formatDuration, formatSigned, formatTarget, plural, shortId } from '../app/format.ts';
-import { Empty, Load } from '../ui/feedback.tsx';
+import { Button } from '../ui/button.tsx';
+import { useAction } from '../ui/dialog.tsx';
+import { Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
@@ -57,7 +60,7 @@ const kinds: Record<ConsoleLedgerEntry['kind'], string> = {
 function Ledger() {
   const ledger = useLedger();
   return (
-    <Panel title="Ledger" flush>
+    <Panel title="Ledger" flush actions={ledger.data !== undefined && ledger.data.length > 0 && <Export />}>
       <Load query={ledger}>
         {(entries) =>
           entries.length === 0 ? (
@@ -71,6 +74,23 @@ function Ledger() {
       </Load>
       <More list={ledger} />
     </Panel>
+  );
+}
+
+/** Saves the whole ledger for a spreadsheet. */
+function Export() {
+  const { run, busy, error } = useAction(async () => {
+    const rows = (await fetchLedger()).map(({ at, kind, job_id: id, note, amount, balance }) => [at, kind, id ?? '', note, amount, balance]);
+    saveText('ledger.csv', csv([['at', 'kind', 'job_id', 'note', 'credits', 'balance'], ...rows]), 'text/csv;charset=utf-8');
+  });
+  return (
+    <>
+      {error !== null && <ErrorNotice error={error} />}
+      <Button size="small" busy={busy} onClick={run}>
+        <Download size={14} aria-hidden="true" />
+        Save as CSV
+      </Button>
+    </>
   );
 }
 
