@@ -66,6 +66,15 @@ std::size_t Moved(const View<float>& cells) { return static_cast<std::size_t>(ce
 std::size_t Moved(const CellKernel& k, Extent) { return Bytes(k.in) + Moved(k.out[0].mean) * 9 / 2; }
 std::size_t Moved(const PoolKernel& k, Extent) { return Moved(k.in[0].mean) * 9; }
 std::size_t Moved(const DebandKernel& k, Extent) { return Bytes(k.picture) * 2 + Moved(k.around[0].mean) * 9 / 2; }
+std::size_t Moved(const ContourCellKernel& k, Extent) { return Bytes(k.luma) + Moved(k.out.trace) * 3; }
+std::size_t Moved(const ContourBlurKernel& k, Extent) { return Moved(k.in.trace) * 6; }
+std::size_t Moved(const ContourKernel& k, Extent) { return Bytes(k.out) * 2 + Moved(k.lines.cells.trace) * 3; }
+std::size_t Moved(const ContourSharpenKernel& k, Extent) { return Bytes(k.out) * 2 + Moved(k.lines.cells.trace) * 3; }
+std::size_t Moved(const GuidedCellKernel& k, Extent) { return Bytes(k.in) + Moved(k.out.cells[0]) * 3; }
+std::size_t Moved(const GuidedBlurKernel& k, Extent extent) { return Moved(k.in.cells[0]) * 2 * extent.z; }
+std::size_t Moved(const GuidedProductKernel& k, Extent) { return Moved(k.planes.cells[0]) * 11; }
+std::size_t Moved(const GuidedFitKernel& k, Extent) { return Moved(k.planes.cells[0]) * 14; }
+std::size_t Moved(const GuidedChromaKernel& k, Extent) { return Bytes(k.picture) + Bytes(k.picture.planes[1]) * 2 + Moved(k.fits.cells[0]) * 6; }
 std::size_t Moved(const CurveKernel& k, Extent) {
   return static_cast<std::size_t>(k.across) * k.down * pixel::kSamplesPerTile * 2;
 }

@@ -198,6 +198,8 @@ struct Job {
         temporal(from.width, from.height, {1, 1}),
         denoiser(from.width, from.height, {1, 1}),
         resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
+        contours(to.width, to.height),
+        guided_chroma(to.width, to.height),
         sharpener(to.width, to.height),
         contrast(to.width, to.height) {
     std::size_t offset_in = 0;
@@ -231,6 +233,8 @@ struct Job {
   ToneMapper tone_hlg{{HdrTransfer::kHlg, Primaries::kBt2020, kDefaultPeakNits}};
   Denoiser denoiser;
   Resizer resizer;
+  ContourSmoother contours;
+  GuidedChroma guided_chroma;
   Sharpener sharpener;
   AdaptiveContrast contrast;
 };
@@ -238,6 +242,7 @@ struct Job {
 std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   const double in = job.from.samples();
   const double out = job.to.samples();
+  const float enlargement = static_cast<float>(job.to.width) / static_cast<float>(job.from.width);
   const ColorSpec bt709;
   bool forward = true;
   const auto convert = [&] {
@@ -281,6 +286,8 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("temporal_denoise_of_a_pan", 16 * in, [&] { job.temporal.Run(pan.Next(), job.clean, {1, 3, 3}, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });
+  add("contours", 4 * out / 1.5, [&] { job.contours.Run(job.large, 1, enlargement, pool); });
+  add("guided_chroma", 4 * out / 3, [&] { job.guided_chroma.Run(job.large, 1, enlargement, pool); });
   add("sharpen", 4 * out, [&] { job.sharpener.Run(job.large, job.sharp, 0.5F, pool); });
   add("adaptive_contrast", 4 * out / 1.5, [&] { job.contrast.Run(job.sharp, 0.3F, pool); });
   add("export", 3 * out, [&] { ExportYuv420p8(job.sharp, job.raw_out, pool); });

@@ -203,6 +203,29 @@ TEST(CudaStages, DebandingAgrees) {
   }
 }
 
+TEST(CudaStages, EdgesAgree) {
+  for (const Format& format : Formats()) {
+    for (const PictureSize size : {PictureSize{97, 61}, PictureSize{64, 48}, PictureSize{9, 17}}) {
+      for (const int times : {1, 3}) {
+        StageOptions o = Plain(size, format.layout, {size.width * times / 2 * 2 + 2, size.height * times / 2 * 2 + 2});
+        o.edge_strength = 0.9F;
+        o.edge_enlargement = static_cast<float>(times);
+        ExpectAgreement(o, format.layout, Sequence(size, format.layout, 2), std::string("edges ") + format.name, 0.005);
+      }
+    }
+  }
+}
+
+TEST(CudaStages, EdgesChangeThePictures) {
+  const pixel::PackedLayout layout = Formats()[0].layout;
+  StageOptions o = Plain({97, 61}, layout, {292, 184});
+  const RawFrame frame = MakeRaw({97, 61}, layout, 7);
+  const auto plain = CpuTwin(o, layout).Run(frame);
+  o.edge_strength = 0.9F;
+  o.edge_enlargement = 3;
+  EXPECT_GT(Compare(CpuTwin(o, layout).Run(frame), plain).worst, 3) << "the comparison of both devices tests nothing";
+}
+
 TEST(CudaStages, ContrastAgreesOverTimeAndAcrossCuts) {
   for (const PictureSize size : {PictureSize{320, 180}, PictureSize{66, 130}, PictureSize{16, 16}}) {
     for (const auto range : {pixel::Range::kLimited, pixel::Range::kFull}) {
@@ -257,6 +280,8 @@ TEST(CudaStages, AllStagesTogetherAgree) {
   o.noise_sigma = 1.8F;
   o.temporal_sigma = 2.5F;
   o.deband_threshold = 8;
+  o.edge_strength = 1;
+  o.edge_enlargement = 2;
   o.contrast_strength = 0.3F;
   o.sharpen_strength = 0.2F;
   ExpectAgreement(o, layout, Sequence({98, 62}, layout, 20, 1.0), "all", 0.03);

@@ -116,6 +116,8 @@ class CpuTwin {
     Image resized(o_.output_width, o_.output_height, {1, 1}, image.color());
     pixel::Resizer(image.width(), image.height(), image.subsampling(), image.color(), o_.output_width, o_.output_height)
         .Run(image, resized, pool_);
+    pixel::ContourSmoother(resized.width(), resized.height()).Run(resized, o_.edge_strength, o_.edge_enlargement, pool_);
+    pixel::GuidedChroma(resized.width(), resized.height()).Run(resized, o_.edge_strength, o_.edge_enlargement, pool_);
     pixel::ConvertColor(resized, o_.output_color, pool_);
     if (o_.contrast_strength > 0) {
       if (!contrast_) contrast_ = std::make_unique<pixel::AdaptiveContrast>(o_.output_width, o_.output_height, o_.level_lift);

@@ -171,5 +171,28 @@ TEST(BlindStrength, FollowsTheOptionsAndTheMeasurement) {
   EXPECT_EQ(of("detail", {Strength::Mode::kOff, 0}, 0.6F), 0) << "off selects the faithful result";
 }
 
+plan::EdgeRestoration Edges(bool is_blind, float strength, int source_width, float working_share = 1) {
+  plan::Plan plan;
+  plan.is_blind = is_blind;
+  plan.network_strength = strength;
+  plan.source.width = source_width;
+  plan.working_share = working_share;
+  plan.output = {1920, 1080};
+  return plan::ChooseEdges(plan);
+}
+
+TEST(ChooseEdges, OnlyBehindANetworkForDamagedSourcesThatEnlarges) {
+  EXPECT_EQ(Edges(true, 0.8F, 640).strength, 1);
+  EXPECT_FLOAT_EQ(Edges(true, 0.8F, 640).enlargement, 3);
+  EXPECT_EQ(Edges(false, 0.3F, 640).strength, 0) << "a faithful network";
+  EXPECT_EQ(Edges(true, 0, 640).strength, 0) << "turned off";
+  EXPECT_EQ(Edges(true, 0.8F, 1440).strength, 0) << "hardly enlarged";
+  EXPECT_EQ(Edges(true, 0.8F, 1920).strength, 0);
+}
+
+TEST(ChooseEdges, AnEarlierEnlargementCounts) {
+  EXPECT_FLOAT_EQ(Edges(true, 0.8F, 1280, 0.5F).enlargement, 3);
+}
+
 }  // namespace
 }  // namespace reelmend

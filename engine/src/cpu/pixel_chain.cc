@@ -35,6 +35,10 @@ PixelChain::PixelChain(const plan::Plan& plan, AVCodecID codec, int threads, dev
       prepared_(std::move(prepared)) {
   const auto [width, height] = plan.output;
   if (plan.strengths.sharpen > 0) sharpener_ = std::make_unique<pixel::Sharpener>(width, height);
+  if (plan.edges.strength > 0) {
+    contours_ = std::make_unique<pixel::ContourSmoother>(width, height);
+    guided_chroma_ = std::make_unique<pixel::GuidedChroma>(width, height);
+  }
   if (plan.strengths.adaptive_contrast > 0) {
     contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height, plan.level_lift);
   }
@@ -245,12 +249,22 @@ void PixelChain::Enlarge(Slot& slot) {
   resized_.set_color(slot.picture.color().LeftSited());
 }
 
+void PixelChain::RestoreEdges() {
+  if (!contours_) return;
+  const auto& [strength, enlargement] = plan_.edges;
+  Timed(device::Stage::kDenoise, [&] {
+    contours_->Run(resized_, strength, enlargement, pool_);
+    guided_chroma_->Run(resized_, strength, enlargement, pool_);
+  });
+}
+
 void PixelChain::Retrieve(AVFrame* out) {
   Enlarge(slots_.front());
   const bool is_cut = slots_.front().is_cut;
   const std::int64_t number = slots_.front().number;
   idle_slots_.push_back(std::move(slots_.front()));
   slots_.pop_front();
+  RestoreEdges();
   Timed(device::Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
   RestoreFaces(is_cut, number, out == nullptr);
   if (contrast_) {

@@ -19,7 +19,7 @@
 namespace reelmend::cpu {
 
 /// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → rotation → temporal,
-/// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → colour → faces →
+/// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → contours, chroma → colour → faces →
 /// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are allocated once and reused.
 ///
@@ -81,6 +81,7 @@ class PixelChain : public device::StageChain {
   void RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up);
   bool looks_back_at_the_end() const { return contrast_ || plan_.face_model; }
   void Enlarge(Slot& slot);
+  void RestoreEdges();
   void CopyChroma(const pixel::Image& from);
   bool makes_luma_only() const { return network_ && !network_->makes_chroma(); }
   bool restores_luma() const { return network_ && plan_.restores_luma; }
@@ -105,6 +106,8 @@ class PixelChain : public device::StageChain {
   std::unique_ptr<pixel::Resizer> reducer_;  ///< to the working size, where that is not the source's
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from the network's output to the target, if their sizes differ
+  std::unique_ptr<pixel::ContourSmoother> contours_;    ///< only behind a network for damaged sources
+  std::unique_ptr<pixel::GuidedChroma> guided_chroma_;  ///< the same
   std::unique_ptr<pixel::Sharpener> sharpener_;
   std::unique_ptr<pixel::AdaptiveContrast> contrast_;
   pixel::Image imported_;

@@ -276,6 +276,8 @@ class CudaChain : public device::StageChain {
     o.temporal_sigma = plan_.temporal.noise_sigma;
     o.noise_sigma = plan_.traits.noise_sigma;
     o.deband_threshold = plan_.deband_threshold;
+    o.edge_strength = plan_.edges.strength;
+    o.edge_enlargement = plan_.edges.enlargement;
     o.contrast_strength = plan_.strengths.adaptive_contrast;
     o.level_lift = plan_.level_lift;
     o.sharpen_strength = plan_.strengths.sharpen;

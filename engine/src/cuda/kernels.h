@@ -5,8 +5,10 @@
 #include <new>
 
 #include "cuda/launch.h"
+#include "cuda/stage_contours.h"
 #include "cuda/stage_deband.h"
 #include "cuda/stage_finish.h"
+#include "cuda/stage_guided_chroma.h"
 #include "cuda/stage_import.h"
 #include "cuda/stage_motion.h"
 #include "cuda/stage_network.h"
@@ -26,7 +28,9 @@ using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, Ycb
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
                         MeanKernel, MotionKernel, GlobalMotionKernel, GlobalErrorKernel, FollowGlobalKernel, TemporalKernel,
                         DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
-                        HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
+                        HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, ContourCellKernel, ContourBlurKernel,
+                        ContourKernel, ContourSharpenKernel, GuidedCellKernel, GuidedBlurKernel, GuidedProductKernel, GuidedFitKernel,
+                        GuidedChromaKernel, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
 inline constexpr const char* kKernelNames[] = {"import",
@@ -53,6 +57,15 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "vertical, second pass",
                                                "vertical, first pass",
                                                "horizontal, second pass",
+                                               "cells of contours",
+                                               "blur of contours' cells",
+                                               "along contours",
+                                               "across contours",
+                                               "cells of guided chroma",
+                                               "blur of guided chroma",
+                                               "products of guided chroma",
+                                               "fit of guided chroma",
+                                               "guided chroma",
                                                "curves",
                                                "levels",
                                                "finish luma",

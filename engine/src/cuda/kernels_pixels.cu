@@ -25,6 +25,15 @@ template cudaError_t LaunchOnGpu<HorizontalFirstPass>(const void*, Extent, cudaS
 template cudaError_t LaunchOnGpu<VerticalSecondPass>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<VerticalFirstPass>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<HorizontalSecondPass>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<ContourCellKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<ContourBlurKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<ContourKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<ContourSharpenKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GuidedCellKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GuidedBlurKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GuidedProductKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GuidedFitKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GuidedChromaKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<FinishChromaKernel>(const void*, Extent, cudaStream_t);
 
 }  // namespace reelmend::cuda

@@ -43,6 +43,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   MakeContrast();
   MakeReduction();
   MakeNetwork();
+  MakeEdges();
   MakeSlots();
   for (ResizeStage* stage : {reduce_.get(), resize_.get(), widen_.get(), fit_.get()}) {
     if (stage != nullptr) stage->MakeRoom();  // last: it adapts to the remaining memory
@@ -152,8 +153,28 @@ void StagePlan::MakeSlots() {
       const Picture& from = options_.network_is_last ? output_ : source_;
       slot.full = arena_.MakePicture(from.width(), from.height(), {0, 0}, source_.color);
     }
+    if (options_.edge_strength > 0) slot.steep = arena_.MakePlane(output_.width(), output_.height());
     slot.state = network_ && state_ != nullptr ? const_cast<TemporalState*>(arena_.SendOne(TemporalState{})) : state_;
     slots_.push_back(slot);
+  }
+}
+
+void StagePlan::MakeEdges() {
+  if (options_.edge_strength <= 0) return;
+  contour_weights_ = pixel::MakeContourWeights(options_.edge_enlargement, options_.edge_strength);
+  guided_weights_ = pixel::MakeGuidedWeights(options_.edge_enlargement, options_.edge_strength);
+  smooth_ = arena_.MakePlane(output_.width(), output_.height());
+  const auto make = [&](const Plane& plane, int cell) {
+    const int columns = Blocks(plane.width, cell);
+    const int rows = Blocks(plane.height, cell);
+    const std::vector<float> empty(static_cast<std::size_t>(columns) * rows);
+    return View<float>{const_cast<float*>(arena_.Send(empty)), columns, columns, rows};
+  };
+  for (ContourCells& cells : contours_) {
+    for (View<float>* view : {&cells.difference, &cells.mixed, &cells.trace}) *view = make(output_.planes[0], pixel::kContourCell);
+  }
+  for (GuidedPlanes& planes : guided_) {
+    for (View<float>& view : planes.cells) view = make(output_.planes[1], pixel::kGuidedCell);
   }
 }
 
@@ -370,6 +391,10 @@ void StagePlan::Complete(int index, StreamHandle stream) {
     for (int p = 0; p < (makes_chroma() ? 3 : 1); ++p)
       slot.finished.planes[p] = fit_->is_identity(p) ? made.planes[p] : slot.resized.planes[p];
   }
+  if (options_.edge_strength > 0) {
+    SmoothContours(slot, stream);
+    GuideChroma(slot.finished, stream);
+  }
   if (!curves_) return;
   CurveKernel curves = *curves_;
   curves.state = slot.state;
@@ -379,6 +404,40 @@ void StagePlan::Complete(int index, StreamHandle stream) {
   LevelKernel levels = *levels_;
   levels.state = slot.state;
   Put(MakeCall(levels, {}), stream);
+}
+
+void StagePlan::SmoothContours(Slot& slot, StreamHandle stream) {
+  const Plane& luma = slot.finished.planes[0];
+  const Extent cells{contours_[0].trace.width, contours_[0].trace.height, 1};
+  Put(MakeCall(ContourCellKernel{luma, contours_[0]}, cells), stream);
+  Put(MakeCall(ContourBlurKernel{contours_[0], contours_[1], contour_weights_, true}, cells), stream);
+  Put(MakeCall(ContourBlurKernel{contours_[1], contours_[0], contour_weights_, false}, cells), stream);
+  const Extent samples{luma.width, luma.height, 1};
+  Put(MakeCall(ContourKernel{{luma, contours_[0]}, smooth_, contour_weights_}, samples), stream);
+  Put(MakeCall(ContourSharpenKernel{{smooth_, contours_[0]}, slot.steep, contour_weights_}, samples), stream);
+  slot.finished.planes[0] = slot.steep;
+}
+
+/// In place.
+void StagePlan::GuideChroma(const Picture& picture, StreamHandle stream) {
+  const pixel::GuidedWeights& w = guided_weights_;
+  const View<float>& cells = guided_[0].cells[0];
+  const auto blur = [&](int planes, const float (&weights)[pixel::kGuidedReach + 1]) {
+    GuidedBlurKernel kernel{guided_[0], guided_[1], {}, true};
+    std::copy(std::begin(weights), std::end(weights), std::begin(kernel.weights));
+    Put(MakeCall(kernel, {cells.width, cells.height, planes}), stream);
+    std::swap(kernel.in, kernel.out);
+    kernel.is_across = false;
+    Put(MakeCall(kernel, {cells.width, cells.height, planes}), stream);
+  };
+  const Extent all{cells.width, cells.height, 1};
+  Put(MakeCall(GuidedCellKernel{picture, guided_[0]}, all), stream);
+  blur(1, w.guide);
+  Put(MakeCall(GuidedProductKernel{guided_[0]}, all), stream);
+  blur(8, w.window);
+  Put(MakeCall(GuidedFitKernel{guided_[0]}, all), stream);
+  blur(6, w.window);
+  Put(MakeCall(GuidedChromaKernel{picture, guided_[0], w.strength}, {picture.planes[1].width, picture.planes[1].height, 1}), stream);
 }
 
 void StagePlan::Finish(const EncoderPicture& out, int index, StreamHandle stream) {

@@ -32,6 +32,8 @@ struct StageOptions {
   float denoise_strength = 0;
   float noise_sigma = 0;  ///< in 8-bit levels
   float deband_threshold = 0;  ///< in 8-bit levels; 0: no debanding
+  float edge_strength = 0;  ///< of contours and guided chroma
+  float edge_enlargement = 1;
   float contrast_strength = 0;
   pixel::LevelLift level_lift;
   float sharpen_strength = 0;
@@ -81,7 +83,8 @@ class StagePlan {
   /// Data of one picture.
   struct Slot {
     Picture resized;   ///< of the output's size
-    Picture finished;  ///< input of Finish: planes of `resized`, of the source or of the network's picture
+    Picture finished;  ///< input of Finish: planes of `resized`, of the source or of the network's picture, or `steep`
+    Plane steep;       ///< luma with straight, steep contours
     Picture full;      ///< input of a network that makes chroma
     TemporalState* state = nullptr;  ///< as it was for this picture
   };
@@ -90,6 +93,7 @@ class StagePlan {
   void MakeReduction();
   void MakeNetwork();
   void MakeSlots();
+  void MakeEdges();
   void MakeContrast();
   void MakeLevels(std::size_t tiles);
   LumaReader ReaderOf(const Picture& picture) const;
@@ -101,6 +105,8 @@ class StagePlan {
   Picture DenoiseTemporally(const Picture& picture, StreamHandle stream);
   Picture Denoise(const Picture& picture, StreamHandle stream);
   void Deband(const Picture& picture, StreamHandle stream);
+  void SmoothContours(Slot& slot, StreamHandle stream);
+  void GuideChroma(const Picture& picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
   void Enlarge(const Picture& working, int slot, StreamHandle stream);
   /// Whether the network makes all planes, without subsampling; else only luma, and chroma bypasses it.
@@ -132,6 +138,11 @@ class StagePlan {
   std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's resolution, for a network that makes chroma
   std::unique_ptr<ResizeStage> fit_;     ///< network's output → output
   std::vector<Slot> slots_;
+  ContourCells contours_[2];  ///< of the output's luma, and their blur along rows; only if the plan restores edges
+  pixel::ContourWeights contour_weights_;
+  Plane smooth_;  ///< luma smoothed along its contours
+  GuidedPlanes guided_[2];  ///< the second one: blurred along rows
+  pixel::GuidedWeights guided_weights_;
   std::optional<CurveKernel> curves_;
   std::optional<LevelKernel> levels_;  ///< only if the plan lifts levels
   ContrastMap contrast_;

@@ -101,6 +101,34 @@ class Debander {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Straightens and steepens the contours of an enlarged picture: smooths luma along them and sharpens it across them (Note
+/// [Method] in contours.cc). In place; chroma is not changed.
+class ContourSmoother {
+ public:
+  ContourSmoother(int width, int height);
+  ~ContourSmoother();
+  /// `enlargement`: size of the picture ÷ its size before it was enlarged, per axis.
+  void Run(Image& image, float strength, float enlargement, ThreadPool& pool);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Gives enlarged 4:2:0 chroma the edges of luma, and removes its blotches (Note [Method] in guided_chroma.cc). In place; luma is
+/// not changed.
+class GuidedChroma {
+ public:
+  GuidedChroma(int width, int height);
+  ~GuidedChroma();
+  /// `enlargement`: as for ContourSmoother.
+  void Run(Image& image, float strength, float enlargement, ThreadPool& pool);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Contrast-adaptive sharpening of luma (after AMD FidelityFX CAS): never leaves the range of the 3×3
 /// neighbourhood, so edges get no halos. Chroma is copied.
 class Sharpener {

@@ -196,6 +196,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   plan.is_blind = file.is_blind;
   if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration, file.strength_gain);
   plan.network_strength = std::min(strength, file.max_strength);
+  plan.edges = ChooseEdges(plan);
   if (options.sharpen.mode != Strength::Mode::kAuto) return;
   plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
 }
@@ -290,6 +291,13 @@ float ChooseDebanding(const EnhanceOptions& options, const SourceTraits& traits)
   const float error = DamageToDescribe(traits).compression_error;
   if (error < kCompressedFrom) return 0;
   return std::min(kLargest, kShare * error) * std::min(1.0F, 2 * Resolve(options.denoise, 1));
+}
+
+EdgeRestoration ChooseEdges(const Plan& plan) {
+  constexpr float kLeastEnlargement = 1.5F;
+  const float enlargement = static_cast<float>(plan.output.width) / (static_cast<float>(plan.source.width) * plan.working_share);
+  if (!plan.is_blind || plan.network_strength <= 0 || enlargement < kLeastEnlargement) return {};
+  return {1, enlargement};
 }
 
 pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTraits& traits, float strength) {

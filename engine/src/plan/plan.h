@@ -47,6 +47,12 @@ struct TemporalDenoising {
   float noise_sigma = 0;  ///< change from picture to picture, standard deviation in 8-bit levels
 };
 
+/// What pixel::ContourSmoother and pixel::GuidedChroma are called with.
+struct EdgeRestoration {
+  float strength = 0;     ///< 0…1
+  float enlargement = 1;  ///< output ÷ working size, per axis
+};
+
 struct Plan {
   ProbeResult source;
   Size output;
@@ -66,6 +72,7 @@ struct Plan {
   std::vector<ModelFile> models;       ///< its files, one for each scale; all segments use these
   SpeedChoice speed;                   ///< its expected speed on the machine that planned; only reported
   TemporalDenoising temporal;
+  EdgeRestoration edges;               ///< Note [Edges of damaged sources]
   float network_strength = 0;          ///< strength of restoration given to the network
   bool is_blind = false;               ///< ModelFile::is_blind of the network
   std::optional<ModelFile> face_model;  ///< the network that restores faces, if strengths.face_restoration is above 0
@@ -141,6 +148,14 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 /// motion takes some pictures to build up). On one core of a Xeon with AVX-512: 12 ms for a picture of 960×540 that moves, 1 ms for one that
 /// stands still. Both without the global motion and the texture limit, whose figures are in engine/training/README.md.
 TemporalDenoising ChooseTemporalDenoising(const EnhanceOptions& options, const SourceTraits& traits);
+
+/// Note [Edges of damaged sources]
+/// A network for damaged sources straightens contours only in part, because it sees a few samples of the small picture, and it
+/// leaves chroma nearly as soft and blotched as a plain resize does. So behind it luma is smoothed along its contours
+/// (pixel/contours.cc), and chroma gets the edges of luma (pixel/guided_chroma.cc). Not behind a faithful network: its sources have
+/// little to straighten, and texture and colours that would suffer. Not without an enlargement of at least 1.5 times: there are no
+/// stair-steps.
+EdgeRestoration ChooseEdges(const Plan& plan);
 
 /// The reason why faces cannot be restored here; empty if they can.
 std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);

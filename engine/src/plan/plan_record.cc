@@ -17,7 +17,7 @@ namespace reelmend::plan {
 namespace {
 
 /// Raise it when this text changes. Other changes of the engine change EngineVersion(): pieces of two engines are never joined.
-constexpr int kFormat = 4;
+constexpr int kFormat = 5;
 
 /// Bits of a number survive: hexadecimal for fractions.
 template <typename Number>
@@ -148,6 +148,7 @@ void VisitNumbers(PlanType& plan, Visit visit) {
   visit("strengths", plan.strengths.denoise, plan.strengths.sharpen, plan.strengths.adaptive_contrast, plan.strengths.face_restoration);
   visit("temporal", plan.temporal.strength, plan.temporal.noise_sigma);
   visit("deband", plan.deband_threshold);
+  visit("edges", plan.edges.strength, plan.edges.enlargement);
   visit("lift", plan.level_lift.amount, plan.level_lift.video.black, plan.level_lift.video.white, plan.level_lift.bars,
         plan.level_lift.leads_local);
   visit("peak", plan.peak_nits);
@@ -273,6 +274,7 @@ void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevi
   plan.strengths = decided.strengths;
   plan.temporal = decided.temporal;
   plan.deband_threshold = decided.deband_threshold;
+  plan.edges = decided.edges;
   plan.level_lift = decided.level_lift;
   plan.peak_nits = decided.peak_nits;
   plan.network_strength = decided.network_strength;

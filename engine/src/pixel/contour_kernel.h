@@ -1,0 +1,82 @@
+// Contours as the CPU and the GPU compute it. Note [Method] in contours.cc.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "pixel/hd.h"
+
+namespace reelmend::pixel {
+
+/// Samples per side of a cell of the structure tensor.
+inline constexpr int kContourCell = 4;
+/// Distance between the samples of a line, in samples.
+inline constexpr float kContourStep = 1.5F;
+/// Length of a line on each side, in pixels of the picture before it was enlarged.
+inline constexpr float kContourReach = 2.4F;
+/// A larger enlargement counts as this one.
+inline constexpr float kMaxContourEnlargement = 6;
+inline constexpr int kMaxContourSteps = 10;
+/// Cells on each side that the Gaussian of the structure tensor reads.
+inline constexpr int kContourBlurReach = 4;
+
+/// A contour is smoothed from this coherence on, and fully from the second on.
+inline constexpr float kCoherenceFrom = 0.8F;
+inline constexpr float kCoherenceTo = 0.97F;
+/// The same for the RMS gradient around it, in 8-bit levels per sample.
+inline constexpr float kGradientFrom = 1.5F;
+inline constexpr float kGradientTo = 6;
+
+/// Sharpening across contours: its strength, and its distance ÷ the reach of the smoothing.
+inline constexpr float kContourSharpening = 0.4F;
+inline constexpr float kContourSharpeningReach = 0.19F;
+
+/// Structure tensor [[xx, xy], [xy, yy]] of gradients in 8-bit levels per sample.
+struct ContourTensor {
+  float difference = 0;  ///< xx − yy
+  float mixed = 0;       ///< 2 xy
+  float trace = 0;       ///< xx + yy
+};
+
+/// Weights for a given enlargement.
+struct ContourWeights {
+  int steps = 0;
+  float line[kMaxContourSteps + 1] = {};      ///< by distance in steps; both sides and the middle add up to 1
+  float blur[kContourBlurReach + 1] = {};  ///< of the cells, by distance; both sides and the middle add up to 1
+  float strength = 0;
+  float sharpening = 0;  ///< strength across the contour
+  float distance = 0;    ///< of the farthest sample across the contour
+};
+
+inline ContourWeights MakeContourWeights(float enlargement, float strength) {
+  const float reach = kContourReach * std::min(enlargement, kMaxContourEnlargement);  // in samples
+  ContourWeights w;
+  w.strength = std::min(strength, 1.0F);
+  w.sharpening = w.strength * kContourSharpening;
+  w.distance = reach * kContourSharpeningReach;
+  w.steps = static_cast<int>(reach / kContourStep + 0.5F);
+  const auto fill = [](float* weights, int count, float variance) {
+    float sum = 0;
+    for (int i = 0; i <= count; ++i) {
+      weights[i] = std::exp(-static_cast<float>(i * i) / (2 * variance));
+      sum += (i == 0 ? 1.0F : 2.0F) * weights[i];
+    }
+    for (int i = 0; i <= count; ++i) weights[i] /= sum;
+  };
+  const float sigma = reach / 2 / kContourStep;
+  fill(w.line, w.steps, sigma * sigma);
+  // The cells and the gradient's own mean are a part of the Gaussian of 0.5 × reach.
+  constexpr float kCells = kContourCell * kContourCell;
+  const float variance = 0.25F * reach * reach - (kCells - 1) / 12 - 0.5F;
+  fill(w.blur, kContourBlurReach, (variance > 0.3F * kCells ? variance : 0.3F * kCells) / kCells);
+  return w;
+}
+
+/// 0 up to `from`, 1 from `to` on, smooth in between.
+REELMEND_HD inline float Rise(float v, float from, float to) {
+  const float t = (v - from) / (to - from);
+  const float way = t < 0 ? 0 : t > 1 ? 1 : t;
+  return way * way * (3 - 2 * way);
+}
+
+}  // namespace reelmend::pixel
