@@ -34,9 +34,9 @@ Tensor Products(ConstPlane plane, int x, int y) {
   return {across * across, across * down, down * down};
 }
 
-/// The tensors of cells of 4×4 samples, blurred by a Gaussian that has a standard deviation of 0.5 × reach together with the cells
-/// and the gradient.
-std::vector<std::vector<Tensor>> BlurredCells(ConstPlane plane, double reach) {
+/// The tensors of cells of 4×4 samples, blurred by a Gaussian that has a standard deviation of 1.2 × enlargement together with the
+/// cells and the gradient.
+std::vector<std::vector<Tensor>> BlurredCells(ConstPlane plane, double enlargement) {
   const int columns = (plane.width + 3) / 4;
   const int rows = (plane.height + 3) / 4;
   std::vector<std::vector<Tensor>> means(rows, std::vector<Tensor>(columns));
@@ -46,7 +46,7 @@ std::vector<std::vector<Tensor>> BlurredCells(ConstPlane plane, double reach) {
       for (int k = 0; k < 3; ++k) means[y / 4][x / 4][k] += products[k] / 16;
     }
   }
-  const double variance = std::max(0.25 * reach * reach - 15 / 12.0 - 0.5, 0.3 * 16) / 16;
+  const double variance = std::max(1.44 * enlargement * enlargement - 15 / 12.0 - 0.5, 0.3 * 16) / 16;
   auto blurred = means;
   for (int y = 0; y < rows; ++y) {
     for (int x = 0; x < columns; ++x) {
@@ -108,8 +108,7 @@ ContourAt FindContour(const std::vector<std::vector<Tensor>>& cells, int x, int 
 
 /// By angles, in double precision.
 void Reference(ConstPlane in, Plane out, double strength, double enlargement) {
-  const double reach = 2.4 * enlargement;
-  const auto cells = BlurredCells(in, reach);
+  const auto cells = BlurredCells(in, enlargement);
   Image smoothed(in.width, in.height, {1, 1}, {});
   const Plane smooth = smoothed.plane(0);
   for (int y = 0; y < in.height; ++y) {
@@ -117,10 +116,10 @@ void Reference(ConstPlane in, Plane out, double strength, double enlargement) {
       const ContourAt contour = FindContour(cells, x, y);
       double mean = 0;
       double weights = 0;
-      const int steps = static_cast<int>(reach / 1.5 + 0.5);
-      for (int i = -steps; i <= steps; ++i) {
-        const double weight = std::exp(-std::pow(1.5 * i, 2) / (2 * std::pow(reach / 2, 2)));
-        mean += weight * Bilinear(in, x - 1.5 * i * std::sin(contour.angle), y + 1.5 * i * std::cos(contour.angle));
+      for (int i = -4; i <= 4; ++i) {
+        const double weight = std::exp(-i * i / 8.0);
+        const double far = 0.6 * enlargement * i;
+        mean += weight * Bilinear(in, x - far * std::sin(contour.angle), y + far * std::cos(contour.angle));
         weights += weight;
       }
       const double v = in.Row(y)[x];
@@ -132,7 +131,7 @@ void Reference(ConstPlane in, Plane out, double strength, double enlargement) {
       const ContourAt contour = FindContour(cells, x, y);
       std::array<double, 5> line;
       for (int i = 0; i < 5; ++i) {
-        const double far = (i - 2) * 0.095 * reach;
+        const double far = (i - 2) * 0.228 * enlargement;
         line[i] = Bilinear(smooth, x + far * std::cos(contour.angle), y + far * std::sin(contour.angle));
       }
       const double mean = (line[0] + 2 * (line[1] + line[2] + line[3]) + line[4]) / 8;

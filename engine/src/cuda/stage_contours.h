@@ -147,9 +147,9 @@ struct ContourKernel {
     }
     const auto v = static_cast<float>(sample);
     float mean = v * weights.line[0];
-    for (int i = 1; i <= weights.steps; ++i) {
-      const float across = static_cast<float>(i) * pixel::kContourStep * contour.normal_y;
-      const float down = static_cast<float>(i) * pixel::kContourStep * contour.normal_x;
+    for (int i = 1; i <= pixel::kContourSteps; ++i) {
+      const float across = static_cast<float>(i) * weights.step * contour.normal_y;
+      const float down = static_cast<float>(i) * weights.step * contour.normal_x;
       const auto column = static_cast<float>(x);
       const auto row = static_cast<float>(y);
       mean = Fma(lines.At(column - across, row + down) + lines.At(column + across, row - down), weights.line[i], mean);

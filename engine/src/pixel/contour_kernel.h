@@ -10,13 +10,11 @@ namespace reelmend::pixel {
 
 /// Samples per side of a cell of the structure tensor.
 inline constexpr int kContourCell = 4;
-/// Distance between the samples of a line, in samples.
-inline constexpr float kContourStep = 1.5F;
-/// Length of a line on each side, in pixels of the picture before it was enlarged.
-inline constexpr float kContourReach = 2.4F;
+/// Samples of a line on each side, and their distance in pixels of the picture before it was enlarged.
+inline constexpr int kContourSteps = 4;
+inline constexpr float kContourStep = 0.6F;
 /// A larger enlargement counts as this one.
 inline constexpr float kMaxContourEnlargement = 6;
-inline constexpr int kMaxContourSteps = 10;
 /// Cells on each side that the Gaussian of the structure tensor reads.
 inline constexpr int kContourBlurReach = 4;
 
@@ -27,9 +25,9 @@ inline constexpr float kCoherenceTo = 0.97F;
 inline constexpr float kGradientFrom = 1.5F;
 inline constexpr float kGradientTo = 6;
 
-/// Sharpening across contours: its strength, and its distance ÷ the reach of the smoothing.
+/// Sharpening across contours: its strength, and its reach in pixels of the picture before it was enlarged.
 inline constexpr float kContourSharpening = 0.4F;
-inline constexpr float kContourSharpeningReach = 0.19F;
+inline constexpr float kContourSharpeningReach = 0.456F;
 
 /// Structure tensor [[xx, xy], [xy, yy]] of gradients in 8-bit levels per sample.
 struct ContourTensor {
@@ -40,8 +38,8 @@ struct ContourTensor {
 
 /// Weights for a given enlargement.
 struct ContourWeights {
-  int steps = 0;
-  float line[kMaxContourSteps + 1] = {};      ///< by distance in steps; both sides and the middle add up to 1
+  float line[kContourSteps + 1] = {};      ///< by distance in steps; both sides and the middle add up to 1
+  float step = 0;                          ///< distance of the samples of a line, in samples
   float blur[kContourBlurReach + 1] = {};  ///< of the cells, by distance; both sides and the middle add up to 1
   float strength = 0;
   float sharpening = 0;  ///< strength across the contour
@@ -49,12 +47,12 @@ struct ContourWeights {
 };
 
 inline ContourWeights MakeContourWeights(float enlargement, float strength) {
-  const float reach = kContourReach * std::min(enlargement, kMaxContourEnlargement);  // in samples
+  const float scale = std::min(enlargement, kMaxContourEnlargement);
   ContourWeights w;
+  w.step = kContourStep * scale;
   w.strength = std::min(strength, 1.0F);
   w.sharpening = w.strength * kContourSharpening;
-  w.distance = reach * kContourSharpeningReach;
-  w.steps = static_cast<int>(reach / kContourStep + 0.5F);
+  w.distance = kContourSharpeningReach * scale;
   const auto fill = [](float* weights, int count, float variance) {
     float sum = 0;
     for (int i = 0; i <= count; ++i) {
@@ -63,11 +61,10 @@ inline ContourWeights MakeContourWeights(float enlargement, float strength) {
     }
     for (int i = 0; i <= count; ++i) weights[i] /= sum;
   };
-  const float sigma = reach / 2 / kContourStep;
-  fill(w.line, w.steps, sigma * sigma);
-  // The cells and the gradient's own mean are a part of the Gaussian of 0.5 × reach.
+  fill(w.line, kContourSteps, 4);  // a Gaussian of two steps
+  // The cells and the gradient's own mean are a part of a Gaussian of 1.2 pixels of the small picture.
   constexpr float kCells = kContourCell * kContourCell;
-  const float variance = 0.25F * reach * reach - (kCells - 1) / 12 - 0.5F;
+  const float variance = 1.44F * scale * scale - (kCells - 1) / 12 - 0.5F;
   fill(w.blur, kContourBlurReach, (variance > 0.3F * kCells ? variance : 0.3F * kCells) / kCells);
   return w;
 }

@@ -67,7 +67,7 @@ inline constexpr int kContourSpan = 16;
 
 /// Samples around a picture that lines and gradients read.
 inline constexpr int kContourMargin = 16;
-static_assert(kContourMargin > kContourReach * kMaxContourEnlargement + 1);
+static_assert(kContourMargin > kContourSteps * kContourStep * kMaxContourEnlargement + 1);
 
 }  // namespace reelmend::pixel
 #endif
@@ -173,8 +173,8 @@ void SmoothContours(const ContourRow& r) {
     const VF back = hn::Neg(contour.normal_y);
     const VF v = LoadSamples(r.in + x);
     VF mean = hn::Mul(v, hn::Set(d, w.line[0]));
-    for (int i = 1; i <= w.steps; ++i) {
-      const float far = static_cast<float>(i) * kContourStep;
+    for (int i = 1; i <= kContourSteps; ++i) {
+      const float far = static_cast<float>(i) * w.step;
       const VF both = hn::Add(Along(r, x, far, back, contour.normal_x), Along(r, x, -far, back, contour.normal_x));
       mean = hn::MulAdd(both, hn::Set(d, w.line[i]), mean);
     }
