@@ -54,7 +54,10 @@ TEST(Allocation, NoneInSteadyState) {
     SceneDetector scenes(320, 180);
     TemporalDenoiser temporal(320, 180, {1, 1});
     Denoiser denoiser(320, 180, {1, 1});
+    Debander debander(320, 180);
     Resizer resizer(320, 180, {1, 1}, {}, 480, 270);
+    ContourSmoother contours(480, 270);
+    GuidedChroma guided_chroma(480, 270);
     Sharpener sharpener(480, 270);
     AdaptiveContrast contrast(480, 270);
     const auto frame = [&] {
@@ -66,7 +69,10 @@ TEST(Allocation, NoneInSteadyState) {
       temporal.Run(in, toned, {0.8F, 4}, pool);
       EstimateNoise(in, pool);
       denoiser.Run(in, clean, 0.5F, 4, pool);
+      debander.Run(clean, 4, pool);
       resizer.Run(clean, large, pool);
+      contours.Run(large, 1, 1.5F, pool);
+      guided_chroma.Run(large, 1, 1.5F, pool);
       contrast.Run(large, 0.5F, pool);
       sharpener.Run(large, sharp, 0.5F, pool);
       ExportYuv420p8(sharp, raw_out, pool);

@@ -52,6 +52,16 @@ Image ToneMapAll(const Image& source) {
   return out;
 }
 
+/// Stripes in all planes, through the stages behind a network for damaged sources.
+Image RestoreEdges() {
+  ThreadPool pool(2);
+  Image image(171, 93, {1, 1}, {});
+  testing::Fill(image, [](int, int x, int y) { return 256 * (110 + 50 * std::sin(0.3 * x + 0.15 * y)); });
+  ContourSmoother(171, 93).Run(image, 1, 3, pool);
+  GuidedChroma(171, 93).Run(image, 1, 3, pool);
+  return image;
+}
+
 TEST(Targets, AllInstructionSetsAgree) {
   const ColorSpec color{Matrix::kBt601, Range::kFull, ChromaSite::kCentre};
   for (const Subsampling subsampling : testing::Subsamplings()) {
@@ -59,6 +69,7 @@ TEST(Targets, AllInstructionSetsAgree) {
     testing::AddNoise(source, 4, 3);
     const Image in_int16 = RunAll(source);  // uses int16 resizes if the machine supports them
     const Image toned = ToneMapAll(source);
+    const Image edges = RestoreEdges();
     const RestoreTargets restore;
     const testing::WithoutInt16 without;
     const Image expected = RunAll(source);
@@ -69,6 +80,7 @@ TEST(Targets, AllInstructionSetsAgree) {
       hwy::GetChosenTarget().Update(left);
       EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 16) << SimdTarget();  // 16/256 of a level
       EXPECT_LE(testing::MaxDifference(ToneMapAll(source), toned), 64) << SimdTarget();
+      EXPECT_LE(testing::MaxDifference(RestoreEdges(), edges), 2) << SimdTarget();
       RecordProperty("set" + std::to_string(sets), SimdTarget());
       ++sets;
     }

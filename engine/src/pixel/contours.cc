@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "pixel/contour_kernel.h"
@@ -413,39 +414,33 @@ void ContourSmoother::Run(Image& image, float strength, float enlargement, Threa
   const auto copy = [&](const std::uint16_t* from, std::uint16_t* to) {
     std::memcpy(to, from, sizeof(*to) * static_cast<std::size_t>(impl.width));
   };
-  pool.ParallelRows(impl.height, kGrainRows, [&](int first, int last) {
-    for (int y = first; y < last; ++y) {
-      copy(plane.Row(y), impl.luma.Row(y));
-      impl.luma.ReplicateSides(y);
-    }
+  const auto for_rows = [&](int rows, int grain, const auto& work) {
+    const auto band = [&](int first, int last) {
+      const auto scratch = impl.rows.Borrow();
+      for (int y = first; y < last; ++y) work(y, *scratch);
+    };
+    pool.ParallelRows(rows, grain, std::ref(band));  // a copy would be allocated
+  };
+  for_rows(impl.height, kGrainRows, [&](int y, RowScratch&) {
+    copy(plane.Row(y), impl.luma.Row(y));
+    impl.luma.ReplicateSides(y);
   });
   impl.luma.ReplicateTopAndBottom();
-  pool.ParallelRows(Cells(impl.height), kGrainCells, [&](int first, int last) {
-    const auto scratch = impl.rows.Borrow();
-    for (int row = first; row < last; ++row) impl.MeasureCells(row, weights, *scratch);
-  });
-  pool.ParallelRows(Cells(impl.height), kGrainCells, [&](int first, int last) {
-    for (int row = first; row < last; ++row) impl.BlurDown(row, weights);
-  });
-  pool.ParallelRows(impl.height, kGrainRows, [&](int first, int last) {
-    const auto scratch = impl.rows.Borrow();
-    for (int y = first; y < last; ++y) {
-      copy(impl.luma.Row(y), impl.smooth.Row(y));
-      impl.Interpolate(y, *scratch);
-      HWY_DYNAMIC_DISPATCH(SmoothContours)
-      ({impl.luma.Row(y), impl.luma.stride, impl.smooth.Row(y), scratch->samples.Row(0), scratch->is_active.data(), impl.width, &weights});
-      impl.smooth.ReplicateSides(y);
-    }
+  for_rows(Cells(impl.height), kGrainCells, [&](int row, RowScratch& scratch) { impl.MeasureCells(row, weights, scratch); });
+  for_rows(Cells(impl.height), kGrainCells, [&](int row, RowScratch&) { impl.BlurDown(row, weights); });
+  for_rows(impl.height, kGrainRows, [&](int y, RowScratch& scratch) {
+    copy(impl.luma.Row(y), impl.smooth.Row(y));
+    impl.Interpolate(y, scratch);
+    HWY_DYNAMIC_DISPATCH(SmoothContours)
+    ({impl.luma.Row(y), impl.luma.stride, impl.smooth.Row(y), scratch.samples.Row(0), scratch.is_active.data(), impl.width, &weights});
+    impl.smooth.ReplicateSides(y);
   });
   impl.smooth.ReplicateTopAndBottom();
-  pool.ParallelRows(impl.height, kGrainRows, [&](int first, int last) {
-    const auto scratch = impl.rows.Borrow();
-    for (int y = first; y < last; ++y) {
-      copy(impl.smooth.Row(y), plane.Row(y));
-      impl.Interpolate(y, *scratch);
-      HWY_DYNAMIC_DISPATCH(SharpenContours)
-      ({impl.smooth.Row(y), impl.smooth.stride, plane.Row(y), scratch->samples.Row(0), scratch->is_active.data(), impl.width, &weights});
-    }
+  for_rows(impl.height, kGrainRows, [&](int y, RowScratch& scratch) {
+    copy(impl.smooth.Row(y), plane.Row(y));
+    impl.Interpolate(y, scratch);
+    HWY_DYNAMIC_DISPATCH(SharpenContours)
+    ({impl.smooth.Row(y), impl.smooth.stride, plane.Row(y), scratch.samples.Row(0), scratch.is_active.data(), impl.width, &weights});
   });
 }
 

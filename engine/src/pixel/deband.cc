@@ -11,6 +11,7 @@
 // passes: the first smooths over 8×8 blocks, the second over macroblocks of 16×16.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "pixel/deband_kernel.h"
@@ -235,9 +236,10 @@ struct Debander::Impl {
 
   void Pass(Plane plane, int reach, const DebandLimits& limits, ThreadPool& pool) {
     const auto for_cells = [&](const auto& work) {
-      pool.ParallelRows(cells.height, kGrainCells, [&](int first, int last) {
+      const auto band = [&](int first, int last) {
         for (int y = first; y < last; ++y) work(y);
-      });
+      };
+      pool.ParallelRows(cells.height, kGrainCells, std::ref(band));  // a copy would be allocated
     };
     for_cells([&](int y) {
       MeasureCells(plane, y, cells);
@@ -247,7 +249,7 @@ struct Debander::Impl {
       Pool(pooled, y, reach, false, cells);
       WeighByFlatness(cells, y, limits);
     });
-    pool.ParallelRows(plane.height, kGrainRows, [&](int first, int last) {
+    const auto band = [&](int first, int last) {
       const auto row = rows.Borrow();
       for (int y = first; y < last; ++y) {
         InterpolateDown(cells, y, *row);
@@ -255,7 +257,8 @@ struct Debander::Impl {
         InterpolateAcross(row->cell_product, cells.width, row->product.get());
         HWY_DYNAMIC_DISPATCH(Deband)({plane.Row(y), row->flatness.get(), row->product.get(), plane.width, limits});
       }
-    });
+    };
+    pool.ParallelRows(plane.height, kGrainRows, std::ref(band));
   }
 };
 

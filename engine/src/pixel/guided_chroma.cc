@@ -15,6 +15,7 @@
 // Values are in 8-bit levels.
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "pixel/guided_chroma_kernel.h"
 #include "pixel/scratch.h"
@@ -327,10 +328,11 @@ void GuidedChroma::Run(Image& image, float strength, float enlargement, ThreadPo
   const GuidedWeights weights = MakeGuidedWeights(enlargement, strength);
   impl.scratch.Prepare(pool.threads(), [&] { return std::make_unique<Scratch>(impl.across); });
   const auto for_rows = [&](int rows, const auto& work) {
-    pool.ParallelRows(rows, kGrainRows, [&](int first, int last) {
+    const auto band = [&](int first, int last) {
       const auto scratch = impl.scratch.Borrow();
       for (int y = first; y < last; ++y) work(y, *scratch);
-    });
+    };
+    pool.ParallelRows(rows, kGrainRows, std::ref(band));  // a copy would be allocated
   };
   const int rows = impl.cells.height();
   for_rows(rows, [&](int y, const Scratch& s) { impl.MeasureCells(image, y, s, weights); });
