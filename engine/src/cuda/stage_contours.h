@@ -129,6 +129,15 @@ struct ContourLines {
     const float upper = line(top);
     return Fma(line(top + 1) - upper, y - static_cast<float>(top), upper);
   }
+
+  /// Writes a sample of `out`: beside a contour what `changed` makes of it, else a copy.
+  template <typename Changed>
+  REELMEND_HD void Change(const Plane& out, int x, int y, const Changed& changed) const {
+    if (x >= out.width || y >= out.height) return;
+    const std::uint16_t sample = in.At(x, y);
+    const Contour contour = Find(x, y);
+    out.At(x, y) = contour.share > 0 ? ToSample(changed(contour, static_cast<float>(x), static_cast<float>(y), static_cast<float>(sample))) : sample;
+  }
 };
 
 /// Luma smoothed along its contours.
@@ -137,25 +146,19 @@ struct ContourKernel {
   Plane out;
   pixel::ContourWeights weights;
 
-  REELMEND_HD void operator()(int x, int y, int) const {
-    if (x >= out.width || y >= out.height) return;
-    const std::uint16_t sample = lines.in.At(x, y);
-    const ContourLines::Contour contour = lines.Find(x, y);
-    if (contour.share <= 0) {
-      out.At(x, y) = sample;
-      return;
-    }
-    const auto v = static_cast<float>(sample);
+  REELMEND_HD float Smoothed(const ContourLines::Contour& contour, float x, float y, float v) const {
     float mean = v * weights.line[0];
     for (int i = 1; i <= pixel::kContourSteps; ++i) {
       const float across = static_cast<float>(i) * weights.step * contour.normal_y;
       const float down = static_cast<float>(i) * weights.step * contour.normal_x;
-      const auto column = static_cast<float>(x);
-      const auto row = static_cast<float>(y);
-      mean = Fma(lines.At(column - across, row + down) + lines.At(column + across, row - down), weights.line[i], mean);
+      mean = Fma(lines.At(x - across, y + down) + lines.At(x + across, y - down), weights.line[i], mean);
     }
-    out.At(x, y) = ToSample(Fma(mean - v, contour.share * weights.strength, v));
+    return Fma(mean - v, contour.share * weights.strength, v);
   }
+
+  REELMEND_HD void operator()(int x, int y, int) const { 
+    lines.Change(out, x, y, [this](const ContourLines::Contour& contour, float column, float row, float v) { return Smoothed(contour, column, row, v); });
+   }
 };
 
 /// Luma sharpened across its contours; the cells are those of the luma before it was smoothed.
@@ -164,15 +167,7 @@ struct ContourSharpenKernel {
   Plane out;
   pixel::ContourWeights weights;
 
-  REELMEND_HD void operator()(int x, int y, int) const {
-    if (x >= out.width || y >= out.height) return;
-    const std::uint16_t sample = lines.in.At(x, y);
-    const ContourLines::Contour contour = lines.Find(x, y);
-    if (contour.share <= 0) {
-      out.At(x, y) = sample;
-      return;
-    }
-    const auto v = static_cast<float>(sample);
+  REELMEND_HD float Sharpened(const ContourLines::Contour& contour, float x, float y, float v) const {
     float low = v;
     float high = v;
     float sum = 2 * v;
@@ -180,15 +175,19 @@ struct ContourSharpenKernel {
       const float far = weights.distance / static_cast<float>(i);
       const float across = far * contour.normal_x;
       const float down = far * contour.normal_y;
-      const float before = lines.At(static_cast<float>(x) - across, static_cast<float>(y) - down);
-      const float behind = lines.At(static_cast<float>(x) + across, static_cast<float>(y) + down);
+      const float before = lines.At(x - across, y - down);
+      const float behind = lines.At(x + across, y + down);
       low = Min(low, Min(before, behind));
       high = Max(high, Max(before, behind));
       sum = Fma(static_cast<float>(i), before + behind, sum);
     }
     const float sharp = Fma(Fma(sum, -0.125F, v), contour.share * weights.sharpening, v);
-    out.At(x, y) = ToSample(Min(Max(sharp, low), high));
+    return Min(Max(sharp, low), high);
   }
+
+  REELMEND_HD void operator()(int x, int y, int) const { 
+    lines.Change(out, x, y, [this](const ContourLines::Contour& contour, float column, float row, float v) { return Sharpened(contour, column, row, v); });
+   }
 };
 
 }  // namespace reelmend::cuda

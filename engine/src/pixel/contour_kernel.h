@@ -1,9 +1,9 @@
-// Contours as the CPU and the GPU compute it. Note [Method] in contours.cc.
+// Contours as the CPU and the GPU process them. Note [Method] in contours.cc.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
+#include "pixel/gaussian_weights.h"
 #include "pixel/hd.h"
 
 namespace reelmend::pixel {
@@ -53,19 +53,11 @@ inline ContourWeights MakeContourWeights(float enlargement, float strength) {
   w.strength = std::min(strength, 1.0F);
   w.sharpening = w.strength * kContourSharpening;
   w.distance = kContourSharpeningReach * scale;
-  const auto fill = [](float* weights, int count, float variance) {
-    float sum = 0;
-    for (int i = 0; i <= count; ++i) {
-      weights[i] = std::exp(-static_cast<float>(i * i) / (2 * variance));
-      sum += (i == 0 ? 1.0F : 2.0F) * weights[i];
-    }
-    for (int i = 0; i <= count; ++i) weights[i] /= sum;
-  };
-  fill(w.line, kContourSteps, 4);  // a Gaussian of two steps
+  FillGaussian(w.line, 4);  // a Gaussian of two steps
   // The cells and the gradient's own mean are a part of a Gaussian of 1.2 pixels of the small picture.
   constexpr float kCells = kContourCell * kContourCell;
   const float variance = 1.44F * scale * scale - (kCells - 1) / 12 - 0.5F;
-  fill(w.blur, kContourBlurReach, (variance > 0.3F * kCells ? variance : 0.3F * kCells) / kCells);
+  FillGaussian(w.blur, std::max(variance, 0.3F * kCells) / kCells);
   return w;
 }
 

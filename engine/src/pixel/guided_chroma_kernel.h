@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
+#include "pixel/gaussian_weights.h"
 #include "pixel/hd.h"
 
 namespace reelmend::pixel {
@@ -31,16 +31,10 @@ inline GuidedWeights MakeGuidedWeights(float enlargement, float strength) {
   const float scale = std::min(enlargement, kMaxGuidedEnlargement) / kGuidedCell;
   GuidedWeights w;
   w.strength = std::min(strength, 1.0F);
-  const auto fill = [](float (&weights)[kGuidedReach + 1], float sigma) {
-    float sum = 0;
-    for (int i = 0; i <= kGuidedReach; ++i) {
-      weights[i] = std::exp(-static_cast<float>(i * i) / (2 * sigma * sigma));
-      sum += (i == 0 ? 1.0F : 2.0F) * weights[i];
-    }
-    for (float& weight : weights) weight /= sum;
-  };
-  fill(w.guide, 0.55F * scale);
-  fill(w.window, 0.65F * scale);
+  constexpr float kGuide = 0.55F;  // chroma samples of the small picture
+  constexpr float kWindow = 0.65F;
+  FillGaussian(w.guide, kGuide * kGuide * scale * scale);
+  FillGaussian(w.window, kWindow * kWindow * scale * scale);
   return w;
 }
 
