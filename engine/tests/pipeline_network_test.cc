@@ -123,6 +123,27 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAnRgbNetworkAsItMadeThem) {
   }
 }
 
+TEST_F(NetworkPipeline, ABlindNetworkWithoutAStrengthGetsTheSourceUnfiltered) {
+  NEEDS_OPENVINO();
+  const std::string source = Clip("noise.mkv", "160x120", "-vf noise=alls=20 -c:v ffv1 -pix_fmt yuv420p", 0.1);
+  ModelFile file = Save("test", SwappedRgbNetwork(1), 1);
+  file.layout = ModelFile::Layout::kRgb;
+  const auto luma = [&](bool is_blind, Strength denoise) {
+    file.is_blind = is_blind;
+    EnhanceOptions options = Options({file});
+    options.denoise = denoise;
+    const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+    if (is_blind) { EXPECT_EQ(result.applied.denoise, denoise.mode == Strength::Mode::kOff ? 0 : 1); }
+    return DecodeLuma(folder_.File("out.mp4"));
+  };
+  const Strength off{Strength::Mode::kOff, 0};
+  const Strength full{Strength::Mode::kFixed, 1};
+  const auto unfiltered = luma(false, off);
+  EXPECT_LT(Psnr(luma(false, full), unfiltered), 35) << "a network that does not restore";
+  EXPECT_GT(Psnr(luma(true, full), unfiltered), 40);
+  EXPECT_GT(Psnr(luma(true, off), unfiltered), 60);
+}
+
 /// The network changes colours, at several scales, in one or two passes. Only the first pass gets a strength.
 TEST_F(NetworkPipeline, ColoursComeOutOfAYcbcrNetworkAsItMadeThem) {
   NEEDS_OPENVINO();

@@ -159,7 +159,9 @@ TEST(BlindStrength, FollowsTheOptionsAndTheMeasurement) {
     EnhanceOptions options;
     options.model = model;
     options.denoise = denoise;
-    return plan::ChooseBlindStrength(options, {measured, DamageKind::kBlur}, gain);
+    ModelFile file = Named(model, true);
+    file.strength_gain = gain;
+    return plan::ChooseBlindStrength(options, {measured, DamageKind::kBlur}, file);
   };
   EXPECT_EQ(of("auto", {}, 0.6F), 0.6F);
   EXPECT_EQ(of("detail", {}, 0.6F), 0.6F);
@@ -169,6 +171,20 @@ TEST(BlindStrength, FollowsTheOptionsAndTheMeasurement) {
   EXPECT_EQ(of("detail", {}, 0), 0.5F) << "the network is requested by name";
   EXPECT_EQ(of("detail", {Strength::Mode::kFixed, 0.2F}, 0.6F), 0.2F);
   EXPECT_EQ(of("detail", {Strength::Mode::kOff, 0}, 0.6F), 0) << "off selects the faithful result";
+}
+
+TEST(BlindStrength, IsAllOrNothingForANetworkThatTakesNone) {
+  const auto of = [](Strength denoise) {
+    EnhanceOptions options;
+    options.model = "realesr-animevideov3";
+    options.denoise = denoise;
+    ModelFile file = Named(options.model, true, 4);
+    file.layout = ModelFile::Layout::kRgb;
+    return plan::ChooseBlindStrength(options, {0.6F, DamageKind::kBlur}, file);
+  };
+  EXPECT_EQ(of({}), 1);
+  EXPECT_EQ(of({Strength::Mode::kFixed, 0.2F}), 1);
+  EXPECT_EQ(of({Strength::Mode::kOff, 0}), 0);
 }
 
 plan::EdgeRestoration Edges(bool is_blind, float strength, int source_width, float working_share = 1) {

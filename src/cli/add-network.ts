@@ -33,6 +33,8 @@ export function knownNetworks(): KnownNetwork[] {
 
 export interface AddOptions {
   name: string;
+  /** name in jobs; default: its own */
+  as?: string | undefined;
   /** folder of the operator's networks; created when missing */
   folder: string;
   /** the SPDX identifier that the operator accepts; needed for licences that forbid commercial use */
@@ -41,7 +43,7 @@ export interface AddOptions {
 }
 
 /** Downloads a known network, converts it, tests it and installs it in the folder. */
-export async function addNetwork({ name, folder, acceptLicense, signal }: AddOptions, tryOut: TryOut): Promise<void> {
+export async function addNetwork({ name, as = name, folder, acceptLicense, signal }: AddOptions, tryOut: TryOut): Promise<void> {
   const network = knownNetworks().find((candidate) => candidate.name === name);
   if (network === undefined) {
     throw new Error(`Unknown network ${name}; available: ${knownNetworks().map((one) => one.name).join(', ')}.`);
@@ -51,7 +53,8 @@ export async function addNetwork({ name, folder, acceptLicense, signal }: AddOpt
       `${name} is licensed under ${network.license}, which forbids commercial use. To accept it, add --accept-license ${network.license}.`,
     );
   }
-  await install({ folder, convert: ['add', name], tryOut, signal });
+  checkName(as);
+  await install({ folder, convert: ['add', name], tryOut, signal, stated: { name: as } });
 }
 
 export interface ConvertOptions {
@@ -62,15 +65,22 @@ export interface ConvertOptions {
   folder: string;
   /** SPDX identifier; default: what the file states */
   license?: string | undefined;
+  /** whether it is made for damaged sources */
+  blind?: boolean | undefined;
   signal: AbortSignal;
 }
 
 /** Converts a PyTorch network to ONNX, tests it and installs it in the folder. */
-export async function convertNetwork({ file, name = nameOf(file), folder, license, signal }: ConvertOptions, tryOut: TryOut): Promise<void> {
+export async function convertNetwork({ file, name = nameOf(file), folder, license, blind, signal }: ConvertOptions, tryOut: TryOut): Promise<void> {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);
+  checkName(name);
+  const stated = { ...(license === undefined ? {} : { license }), ...(blind ? { blind } : {}) };
+  await install({ folder, convert: ['torch', resolve(file), '--name', name], tryOut, signal, stated });
+}
+
+function checkName(name: string): void {
   const named = networkName.safeParse(name);
   if (!named.success) throw new Error(`The name ${name} ${named.error.issues[0]!.message}. Choose one with --name.`);
-  await install({ folder, convert: ['torch', resolve(file), '--name', name], tryOut, signal, stated: license === undefined ? {} : { license } });
 }
 
 const nameOf = (file: string) => basename(file, extname(file)).toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 64);

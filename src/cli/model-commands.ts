@@ -75,8 +75,9 @@ export function modelsCommands(): Command {
     .description('download a known open network, convert it and install it in your folder')
     .argument('[name]', 'name of the network; omit it to list the known networks')
     .addOption(folderOption())
+    .option('--name <name>', 'name in jobs; default: its own. With detail-large, auto uses it for damaged sources')
     .option('--accept-license <spdx>', 'needed for licences that forbid commercial use')
-    .action((name: string | undefined, options: FolderOptions & { acceptLicense?: string }) => addModel(name, options));
+    .action((name: string | undefined, options: AddOptions) => addModel(name, options));
   models
     .command('convert')
     .description('convert a PyTorch network (.pth, .safetensors) and install it in your folder; needs 5 GB of Python packages')
@@ -84,6 +85,7 @@ export function modelsCommands(): Command {
     .option('--name <name>', 'name in jobs; default: from the file name')
     .addOption(folderOption())
     .addOption(new Option('--license <spdx>', 'licence of the network, for the manifest; default: what the file states').argParser(license))
+    .option('--blind', 'the network is made for damaged sources and finds the damage itself')
     .action(convertModel);
   models
     .command('check')
@@ -161,10 +163,15 @@ async function compileModels(media: Media, config: Config, { name, signal, ...op
   }
 }
 
-async function addModel(name: string | undefined, options: FolderOptions & { acceptLicense?: string }): Promise<void> {
+interface AddOptions extends FolderOptions {
+  name?: string;
+  acceptLicense?: string;
+}
+
+async function addModel(name: string | undefined, options: AddOptions): Promise<void> {
   const { addNetwork, knownNetworks } = await import('./add-network.ts');
   if (name !== undefined) {
-    const network = { name, folder: folderOf(options), acceptLicense: options.acceptLicense };
+    const network = { name, as: options.name, folder: folderOf(options), acceptLicense: options.acceptLicense };
     return interruptible((signal) => addNetwork({ ...network, signal }, (model) => tryOut(model, signal)));
   }
   for (const network of knownNetworks()) {
@@ -173,9 +180,15 @@ async function addModel(name: string | undefined, options: FolderOptions & { acc
   }
 }
 
-async function convertModel(file: string, options: FolderOptions & { name?: string; license?: string }): Promise<void> {
+interface ConvertOptions extends FolderOptions {
+  name?: string;
+  license?: string;
+  blind?: boolean;
+}
+
+async function convertModel(file: string, options: ConvertOptions): Promise<void> {
   const { convertNetwork } = await import('./add-network.ts');
-  const network = { file, name: options.name, folder: folderOf(options), license: options.license };
+  const network = { file, name: options.name, folder: folderOf(options), license: options.license, blind: options.blind };
   await interruptible((signal) =>
     convertNetwork({ ...network, signal }, async (model) => {
       await tryOut(model, signal);

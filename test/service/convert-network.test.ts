@@ -1,5 +1,5 @@
 /**
- * `models convert`: what it installs, and what it leaves when something is wrong. Most tests have a converter of their own,
+ * `models convert` and `models add`: what they install, and what it leaves when something is wrong. Most tests have a converter of their own,
  * because the real one needs 5 GB of Python packages; `npm run test:long` has one with a network of PyTorch's.
  */
 import { execFileSync } from 'node:child_process';
@@ -29,7 +29,13 @@ writeFileSync(
   converter,
   `#!/bin/sh
 # -m convert torch FILE --name NAME --into FOLDER
+# -m convert add NAME --into FOLDER
 touch '${scratch.path}/was-run'
+if [ "$3" = add ]; then
+  cp '${join(shippedModelsDir, 'fast-x2.onnx')}' "$6/$4.onnx"
+  echo "[{\\"name\\":\\"$4\\",\\"title\\":\\"known\\",\\"task\\":\\"super-resolution\\",\\"scale\\":2,\\"file\\":\\"$4.onnx\\",\\"layout\\":\\"luma+strength\\",\\"multiple\\":2,\\"blind\\":true}]"
+  exit
+fi
 if grep -q '^slow' "$4"; then echo $$ > '${scratch.path}/slow-pid'; exec sleep 600; fi
 if grep -q '^convert: ' "$4"; then cat "$4" >&2; exit 1; fi
 cp '${join(shippedModelsDir, 'fast-x2.onnx')}' "$8/$6.onnx"
@@ -80,6 +86,12 @@ describe('models convert', () => {
     }
     expect(manifest().models.map(({ license }) => license)).toEqual(['MIT', 'CC-BY-NC-4.0']);
     expect((await convert(stated, '--license', 'free for all!')).stderr).toContain('Expected an SPDX identifier');
+  });
+
+  it('states whether the operator says that it is made for damaged sources', async () => {
+    await convert(weights('plain.pth'));
+    await convert(weights('cleans.pth'), '--blind');
+    expect(manifest().models.map(({ name, blind }) => ({ name, blind }))).toEqual([{ name: 'plain' }, { name: 'cleans', blind: true }]);
   });
 
   it('replaces a network of the same name and keeps all others as they are', async () => {
@@ -179,5 +191,14 @@ describe.skipIf(!isLongRun)('a network of PyTorch', () => {
     expect(enhanced.stdout).toMatch(/640×360 → 1920×1080, 2 frames at .* model 4xredder\n$/);
     const pixel = execFileSync('ffmpeg', ['-v', 'error', '-i', out, '-vf', 'crop=2:2:960:540', '-frames:v', '1', '-f', 'rawvideo', '-pix_fmt', 'rgb24', '-']);
     for (const [plane, value] of [128, 64, 64].entries()) expect(Math.abs(pixel[plane]! - value)).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('models add', () => {
+  it('installs a known network under another name, for example that which auto uses for damaged sources', async () => {
+    const added = await reelmend('models', 'add', 'realesr-animevideov3', '--to', folder, '--name', 'detail-large');
+    expect(added.stdout).toMatch(/^detail-large ×2 fp32, licence unknown: good\./);
+    const lines = (await list()).split('\n').filter((line) => line.startsWith('detail-large '));
+    expect(lines).toEqual(['detail-large ×2 fp32 luma+strength  licence unknown  known  (realesr-animevideov3.onnx)']);
   });
 });

@@ -36,6 +36,7 @@ class Method:
     arguments: tuple = ()    # options of the product's command line
     network: str = ''        # the product's network whose time is reported; '': the plan's choice
     peer: str = ''           # name of an installed ×4 network, which runs without the product
+    open: bool = False       # the product runs an open network, from the folder of the peers
     frames: int = 0          # frames of each clip; 0: all
 
 
@@ -48,6 +49,8 @@ PRODUCT = (
     Method('detail-large', ('--model', 'detail-large', '--denoise', '1'), 'detail-large'),
     Method('auto'),
 )
+# Open networks inside the product: what the stages around a network are worth.
+OPEN = (Method('engine:realesr-animevideov3', ('--model', 'realesr-animevideov3'), 'realesr-animevideov3', open=True),)
 PEERS = ('realesr-animevideov3', 'clearreality', 'realesrgan-x4plus')
 SLOW_PEERS = {'realesrgan-x4plus'}  # half a minute per 352×264 frame on two cores, so they only run if a number of frames is given
 
@@ -55,7 +58,7 @@ SLOW_PEERS = {'realesrgan-x4plus'}  # half a minute per 352×264 frame on two co
 def chosen(installed, peers, slow_frames=0):
     """The methods of a run, in the order of the tables. `installed`: names of the product's networks; `peers`: names of the
     installed open networks; `slow_frames`: frames of each clip for slow peers (0: skips them)."""
-    own = [m for m in PRODUCT if m.network in ('', 'none', *installed)]
+    own = [m for m in PRODUCT if m.network in ('', 'none', *installed)] + [m for m in OPEN if m.network in peers]
     others = [Method(name, peer=name, frames=slow_frames if name in SLOW_PEERS else 0)
               for name in PEERS if name in peers and (slow_frames or name not in SLOW_PEERS)]
     return own + others

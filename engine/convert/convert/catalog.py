@@ -60,7 +60,7 @@ def convert_file(network, file, param, binary, folder):
         'name': network['name'], 'title': network['title'], 'task': 'super-resolution', 'scale': file['scale'], 'file': name,
         'precision': 'fp32', 'layout': 'rgb', 'input': source, 'output': model.graph.output[0].name, 'multiple': 1,
         'halo': file.get('halo', halo(layers)), 'sha256': hashlib.sha256(data).hexdigest(),
-        'license': network['license'], 'credit': network['credit'],
+        'license': network['license'], 'credit': network['credit'], **({'blind': True} if network.get('blind') else {}),
     }
 
 

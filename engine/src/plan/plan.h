@@ -83,7 +83,7 @@ struct Plan {
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
   std::optional<SegmentCut> cut;       ///< the planned segment that this run enhances; none: the whole video
-  bool restores_luma = false;          ///< the network restores with a strength: luma, and chroma if it outputs that
+  bool restores_luma = false;          ///< the network restores luma, and chroma if it outputs that; so the spatial denoising leaves them out
 };
 
 /// Note [Automatic strengths]
@@ -168,7 +168,8 @@ DamageEstimate DamageToDescribe(const SourceTraits& traits);
 Damage DamageOf(const SourceTraits& traits);
 
 /// Strength of a network for damaged sources. A network that was requested by name gets at least 0.5, whatever was measured.
-float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration, float gain);
+/// A network that takes no strength restores fully: 1, or 0 if restoration is off.
+float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration, const ModelFile& file);
 
 /// The name of the network that `auto` means:
 /// - on a CPU with a minimum speed, the choice of ChooseBySpeed

@@ -97,7 +97,7 @@ def test_methods_are_those_that_are_installed():
         return [m.name for m in methods.chosen(*args)]
     assert names({'fast', 'quality'}, {'clearreality'}) == ['lanczos', 'fast', 'quality', 'auto', 'clearreality']
     everything = names({'fast', 'quality', 'detail', 'detail-large'}, set(methods.PEERS), 2)
-    assert everything == ['lanczos', 'fast', 'quality', 'detail', 'detail-large', 'auto', *methods.PEERS]
+    assert everything == ['lanczos', 'fast', 'quality', 'detail', 'detail-large', 'auto', 'engine:realesr-animevideov3', *methods.PEERS]
     assert 'realesrgan-x4plus' not in names({'fast'}, set(methods.PEERS))
     slow = methods.chosen(set(), {'realesrgan-x4plus'}, 2)[-1]
     assert slow.frames == 2
