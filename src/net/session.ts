@@ -6,6 +6,7 @@
  * interceptor checks neither. Proxies of the environment are not used: the guard would check the IP address of the proxy instead of
  * the server's.
  */
+import { isUtf8 } from 'node:buffer';
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { guardedConnector } from './connect.ts';
@@ -115,10 +116,9 @@ export class Session {
   }
 
   #nextHop(from: URL, location: string | null): URL {
-    if (location === null || !URL.canParse(location, from.href)) {
-      throw new NetFailure('redirect', 'the server redirects to nowhere');
-    }
-    const next = this.#options.policy.check(new URL(location, from.href));
+    const target = location === null ? null : URL.parse(unescapedUtf8(location), from.href);
+    if (target === null) throw new NetFailure('redirect', 'the server redirects to nowhere');
+    const next = this.#options.policy.check(target);
     if (from.protocol === 'https:' && next.protocol === 'http:') {
       throw new NetFailure('redirect', 'the server redirects from https to unencrypted http');
     }
@@ -130,6 +130,12 @@ export class Session {
     this.#closing.abort(new Error('the connection to the server was closed'));
     await this.#agent.destroy();
   }
+}
+
+/** undici reads headers as Latin-1. Browsers take a Location with bytes beyond ASCII, which should be escaped, for UTF-8. */
+function unescapedUtf8(header: string): string {
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /** undici notices an abort only when it has a connection, which a silent server or name server delays. */

@@ -213,6 +213,17 @@ describe('redirects', () => {
     expect(server.requests.map((request) => request.method)).not.toContain('POST');
   });
 
+  it.each([
+    { name: 'UTF-8, as browsers read it', location: Buffer.from('/видео 1.mp4?x=ü'), path: '/%D0%B2%D0%B8%D0%B4%D0%B5%D0%BE%201.mp4?x=%C3%BC' },
+    { name: 'no UTF-8', location: Buffer.from('/café.mp4', 'latin1'), path: '/caf%C3%A9.mp4' },
+  ])('are followed when the bytes of their URL are $name', async ({ location, path }) => {
+    server.behave('/go', { redirect: location.toString('latin1') });
+    server.behave('*', { body: '0123456789' });
+    use();
+    expect((await open(`${server.url}/go`)).size).toBe(10);
+    expect(server.requests.at(-1)!.path).toBe(path);
+  });
+
   it('are followed five times and not six', async () => {
     for (let i = 1; i <= 6; i += 1) server.behave(`/${i}`, { redirect: i === 1 ? '/a.mp4' : `/${i - 1}` });
     use();
