@@ -7,7 +7,7 @@ import { NetFailure, videoError } from './failure.ts';
 import { ForwardVideo } from './forward.ts';
 import { createUrlPolicy } from './policy.ts';
 import { headBytes, RangedVideo } from './ranged.ts';
-import { expectVideo, partOf, validatorsOf } from './responses.ts';
+import { expectVideo, partOf, sizeOfUnsatisfied, validatorsOf } from './responses.ts';
 import { tooLarge, withRetries } from './retry.ts';
 import { Session } from './session.ts';
 import type { HttpResponse } from './session.ts';
@@ -140,7 +140,8 @@ async function openVideo(deps: Deps, session: Session, url: string, options: Ope
       }
       const { size, head } = await readHead(response, maxBytes);
       const validators = validatorsOf(response);
-      return new RangedVideo({ session, timeouts: deps.timeouts, url: response.url, size, validators, head, close });
+      const urls = { origin: new URL(url), url: response.url };
+      return new RangedVideo({ session, timeouts: deps.timeouts, ...urls, size, validators, head, close });
     } catch (error) {
       response.discard();
       throw error;
@@ -152,7 +153,7 @@ async function openVideo(deps: Deps, session: Session, url: string, options: Ope
 async function readHead(response: HttpResponse, maxBytes: number): Promise<{ size: number; head: Buffer }> {
   if (response.status === 416) {
     response.discard();
-    if (/^bytes \*\/0$/.test(response.header('content-range') ?? '')) return { size: 0, head: Buffer.alloc(0) };
+    if (sizeOfUnsatisfied(response) === 0) return { size: 0, head: Buffer.alloc(0) };
     throw new NetFailure('status', 'the server answered with status 416');
   }
   const part = partOf(response, 0);

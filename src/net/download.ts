@@ -11,6 +11,7 @@ import {
   partOf,
   rangeHeaders,
   sameSource,
+  sizeOfUnsatisfied,
   sourceChanged,
   strongTag,
   validatorsOf,
@@ -95,11 +96,13 @@ async function transferAll(session: Session, url: string, file: FileHandle, opti
 /** One request. It starts over where no validator proves that the rest belongs to the same file. */
 async function transferOnce(session: Session, url: string, transfer: Transfer, options: DownloadOptions) {
   transfer.kept = transfer.bytes;
-  const resume = transfer.bytes > 0 && ifRange(transfer.validators) !== null;
-  const headers = resume ? rangeHeaders(transfer.validators, transfer.bytes) : {};
+  const condition = transfer.bytes > 0 ? ifRange(transfer.validators) : null;
+  const resume = condition !== null;
+  const headers = resume ? rangeHeaders(condition, transfer.bytes) : {};
   const response = await session.get(url, { headers, signal: options.signal });
   try {
     expectVideo(response, resume ? [200, 206, 416] : [200]);
+    if (response.status === 416 && isComplete(response, transfer)) return;
     if (response.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it declared');
     if (response.status === 206) continueTransfer(response, transfer);
     else await startOver(response, transfer);
@@ -108,6 +111,11 @@ async function transferOnce(session: Session, url: string, transfer: Transfer, o
   } finally {
     response.discard();
   }
+}
+
+/** Whether a 416 says that there is nothing behind what was received: a body without a length can break off at its very end. */
+function isComplete(response: HttpResponse, { bytes, total, validators }: Transfer): boolean {
+  return total === null && sizeOfUnsatisfied(response) === bytes && sameSource(validators, validatorsOf(response));
 }
 
 function continueTransfer(response: HttpResponse, transfer: Transfer): void {

@@ -4,18 +4,35 @@
  */
 import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
-import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, strongTag, validatorsOf } from './responses.ts';
+import {
+  declaredLength,
+  expectVideo,
+  ifRange,
+  partOf,
+  provenSame,
+  rangeHeaders,
+  sameSource,
+  sourceChanged,
+  strongTag,
+  validatorsOf,
+  wholeFile,
+} from './responses.ts';
 import type { Validators } from './responses.ts';
 import { isRetryable, pauseBefore, Attempts } from './retry.ts';
-import type { Session } from './session.ts';
+import type { HttpResponse, Session } from './session.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** Length of the first request. It is one block of the reader that measures, so that its first read costs no other request. */
 export const headBytes = 256 * 1024;
 
+/** How servers answer a link that is no longer valid. */
+const expiredStatuses = new Set([401, 403, 404, 410]);
+
 export interface RangedOptions {
   session: Session;
   timeouts: Timeouts;
+  /** as the customer gave it */
+  origin: URL;
   /** after redirects */
   url: URL;
   /** of the whole file, bytes */
@@ -30,12 +47,17 @@ export class RangedVideo implements RemoteVideo {
   readonly size: number;
   readonly etag: string | null;
   readonly #options: RangedOptions;
+  #url: URL;
+  /** for If-Range; null if the server does not recognise its own validator there */
+  #condition: string | null;
   #closed: Promise<void> | undefined;
 
   constructor(options: RangedOptions) {
     this.#options = options;
     this.size = options.size;
     this.etag = strongTag(options.validators);
+    this.#url = options.url;
+    this.#condition = ifRange(options.validators);
   }
 
   async read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -80,12 +102,12 @@ export class RangedVideo implements RemoteVideo {
   }
 
   async #fetchPart(out: Buffer, start: number, end: number, state: { at: number }, signal: AbortSignal): Promise<void> {
-    const { session, url, validators } = this.#options;
-    const response = await session.get(url, { headers: rangeHeaders(validators, state.at, end), signal });
+    const response = await this.#requestPart(state.at, end, signal);
     try {
       expectVideo(response, [200, 206, 416]);
-      if (!sameSource(validators, validatorsOf(response))) throw sourceChanged();
-      // The whole file, or nothing of it, in answer to a range within it: the file is another one now.
+      if (!sameSource(this.#options.validators, validatorsOf(response))) throw sourceChanged();
+      if (this.#isWholeFile(response)) throw wholeFile();
+      // Another whole file, or nothing of it, in answer to a range within it: the file is another one now.
       if (response.status !== 206) throw sourceChanged();
       const part = partOf(response, state.at);
       if (part.total !== this.size || part.end > end) throw sourceChanged();
@@ -98,5 +120,36 @@ export class RangedVideo implements RemoteVideo {
     } finally {
       response.discard();
     }
+  }
+
+  /**
+   * Some servers answer a range under If-Range always with the whole file, or for as long as the file is young (Apache, for a minute,
+   * if it has no ETag). Then the range is requested without it: the validators of the response are compared here as well.
+   */
+  async #requestPart(start: number, end: number, signal: AbortSignal): Promise<HttpResponse> {
+    const condition = this.#condition;
+    const response = await this.#get(rangeHeaders(condition, start, end), signal);
+    if (condition === null || !this.#isWholeFile(response)) return response;
+    response.discard();
+    this.#condition = null;
+    return this.#get(rangeHeaders(null, start, end), signal);
+  }
+
+  /** Links behind a redirect may be valid for seconds, or for one request: then the redirect gives the next one. */
+  async #get(headers: Record<string, string>, signal: AbortSignal): Promise<HttpResponse> {
+    const { session, origin } = this.#options;
+    const response = await session.get(this.#url, { headers, signal });
+    if (!expiredStatuses.has(response.status) || this.#url.href === origin.href) return response;
+    response.discard();
+    const renewed = await session.get(origin, { headers, signal });
+    this.#url = renewed.url;
+    return renewed;
+  }
+
+  /** Whether the response is the whole file, in the version that is read. */
+  #isWholeFile(response: HttpResponse): boolean {
+    if (response.status !== 200 || !provenSame(this.#options.validators, validatorsOf(response))) return false;
+    const length = declaredLength(response);
+    return length === null || length === this.size;
   }
 }

@@ -46,13 +46,19 @@ export interface Part {
 
 /** Content-Range of a 206, which must begin at `start` and name the total. */
 export function partOf(response: HttpResponse, start: number): Part {
-  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.header('content-range') ?? '');
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(response.header('content-range') ?? '');
   if (match === null) throw badRange();
   const part = { start: Number(match[1]), end: Number(match[2]), total: Number(match[3]) };
   const sane = part.start === start && part.end >= start && part.end < part.total && Number.isSafeInteger(part.total);
   const length = declaredLength(response);
   if (!sane || (length !== null && length !== part.end - part.start + 1)) throw badRange();
   return part;
+}
+
+/** The size of the file that a 416 states; null if it states none. */
+export function sizeOfUnsatisfied(response: HttpResponse): number | null {
+  const match = /^bytes \*\/(\d+)$/i.exec(response.header('content-range') ?? '');
+  return match === null ? null : Number(match[1]);
 }
 
 /** Identify one version of a file. */
@@ -65,28 +71,47 @@ export function validatorsOf(response: HttpResponse): Validators {
   return { etag: response.header('etag'), lastModified: response.header('last-modified') };
 }
 
-/** False only if both sides have the same kind of validator and it differs. Weak ETags are compared as well. */
-export function sameSource(a: Validators, b: Validators): boolean {
+/** Compares the kind of validator that both sides have, weak ETags as well. */
+function compareSources(a: Validators, b: Validators): 'same' | 'different' | 'unknown' {
   const opaque = (tag: string) => tag.replace(/^W\//, '');
-  if (a.etag !== null && b.etag !== null) return opaque(a.etag) === opaque(b.etag);
-  if (a.lastModified !== null && b.lastModified !== null) return a.lastModified === b.lastModified;
-  return true;
+  const compare = (one: string, other: string) => (one === other ? 'same' : 'different');
+  if (a.etag !== null && b.etag !== null) return compare(opaque(a.etag), opaque(b.etag));
+  if (a.lastModified !== null && b.lastModified !== null) return compare(a.lastModified, b.lastModified);
+  return 'unknown';
 }
+
+/** False only if both sides have the same kind of validator and it differs. */
+export const sameSource = (a: Validators, b: Validators): boolean => compareSources(a, b) !== 'different';
+
+/** True only if both sides have the same kind of validator and it is equal. */
+export const provenSame = (a: Validators, b: Validators): boolean => compareSources(a, b) === 'same';
 
 /** The ETag if it is strong: it changes with every byte. */
 export function strongTag({ etag }: Validators): string | null {
   return etag === null || etag.startsWith('W/') ? null : etag;
 }
 
-/** Value for If-Range; null without a strong validator (RFC 9110 forbids weak ETags here). */
+const entityTag = /^(?:W\/)?"[^"]*"$/;
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * Value for If-Range; null without a strong validator (RFC 9110 forbids weak ETags here). Some servers send ETags without quotes, or
+ * dates of their own format, which they do not recognise in If-Range.
+ */
 export function ifRange(validators: Validators): string | null {
-  return validators.etag === null ? validators.lastModified : strongTag(validators);
+  const { etag, lastModified } = validators;
+  if (etag !== null && entityTag.test(etag)) return strongTag(validators);
+  return lastModified !== null && httpDate.test(lastModified) ? lastModified : null;
 }
 
-/** Headers of a range request for this version of the file; `end` inclusive, to the end of the file when absent. */
-export function rangeHeaders(validators: Validators, start: number, end?: number): Record<string, string> {
-  const condition = ifRange(validators);
+/** Headers of a range request, under If-Range if there is a condition; `end` inclusive, to the end of the file when absent. */
+export function rangeHeaders(condition: string | null, start: number, end?: number): Record<string, string> {
   return { range: `bytes=${start}-${end ?? ''}`, ...(condition === null ? {} : { 'if-range': condition }) };
+}
+
+/** The response to a range request is the whole file, unchanged. */
+export function wholeFile(): NetFailure {
+  return new NetFailure('protocol', 'the server answered a range request with the whole file');
 }
 
 export function sourceChanged(): NetFailure {

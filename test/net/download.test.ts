@@ -212,6 +212,26 @@ describe('a transfer that breaks off', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  it('is whole when a body without a length breaks off at its very end', async () => {
+    const late = await startFileServer({
+      routes: {
+        '/a.mp4': (request, response) => {
+          if (request.headers.range !== undefined) {
+            return void response.writeHead(416, { etag: '"v1"', 'content-range': `bytes */${data.length}` }).end();
+          }
+          response.writeHead(200, { etag: '"v1"', 'transfer-encoding': 'chunked' });
+          response.write(data);
+          void eventually(async () => (await stat(path)).size === data.length).then(() => response.socket?.resetAndDestroy());
+        },
+      },
+    });
+    use({ allowHosts: [late.hostPort] });
+    expect(await client.download(`${late.url}/a.mp4`, path, { maxBytes: 1e9 })).toMatchObject({ bytes: data.length, sha256 });
+    expect(late.requests).toHaveLength(2);
+    await expectWhole();
+    await late.close();
+  });
+
   it('takes the new file whole when the source has changed meanwhile', async () => {
     const other = randomBytes(1_500_000);
     const downloading = download({ resetAtBytes: 2_000_000, resets: 1, bytesPerSecond: 8_000_000 });

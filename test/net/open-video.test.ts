@@ -1,7 +1,7 @@
 /** Reading a remote video without downloading it. */
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -73,6 +73,33 @@ async function readAll(video: Pick<RemoteVideo, 'size' | 'read'>, from = 0, to =
     at += piece.length;
   }
   return Buffer.concat(pieces);
+}
+
+interface PartAnswer {
+  /** answers with the whole file */
+  ignoresRange?: boolean;
+  unit?: string;
+  status?: number;
+  location?: string;
+  etag?: string;
+  'last-modified'?: string;
+}
+
+/** A server of the data that answers each request as `answer` says. The client may reach it. */
+async function startPartServer(answer: (headers: IncomingHttpHeaders, path: string) => PartAnswer) {
+  const respond = (request: IncomingMessage, response: ServerResponse) => {
+    const { ignoresRange = false, unit = 'bytes', status, location, ...headers } = answer(request.headers, request.url!);
+    if (location !== undefined) return void response.writeHead(302, { location }).end();
+    if (status !== undefined) return void response.writeHead(status).end();
+    const [first, last] = /(\d+)-(\d+)/.exec(request.headers.range!)!.slice(1).map(Number) as [number, number];
+    if (ignoresRange) return void response.writeHead(200, { ...headers, 'content-length': data.length }).end(data);
+    const end = Math.min(last, data.length - 1);
+    response.writeHead(206, { ...headers, 'content-range': `${unit} ${first}-${end}/${data.length}` });
+    response.end(data.subarray(first, end + 1));
+  };
+  const started = await startFileServer({ routes: { '/a.mp4': respond, '/link': respond } });
+  use({ allowHosts: [started.hostPort] });
+  return { url: `${started.url}/a.mp4`, requests: started.requests, close: started.close };
 }
 
 async function filesBelow(folder: string): Promise<string[]> {
@@ -248,12 +275,75 @@ describe('reading by ranges', () => {
     { name: 'another ETag', behaviour: { etag: '"v2"' } },
     { name: 'another size', behaviour: { body: data.subarray(0, 8_000_000) } },
     { name: 'a size below the part', behaviour: { body: data.subarray(0, 1000), etag: null } },
-    { name: 'no ranges any more', behaviour: { ranges: false } },
+    { name: 'another whole file', behaviour: { ranges: false, body: data.subarray(0, 8_000_000) } },
+    { name: 'a whole file that states no version', behaviour: { ranges: false, etag: null } },
   ];
   it.each(changes)('notices $name', async ({ behaviour }) => {
     const video = await open({ etag: '"v1"' });
     server.behave('/a.mp4', behaviour);
     await expect(video.read(5_000_000, 1000, never)).rejects.toMatchObject(unreachable(/changed on the server/));
+  });
+
+  it('calls a file that comes whole, and unchanged, what it is', async () => {
+    const video = await open({ etag: '"v1"' });
+    server.behave('/a.mp4', { ranges: false });
+    await expect(video.read(5_000_000, 1000, never)).rejects.toMatchObject(
+      unreachable(/^The video cannot be read: the server answered a range request with the whole file\.$/),
+    );
+  });
+
+  it.each([
+    { name: 'a strong ETag', validator: { etag: '"v1"' }, conditions: 1 },
+    { name: 'only a Last-Modified', validator: { 'last-modified': 'Sun, 29 Nov 2026 22:00:00 GMT' }, conditions: 1 },
+    { name: 'an ETag without quotes', validator: { etag: 'v1' }, conditions: 0 },
+    { name: 'an empty ETag', validator: { etag: '' }, conditions: 0 },
+    { name: 'a date of another format', validator: { 'last-modified': '2026-11-29T22:00:00Z' }, conditions: 0 },
+  ])('reads from a server that sends $name and recognises none in If-Range', async ({ validator, conditions }) => {
+    const strict = await startPartServer((headers) => ({ ...validator, ignoresRange: headers['if-range'] !== undefined }));
+    const video = await client.openVideo(strict.url, { maxBytes: 1e9 });
+    for (const at of [1_000_000, 5_000_000]) {
+      expect(data.subarray(at, at + 1000).equals(await video.read(at, 1000, never))).toBe(true);
+    }
+    expect(strict.requests.filter(({ headers }) => headers['if-range'] !== undefined)).toHaveLength(conditions);
+    await strict.close();
+  });
+
+  it('notices another version also where it gave up If-Range', async () => {
+    let etag = '"v1"';
+    const strict = await startPartServer((headers) => ({ etag, ignoresRange: headers['if-range'] !== undefined }));
+    const video = await client.openVideo(strict.url, { maxBytes: 1e9 });
+    await video.read(1_000_000, 1000, never);
+    etag = '"v2"';
+    await expect(video.read(5_000_000, 1000, never)).rejects.toMatchObject(unreachable(/changed on the server/));
+    await strict.close();
+  });
+
+  it('takes the range unit in any case', async () => {
+    const loud = await startPartServer(() => ({ unit: 'Bytes' }));
+    const video = await client.openVideo(loud.url, { maxBytes: 1e9 });
+    expect(data.subarray(5e6, 5e6 + 10).equals(await video.read(5e6, 10, never))).toBe(true);
+    await loud.close();
+  });
+
+  it('asks the redirect again when its link has expired, and a link that was given never', async () => {
+    let links = 0;
+    const used = new Set<string>();
+    const brief = await startPartServer((_, path) => {
+      if (path === '/a.mp4') return { location: `/link?${++links}` };
+      if (used.has(path)) return { status: 403 };
+      used.add(path);
+      return {};
+    });
+    const video = await client.openVideo(brief.url, { maxBytes: 1e9 });
+    for (const at of [1_000_000, 5_000_000]) {
+      expect(data.subarray(at, at + 1000).equals(await video.read(at, 1000, never))).toBe(true);
+    }
+    expect(links).toBe(3);
+    const given = await client.openVideo(`${new URL(brief.url).origin}/link?given`, { maxBytes: 1e9 });
+    const before = brief.requests.length;
+    await expect(given.read(5_000_000, 10, never)).rejects.toMatchObject(unreachable(/status 403/));
+    expect(brief.requests.length - before).toBe(1);
+    await brief.close();
   });
 
   it('compares weak tags itself, since If-Range takes only strong ones', async () => {
