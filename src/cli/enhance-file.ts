@@ -125,13 +125,20 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
 
 /** Somebody who names two videos, as other programs take them, must not lose the second. */
 async function requireFreeOutput({ input, output, force }: EnhanceCommand): Promise<void> {
-  if (input.kind === 'file' && (await placeOf(output)) === (await placeOf(input.source))) throw new Error('The output would overwrite the input; choose another name.');
+  await requireInputKept(input, output);
   const found = await lstat(output).catch(() => null);
   if (found === null) return;
   await requireReplaceable(output);
   // Nor is a link replaced unasked.
   if (force) return;
   throw new Error(`${output} exists already: add --force to replace it, or name a folder for the results of several videos.`);
+}
+
+/** Throws if the result would take the place of its video, or of the link that names the video. */
+async function requireInputKept({ kind, source }: Input, output: string): Promise<void> {
+  if (kind !== 'file') return;
+  const places = [await placeOf(source), await realpath(source).catch(() => source)];
+  if (places.includes(await placeOf(output))) throw new Error('The output would overwrite the input; choose another name.');
 }
 
 /** The path without links to folders. A link in its last place stands for itself, as it does for `rename`. */
@@ -154,6 +161,7 @@ export async function enhanceOne(media: Media, config: Config, command: Omit<Enh
   const { input, from = 0, to = endOfAll } = command;
   const output = resolve(command.output);
   if (from >= to) throw new Error(`--to ${to} must be after --from ${from}.`);
+  await requireInputKept(input, output);
   await lstat(output).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENAMETOOLONG') throw error;
   });

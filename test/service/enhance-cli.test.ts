@@ -223,7 +223,18 @@ describe('one video', () => {
     const before = await readFile('clips/a.mp4');
     const refusal = oneLine('The output would overwrite the input; choose another name.');
     for (const output of ['clips/a.mp4', 'link/a.mp4']) expect(await enhance('clips/a.mp4', output, '--force')).toEqual(refusal);
+    // The name of the input is a link to the file that the result would replace.
+    await symlink(join(dir, 'clips/a.mp4'), 'other-name.mp4');
+    expect(await enhance('other-name.mp4', 'clips/a.mp4', '--force')).toEqual(refusal);
     expect((await readFile('clips/a.mp4')).equals(before)).toBe(true);
+    await mkdir('named');
+    await copyFile('clips/a.mp4', 'named/b-enhanced.mp4');
+    await symlink('named/b-enhanced.mp4', 'b.mp4');
+    const { status, stderr } = await enhance('b.mp4', 'named', '--force');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'reelmend: b.mp4: The output would overwrite the input; choose another name.\n' });
+    expect((await readFile('named/b-enhanced.mp4')).equals(before)).toBe(true);
+    expect((await enhance('clips/a.mp4', 'b.mp4', '--force')).status).toBe(0);
+    expect((await readFile('named/b-enhanced.mp4')).equals(before)).toBe(true);
   });
 
   it('leaves no file behind when the reader of standard output exits', async () => {
