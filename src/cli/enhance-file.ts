@@ -12,7 +12,7 @@ import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types
 import { fetchInput, type Input, noFile } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
 import { requireReplaceable } from './replaceable.ts';
-import { bytes, print, say, terminal, warn } from './terminal.ts';
+import { bytes, plain, print, say, terminal, warn } from './terminal.ts';
 import { makeUnfinishedFolder, removeUnfinished } from './unfinished.ts';
 
 const probeTimeoutMs = 60_000;
@@ -76,7 +76,7 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
     print({ ...plan, estimatedSize: { minBytes: estimate.min_bytes, maxBytes: estimate.max_bytes } });
     return;
   }
-  say(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
+  say(`${plain(basename(command.input))}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
   if (plan.condition !== '') say(`  source: ${plan.condition}`);
   for (const { name, strength, why } of plan.stages) {
     say(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
@@ -131,7 +131,7 @@ async function requireFreeOutput({ input, output, force }: EnhanceCommand): Prom
   await requireReplaceable(output);
   // Nor is a link replaced unasked.
   if (force) return;
-  throw new Error(`${output} exists already: add --force to replace it, or name a folder for the results of several videos.`);
+  throw new Error(`${plain(output)} exists already: add --force to replace it, or name a folder for the results of several videos.`);
 }
 
 /** Throws if the result would take the place of its video, or of the link that names the video. */
@@ -244,5 +244,5 @@ function clock(seconds: number): string {
 
 function summary(result: EnhanceResult, output: string): string {
   const fps = (result.frames / Math.max(result.wallSeconds, 1e-6)).toFixed(1);
-  return `${basename(output)}: ${size(result.source)} → ${size(result)}, ${result.frames} frames at ${fps} fps on ${result.device}, model ${result.applied.model}`;
+  return `${plain(basename(output))}: ${size(result.source)} → ${size(result)}, ${result.frames} frames at ${fps} fps on ${result.device}, model ${result.applied.model}`;
 }

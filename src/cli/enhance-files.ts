@@ -9,7 +9,7 @@ import { type Input, resultName } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
 import { reasonOf } from './reason.ts';
 import { table } from './table.ts';
-import { say, terminal, warn } from './terminal.ts';
+import { plain, say, terminal, warn } from './terminal.ts';
 
 export interface EnhanceFiles extends EnhanceSettings {
   inputs: Input[];
@@ -30,7 +30,7 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
   const { inputs, folder, jobs } = command;
   const outputs = inputs.map((input) => join(folder, resultName(input, command.resolution)));
   const twice = outputs.find((output, index) => outputs.indexOf(output) !== index);
-  if (twice !== undefined) throw new Error(`Two of the videos would both become ${twice}; give them other names, or enhance them apart.`);
+  if (twice !== undefined) throw new Error(`Two of the videos would both become ${plain(twice)}; give them other names, or enhance them apart.`);
   await mkdir(folder, { recursive: true });
   await removeUnfinishedResults(folder);
   const outcomes: Outcome[] = [];
@@ -55,7 +55,7 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
   const failed = outcomes.filter(({ state }) => state === 'failed').length;
   if (failed === 0) return;
   for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.state === 'failed') terminal().stderr(`reelmend: ${inputs[index]!.source}: ${reasonOf(outcome.error)}\n`);
+    if (outcome.state === 'failed') warn(`reelmend: ${plain(`${inputs[index]!.source}: ${reasonOf(outcome.error)}`)}`);
   }
   terminal().status = 1;
 }
@@ -70,7 +70,7 @@ interface Next {
 
 async function enhanceNext(media: Media, config: Config, { command, input, output, signal, bars }: Next): Promise<Outcome> {
   if (!command.force && (await isFinished(input, output))) return { state: 'skipped' };
-  const payload = (percent: number) => ({ name: basename(output), percent });
+  const payload = (percent: number) => ({ name: plain(basename(output)), percent });
   const bar = bars?.create(1, 0, payload(0));
   try {
     const onProgress = ({ fraction }: { fraction: number }) => bar?.update(fraction, payload(Math.floor(fraction * 100)));
@@ -109,7 +109,7 @@ const fileSize = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} k
 
 function summary(outputs: string[], outcomes: Outcome[]): string {
   const rows = outcomes.map((outcome, index) => {
-    const name = basename(outputs[index]!);
+    const name = plain(basename(outputs[index]!));
     if (outcome.state !== 'done') return [name, outcome.state, '', '', '', ''];
     const { result } = outcome;
     const fps = (result.frames / Math.max(result.wallSeconds, 1e-6)).toFixed(1);

@@ -1,12 +1,12 @@
 /** What `reelmend enhance` is to work on: files, folders, patterns, lists, URLs, standard input; and where results go. */
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { glob, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { fetch } from './fetch.ts';
-import { terminal, warn } from './terminal.ts';
+import { plain, terminal, warn } from './terminal.ts';
 
 /** How files of a folder are known to be videos. Files that are named one by one may have any name. */
 const videoExtensions: ReadonlySet<string> = new Set([
@@ -47,9 +47,22 @@ function fileNameOf(url: string): string {
   }
 }
 
-/** Node replaces bytes that are not UTF-8 by U+FFFD, so it cannot open such a file, as old archives have (Latin-1). */
+/** Why a path names no file. Node replaces bytes that are not UTF-8 by U+FFFD, so it cannot open such a file, as old archives have (Latin-1). */
 export function noFile(path: string): Error {
-  return new Error(path.includes('\uFFFD') ? `${path}: this name is not UTF-8; rename the file or folder.` : `There is no file ${path}.`);
+  if (path === '') return new Error('The name of the video is empty.');
+  if (path.includes('\uFFFD')) return new Error(`${path}: this name is not UTF-8; rename the file or folder.`);
+  if (isDevice(path)) return new Error(`${plain(path)} is a device or a pipe: \`enhance\` reads such from standard input, as \`-\`.`);
+  return new Error(`There is no file ${plain(path)}.`);
+}
+
+/** For example what a shell makes of `<(command)`. */
+function isDevice(path: string): boolean {
+  try {
+    const found = statSync(path);
+    return !found.isFile() && !found.isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** The videos that the arguments name, each once, in the order of the arguments. Throws when one names none. */
@@ -74,7 +87,7 @@ async function expand(argument: string): Promise<string[]> {
     if (await isFile(path)) videos.push(path);
     else if (path.includes('\uFFFD')) throw noFile(path);
   }
-  if (videos.length === 0) throw new Error(folder ? `There are no videos in the folder ${argument}.` : `No video matches ${argument}.`);
+  if (videos.length === 0) throw new Error(folder ? `There are no videos in the folder ${plain(argument)}.` : `No video matches ${plain(argument)}.`);
   return videos.toSorted();
 }
 

@@ -59,7 +59,7 @@ async function sendFiles(files: string[], options: UploadOptions & { signal: Abo
     for (const file of files) {
       const upload = await sendFile(reelmend, file, options);
       uploads.push(upload);
-      if (options.json !== true) say(`${upload.id}  ${upload.file_name}`);
+      if (options.json !== true) say(`${upload.id}  ${plain(upload.file_name)}`);
     }
   } finally {
     // Also those that were sent before an error.

@@ -8,11 +8,12 @@ import type { Reelmend, Upload } from '../sdk/index.ts';
 import type { RemoteOptions } from './connect.ts';
 import { reasonOf } from './reason.ts';
 import { requireReplaceable } from './replaceable.ts';
+import { plain } from './terminal.ts';
 
 export async function requireFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
-  if (found === null || !found.isFile()) throw new Error(`There is no file ${path}.`);
-  if (found.size === 0) throw new Error(`The file ${path} is empty.`);
+  if (found === null || !found.isFile()) throw new Error(`There is no file ${plain(path)}.`);
+  if (found.size === 0) throw new Error(`The file ${plain(path)} is empty.`);
 }
 
 /** Throws before anything is sent or paid whose result could not be written. */
@@ -75,7 +76,7 @@ export async function sendFile(reelmend: Reelmend, path: string, options: SendFi
   };
   const howToGoOn = async (error: unknown) =>
     id !== undefined && (await canResume(error, signal)) ? `Go on with: ${commandFor(options, 'upload', '--resume', id, fileArgument(path))}` : '';
-  return withNote(howToGoOn, () => withBar(basename(path), send));
+  return withNote(howToGoOn, () => withBar(plain(basename(path)), send));
 }
 
 async function canResume(error: unknown, { aborted }: AbortSignal): Promise<boolean> {

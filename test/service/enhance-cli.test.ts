@@ -237,6 +237,31 @@ describe('one video', () => {
     expect((await readFile('named/b-enhanced.mp4')).equals(before)).toBe(true);
   });
 
+  it('may have a name with control characters, which no output repeats', async () => {
+    const [name, shown] = ['evil\u001bc\n\u202e.mp4', 'evil\uFFFDc\uFFFD\uFFFD'];
+    await mkdir('evil');
+    await copyFile('clips/a.mp4', `evil/${name}`);
+    expect((await enhance(`evil/${name}`)).stdout).toMatch(new RegExp(`^${shown}-enhanced\\.mp4: 64×36 → [^\\p{Cc}]+\n$`, 'u'));
+    expect((await runCommand(['plan', `evil/${name}`, '--model', 'none'], { env: env() })).stdout).toContain(`${shown}.mp4: 64×36 → `);
+    await writeFile(`evil/text-${name}`, 'no video');
+    const several = await enhance('evil', 'out');
+    expect(several.stdout).toMatch(new RegExp(`\n${shown}-enhanced\\.mp4 +done `));
+    expect(several.stderr).toMatch(new RegExp(`reelmend: evil/text-${shown}\\.mp4: [A-Z][^\\p{Cc}]+\\.\n$`, 'u'));
+    expect(await enhance(`evil/${name}`, `evil/text-${name}`)).toMatchObject({ stderr: expect.stringContaining(`evil/text-${shown}.mp4 exists already: `) });
+    expect(await enhance(`no-${name}`, 'out.mp4')).toEqual(oneLine(`There is no file no-${shown}.mp4.`));
+    expect(await enhance(`*${name}`, 'out.mp4')).toEqual(oneLine(`No video matches *${shown}.mp4.`));
+  });
+
+  it('is a file: a pipe, such as a shell makes of <(command), is read from standard input alone', async () => {
+    execFileSync('mkfifo', ['a-pipe']);
+    for (const path of ['a-pipe', '/dev/zero']) {
+      const refusal = oneLine(`${path} is a device or a pipe: \`enhance\` reads such from standard input, as \`-\`.`);
+      expect(await enhance(path, 'out.mp4')).toEqual(refusal);
+      for (const command of ['probe', 'plan']) expect(await runCommand([command, path], { env: env() })).toEqual(refusal);
+    }
+    expect(await enhance('', 'out.mp4')).toEqual(oneLine('The name of the video is empty.'));
+  });
+
   it('leaves no file behind when the reader of standard output exits', async () => {
     await mkdir('temporary');
     const { PATH, ...rest } = env();
