@@ -1,5 +1,6 @@
 /** `reelmend preview`: compares settings on a few seconds of a video. `reelmend previews`: lists previews. */
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { EnhancementsInput, OutputInput, Preview, PreviewClip, PreviewSetting, Reelmend } from '../sdk/index.ts';
@@ -142,7 +143,18 @@ function clipsOf({ stretches }: Preview): { name: string; clip: PreviewClip }[] 
 }
 
 async function download(done: Preview, folder: string, signal: AbortSignal): Promise<void> {
-  for (const { name, clip } of clipsOf(done)) await writeFile(join(folder, name), await fetchClip(name, clip, signal));
+  for (const { name, clip } of clipsOf(done)) await writeWhole(folder, name, await fetchClip(name, clip, signal));
+}
+
+/** The clip appears under its name only when it is complete: a full disk leaves an earlier one as it was. */
+async function writeWhole(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  const draft = join(folder, `reelmend-${randomUUID()}.part`);
+  try {
+    await writeFile(draft, bytes, { flag: 'wx' });
+    await rename(draft, join(folder, name));
+  } finally {
+    await rm(draft, { force: true });
+  }
 }
 
 async function fetchClip(name: string, { url }: PreviewClip, signal: AbortSignal): Promise<Uint8Array> {

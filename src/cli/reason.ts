@@ -13,6 +13,9 @@ const ofMachine = /^(?:unavailable|no_engine|invalid_argument|io|internal): ([^\
 /** How failures.ts reports a child that got SIGKILL, by itself or in bubblewrap. */
 const killed = /^the media child ended with (?:signal SIGKILL|status 137)\b/;
 
+/** How Node reports a failed write into an open file, whose path it does not know. */
+const failedWrite = /^E[A-Z0-9]+: (.+), write$/;
+
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The database's message is more useful than the query.
@@ -25,7 +28,7 @@ export function reasonOf(error: unknown): string {
   if (error instanceof ReelmendConnectionError) return withCause(error.message, error.cause);
   const { path, errno } = error as NodeJS.ErrnoException;
   if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMap().get(errno)?.[1] ?? `error ${errno}`}.`;
-  return error.message.split('\n')[0]!;
+  return error.message.split('\n')[0]!.replace(failedWrite, 'Writing a file failed: $1.');
 }
 
 /** `The service did not respond: getaddrinfo ENOTFOUND reelmend.example.com.` */

@@ -42,5 +42,7 @@ describe('the reason of a failure, at the command line', () => {
 
   it('names the path of a failed system call', () => {
     expect(reasonOf(Object.assign(new Error('ENOENT'), { path: 'a/b', errno: -2 }))).toBe('a/b: no such file or directory.');
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { errno: -28, code: 'ENOSPC', syscall: 'write' });
+    expect(reasonOf(full)).toBe('Writing a file failed: no space left on device.');
   });
 });

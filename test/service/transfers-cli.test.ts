@@ -1,12 +1,13 @@
 /** Customers' commands that are interrupted or fail half-way: against a stand-in whose answers a test replaces. */
-import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runCommand } from '../helpers/command.ts';
+import { runCommand, script } from '../helpers/command.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -177,6 +178,19 @@ describe('reelmend preview', () => {
     expect(await reelmend('preview', path, '--output', path)).toEqual(failed(`${path} is a file: name a folder for the clips.`));
     expect(await reelmend('preview', path, '--output', '')).toEqual(failed('The name of the folder is empty.'));
     expect(requests).toEqual([]);
+  });
+
+  it('leaves an earlier clip as it was when the disk is full', async () => {
+    await mkdir(file('clips'));
+    await writeFile(file('clips/1-original.mp4'), 'earlier');
+    answers['GET /clip.mp4'] = (_request, response) => void response.end(Buffer.alloc(100_000));
+    // A limit for files of 10 kB stands in for the disk.
+    const command = ['-c', 'ulimit -f 10; exec "$@"', 'bash', script, 'preview', upload, '--output', file('clips')];
+    const ended = promisify(execFile)('bash', command, { env: { ...environment(), PATH: process.env['PATH'] } });
+    const stderr = expect.stringMatching(/^reelmend: Writing a file failed: file too large\. The preview is done; for links to its clips: /);
+    await expect(ended).rejects.toMatchObject({ code: 1, stderr });
+    expect(await readdir(file('clips'))).toEqual(['1-original.mp4']);
+    expect(await readFile(file('clips/1-original.mp4'), 'utf8')).toBe('earlier');
   });
 
   it('names what is there when it fails half-way', async () => {
