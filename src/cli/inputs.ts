@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { fetch } from './fetch.ts';
+import { withCause } from './reason.ts';
 import { plain, terminal, warn } from './terminal.ts';
 
 /** How files of a folder are known to be videos. Files that are named one by one may have any name. */
@@ -169,15 +170,25 @@ function checkedName(output: string): string {
 
 /** Writes a URL or standard input into a file: the engine needs to go back and forth in a video. */
 export async function fetchInput({ source, kind }: Pick<Input, 'source' | 'kind'>, path: string, signal: AbortSignal): Promise<void> {
-  const content = kind === 'stdin' ? terminal().stdin : await open(source, signal);
+  const content = kind === 'stdin' ? terminal().stdin : received(await open(source, signal), source, signal);
   await pipeline(content, createWriteStream(path), { signal });
   if ((await stat(path)).size === 0) throw new Error(kind === 'stdin' ? 'Standard input is empty.' : `${source} is empty.`);
+}
+
+/** The pieces of a download. An error says of which URL, and why it broke off. */
+async function* received(pieces: Readable, url: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(withCause(`The download of ${url} broke off.`, cause), { cause });
+  }
 }
 
 async function open(url: string, signal: AbortSignal): Promise<Readable> {
   const response = await fetch(url, { signal }).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw new Error(`${url} cannot be reached.`, { cause });
+    throw new Error(withCause(`${url} cannot be reached.`, cause), { cause });
   });
   if (!response.ok || response.body === null) throw new Error(`${url} cannot be downloaded (status ${response.status}).`);
   return Readable.fromWeb(response.body);

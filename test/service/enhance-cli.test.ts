@@ -2,6 +2,7 @@
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -303,13 +304,31 @@ describe('one video', () => {
     } finally {
       await files.close();
     }
-    expect((await enhance('http://127.0.0.1:9/a.mp4', 'absent.mp4')).stderr).toBe('reelmend: http://127.0.0.1:9/a.mp4 cannot be reached.\n');
+    expect((await enhance('http://127.0.0.1:9/a.mp4', 'absent.mp4')).stderr).toBe('reelmend: http://127.0.0.1:9/a.mp4 cannot be reached: bad port.\n');
+  });
+
+  it.each([
+    { name: 'is reset', end: (socket: Socket) => void setTimeout(() => socket.resetAndDestroy(), 50), why: 'read ECONNRESET' },
+    { name: 'ends too early', end: (socket: Socket) => void socket.end(), why: 'other side closed' },
+  ])('of a URL whose download $name fails with a sentence, and leaves nothing', async ({ end, why }) => {
+    const server = await startRawServer((socket) =>
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nvideo');
+        end(socket);
+      }),
+    );
+    const url = `http://${server.hostPort}/a.mp4`;
+    await mkdir('broken');
+    expect(await enhance(url, 'broken/off.mp4')).toEqual(oneLine(`The download of ${url} broke off: ${why}.`));
+    expect(await readdir('broken')).toEqual([]);
+    await rm('broken', { recursive: true });
+    await server.close();
   });
 
   it.each([
     ['http://', 'http:// is no whole URL, such as https://media.example.com/holiday.mp4.'],
-    ['http://127.0.0.1:9/%ZZ.mp4', 'http://127.0.0.1:9/%ZZ.mp4 cannot be reached.'],
-    ['http://127.0.0.1:9/a%00b.mp4', 'http://127.0.0.1:9/a%00b.mp4 cannot be reached.'],
+    ['http://127.0.0.1:9/%ZZ.mp4', 'http://127.0.0.1:9/%ZZ.mp4 cannot be reached: bad port.'],
+    ['http://127.0.0.1:9/a%00b.mp4', 'http://127.0.0.1:9/a%00b.mp4 cannot be reached: bad port.'],
   ])('of a URL that is none, or with odd escapes, fails with a sentence: %s', async (url, sentence) => {
     expect(await enhance(url)).toEqual(oneLine(sentence));
   });
