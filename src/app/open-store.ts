@@ -22,14 +22,15 @@ export async function openStore(config: Config, { maxConnections, logger }: Open
     else logger?.error({ err }, 'the embedded PostgreSQL has ended and cannot be started; it is tried again every two seconds');
   };
   const database = await openDatabase({ ...config, onRestart });
+  const sessionUrl = config.databaseSessionUrl;
   try {
-    await migrate({ url: database.url });
+    // Not through a pooler, if possible: it would go on using sessions from before the settings of the role.
+    await migrate({ url: sessionUrl ?? database.url });
   } catch (error) {
     await database.stop();
-    throw config.databaseUrl === undefined ? error : (connectionError(error, config.databaseUrl) ?? error);
+    throw explained(error, config);
   }
   const cipher = createSecretCipher(secrets.keyPepper);
-  const sessionUrl = config.databaseSessionUrl;
   const store = createStore({ url: database.url, sessionUrl, silenceTimeoutS: config.databaseTimeoutS, cipher, maxConnections });
   const evidence = createEvidence({ keys: store.signingKeys, cipher });
   const close = async () => {
@@ -51,18 +52,26 @@ const unreachable = /^(?:ECONN\w+|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETI
 /** SQLSTATEs of a server that refuses: authorization, unknown database, missing rights, too many connections. */
 const refused = /^(?:28\w{3}|3D000|42501|53300|57P03)$/;
 
-/** Explains a connection failure in one sentence that names the server, without the password. undefined for other failures. */
-export function connectionError(error: unknown, databaseUrl: string): Error | undefined {
+function explained(error: unknown, { databaseUrl, databaseSessionUrl }: Config): unknown {
+  if (databaseSessionUrl !== undefined) return connectionError(error, databaseSessionUrl, 'DATABASE_SESSION_URL') ?? error;
+  return databaseUrl === undefined ? error : (connectionError(error, databaseUrl) ?? error);
+}
+
+/**
+ * Explains a connection failure in one sentence that names the variable and the server, without the password. undefined for other
+ * failures.
+ */
+export function connectionError(error: unknown, databaseUrl: string, variable = 'DATABASE_URL'): Error | undefined {
   const code = error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? '') : '';
   const { host, port, ssl } = parseConnectionUrl(databaseUrl);
   const server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   if (unreachable.test(code)) {
     const hint = code === 'ECONNRESET' && ssl ? '; does it accept TLS?' : '';
-    return new Error(`DATABASE_URL: no PostgreSQL answers at ${server} (${code})${hint || '.'}`, { cause: error });
+    return new Error(`${variable}: no PostgreSQL answers at ${server} (${code})${hint || '.'}`, { cause: error });
   }
   if (certificateCode.test(code)) {
-    return new Error(`DATABASE_URL: the certificate of the PostgreSQL at ${server} is not trusted (${code}); see sslmode and sslrootcert.`, { cause: error });
+    return new Error(`${variable}: the certificate of the PostgreSQL at ${server} is not trusted (${code}); see sslmode and sslrootcert.`, { cause: error });
   }
   if (!refused.test(code)) return undefined;
-  return new Error(`DATABASE_URL: the PostgreSQL at ${server} refuses: ${(error as Error).message}.`, { cause: error });
+  return new Error(`${variable}: the PostgreSQL at ${server} refuses: ${(error as Error).message}.`, { cause: error });
 }

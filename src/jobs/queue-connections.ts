@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
-import { closeWhenSilent, defaultSilenceTimeoutS, keepAliveS, NotificationListener, pgOptions } from '../store/index.ts';
+import { closeWhenSilent, defaultSilenceTimeoutS, keepAliveS, NotificationListener, pgOptions, setClientSettings } from '../store/index.ts';
 import { followedShare } from './fleet-size.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -31,7 +31,14 @@ function notifiedRows(payload = ''): number {
 /** Queries of the queue take milliseconds: fetching rows and completing them. So they take turns. */
 const maxConnections = 1;
 
-export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeoutS = defaultSilenceTimeoutS, logger, fleet }: WorkerContext): QueueConnections {
+type Context = Pick<WorkerContext, 'databaseUrl' | 'sessionUrl' | 'silenceTimeoutS' | 'logger' | 'fleet'>;
+
+export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeoutS = defaultSilenceTimeoutS, logger, fleet }: Context): QueueConnections {
+  // The pool gives the connection out when this has resolved, which its types do not say.
+  const prepare = async (client: pg.ClientBase) => {
+    closeWhenSilent(client, 1000 * silenceTimeoutS);
+    await client.query(setClientSettings);
+  };
   const pool = new pg.Pool({
     ...pgOptions(databaseUrl),
     max: maxConnections,
@@ -40,14 +47,12 @@ export function createQueueConnections({ databaseUrl, sessionUrl, silenceTimeout
     application_name: 'reelmend-queue',
     keepAlive: true,
     keepAliveInitialDelayMillis: 1000 * keepAliveS,
+    onConnect: prepare as (client: pg.ClientBase) => void,
   });
   // Without these handlers a lost connection would end the process.
   const note = (error: Error) => logger.warn({ err: error }, 'a queue connection was lost');
   pool.on('error', note);
-  pool.on('connect', (client) => {
-    client.on('error', note);
-    closeWhenSilent(client, 1000 * silenceTimeoutS);
-  });
+  pool.on('connect', (client) => client.on('error', note));
   const notifications = new EventEmitter().setMaxListeners(0);
   const listener = new NotificationListener({
     url: sessionUrl ?? databaseUrl,

@@ -3,6 +3,7 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { postgresOptions } from './connection-url.ts';
 import { removeParametersFromErrors } from './query-errors.ts';
+import { clientSettings } from './session-settings.ts';
 import * as schema from './schema.ts';
 
 removeParametersFromErrors();
@@ -65,7 +66,7 @@ export function connect({ url, max = 10, isPooled = false, connectTimeoutS = 10,
     // seconds between attempts to reconnect; the driver's default grows to 20
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
     keep_alive: keepAliveS,
-    connection: { application_name: 'reelmend' },
+    connection: { application_name: 'reelmend', ...clientSettings },
   });
   const db = drizzle(sql, { schema });
   slowReads.set(db, slow);

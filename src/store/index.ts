@@ -45,6 +45,7 @@ export type { LedgerViolation } from './ledger.ts';
 export { certificateCode, defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
 export { parseConnectionUrl, pgOptions } from './connection-url.ts';
 export { migrate } from './migrate.ts';
+export { setClientSettings } from './session-settings.ts';
 export type { AccountLoad } from './machine-time.ts';
 export { queueSchema, taskOfSegment, taskOfWhole } from './queue.ts';
 export { closeWhenSilent } from './dead-connections.ts';

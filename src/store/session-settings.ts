@@ -31,6 +31,15 @@ export const requiredSettings: Readonly<Record<string, string>> = {
   timezone: 'UTC',
 };
 
+/**
+ * Those of them that PgBouncer keeps for each client. Each connection asks for them. Otherwise it gets the values of the first session of
+ * PgBouncer's pool, even if that session began before they were set for the role.
+ */
+export const clientSettings = { DateStyle: 'ISO', TimeZone: 'UTC' } as const;
+
+/** The same for a driver that cannot ask for them when it connects. */
+export const setClientSettings = Object.entries(clientSettings).map(([name, value]) => `SET ${name} = '${value}'`).join('; ');
+
 /** Makes the settings that differ from the required ones. They apply to future sessions. */
 export async function applyRequiredSettings(sql: postgres.Sql): Promise<void> {
   const names = Object.keys(requiredSettings);

@@ -1,10 +1,12 @@
 /** Connections of a worker to PostgreSQL: how many, directly and through a pooler, and which need a session. */
 import { rm } from 'node:fs/promises';
 import { sql as query } from 'drizzle-orm';
+import { pino } from 'pino';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, readApart } from '../../src/store/database.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { createQueueConnections } from '../../src/jobs/queue-connections.ts';
 import { createStore, migrate, type Store } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -91,6 +93,28 @@ describe('PostgreSQL through a pooler', () => {
     } finally {
       await close();
       await pooler.close();
+    }
+  });
+
+  it('gives each connection the settings that the service needs, also if others used it before the first start', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    const owner = postgres(database.url, { max: 1, onnotice: () => {} });
+    const name = owner(new URL(database.url).pathname.slice(1));
+    await owner`ALTER DATABASE ${name} SET datestyle = 'German, DMY'`;
+    await owner`ALTER DATABASE ${name} SET timezone = 'Europe/Berlin'`;
+    await owner`ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`;
+    const pooler = await startPgBouncer(database.url, 'transaction', 2);
+    const store = connect({ url: pooler.url, max: 1, isPooled: true });
+    const logger = pino({ level: 'silent' });
+    const queue = createQueueConnections({ databaseUrl: pooler.url, sessionUrl: database.url, logger, fleet: { alive: 1 } });
+    try {
+      const read = `SELECT split_part(current_setting('DateStyle'), ',', 1) AS style, current_setting('TimeZone') AS zone`;
+      expect(await store.sql.unsafe(read)).toEqual([{ style: 'ISO', zone: 'UTC' }]);
+      expect((await queue.pool.query(read)).rows).toEqual([{ style: 'ISO', zone: 'UTC' }]);
+    } finally {
+      await Promise.all([store.close(), queue.end(), owner.end()]);
+      await pooler.close();
+      await database.drop();
     }
   });
 
