@@ -98,9 +98,9 @@ const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
   415: 'unsupported_media_type',
 };
 
-/** Codes of Node and PostgreSQL for a database that is temporarily unavailable. isStorageFault knows those of the storage. */
+/** Codes of Node and PostgreSQL for a database that cannot be used at the moment. isStorageFault knows those of the storage. */
 const unavailable =
-  /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|CONNECT_TIMEOUT|CONNECTION_\w+|08\w{3}|57P0[1-5]|53\w{3}|25006)$/;
+  /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|CONNECT_TIMEOUT|CONNECTION_\w+|08\w{3}|28\w{3}|57P0[1-5]|53\w{3}|25006|3D000)$/;
 
 function isRequestCode(code: ErrorCode): code is RequestErrorCode {
   return Object.hasOwn(statusByCode, code);

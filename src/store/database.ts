@@ -149,10 +149,10 @@ const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST
 /** Codes of OpenSSL and Node for a certificate that is not trusted, or not any more. */
 export const certificateCode = /CERT|^UNABLE_TO_(?:GET|VERIFY)|^HOSTNAME_MISMATCH$/;
 /**
- * SQLSTATEs of a server that ends connections, accepts none, or cannot work: connection exception, shutdown, resources,
- * system error.
+ * SQLSTATEs of a server that ends connections, accepts none, or cannot work: connection exception, shutdown, resources, system error;
+ * a password that was changed, a database that is being replaced, a server that became a replica.
  */
-const unavailableState = /^(?:08|53|58)\w{3}$|^57P0\d$/;
+const unavailableState = /^(?:08|28|53|58)\w{3}$|^(?:57P0\d|3D000|25006)$/;
 
 /** Whether a query failed because the database could not be reached or did not work, independently of the query. */
 export function isDatabaseFault(error: unknown): boolean {

@@ -110,7 +110,7 @@ describe('failures of the service', () => {
   });
 
   it('503 service_unavailable with Retry-After while the database cannot answer', async () => {
-    for (const code of ['ECONNREFUSED', 'CONNECTION_CLOSED', '57P01', '57P03', '53300', '08006', '25006']) {
+    for (const code of ['ECONNREFUSED', 'CONNECTION_CLOSED', '57P01', '57P03', '53300', '08006', '25006', '28P01', '28000', '3D000']) {
       const api = makeApi();
       api.store.failure = new Error('Failed query', { cause: Object.assign(new Error('canary'), { code }) });
       const response = await api.request('/v1/account');

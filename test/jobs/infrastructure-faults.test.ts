@@ -42,7 +42,7 @@ describe('a fault of the database', () => {
     error({ code: 'CONNECT_TIMEOUT' }),
     error({ code: 'ECONNRESET', query: 'SELECT 1' }),
     new Error('Failed query', { cause: error({ code: 'CONNECTION_CLOSED' }) }),
-    ...['57P01', '57P03', '08006', '53300', '58030'].map(sqlState),
+    ...['57P01', '57P03', '08006', '53300', '58030', '28P01', '28000', '3D000', '25006'].map(sqlState),
   ])('is %o', (fault) => expect(isDatabaseFault(fault)).toBe(true));
 
   it.each([error({ code: 'ECONNRESET' }), ...['40001', '23505', '57014', '42P01'].map(sqlState)])('is not %o', (other) => expect(isDatabaseFault(other)).toBe(false));
