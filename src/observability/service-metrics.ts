@@ -80,6 +80,9 @@ function addQueueGauges(gauge: AddGauge, overview: ReadOverview): void {
   gauge('oldest_queued_job_age_seconds', 'Age of the oldest queued job in seconds.', [], async (oldest) =>
     oldest.set((await overview()).jobs.oldestQueuedSeconds ?? 0),
   );
+  gauge('longest_disk_wait_seconds', 'Time for which the job that has waited longest for disk space has waited, in seconds.', [], async (longest) =>
+    longest.set((await overview()).jobs.longestDiskWaitSeconds ?? 0),
+  );
   gauge('webhook_deliveries', 'Unfinished webhook deliveries; overdue ones are also counted as pending.', ['state'], async (deliveries) => {
     const { pending, overdue } = (await overview()).webhooks;
     deliveries.set({ state: 'pending' }, pending);

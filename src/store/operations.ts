@@ -46,7 +46,7 @@ export interface QueueState {
 
 export interface Overview {
   queue: QueueState[];
-  jobs: { queued: number; running: number; oldestQueuedSeconds: number | null; failedLastDay: number };
+  jobs: { queued: number; running: number; oldestQueuedSeconds: number | null; longestDiskWaitSeconds: number | null; failedLastDay: number };
   webhooks: { pending: number; overdue: number };
   /** uploads whose files exist, by status */
   uploads: { status: UploadStatus; uploads: number; bytes: number }[];
@@ -164,6 +164,11 @@ async function overview(db: Db): Promise<Overview> {
       (SELECT count(*) FROM jobs WHERE status = 'running' AND deleted_at IS NULL) AS running,
       (SELECT extract(epoch FROM now() - min(created_at)) FROM jobs
         WHERE status = 'queued' AND deleted_at IS NULL) AS oldest,
+      -- A step that has begun after all has its wait until it ends.
+      (SELECT extract(epoch FROM now() - least(min(j.disk_wait_since) FILTER (WHERE j.lease_owner IS NULL), min(s.since)))
+        FROM jobs j LEFT JOIN LATERAL (SELECT min(disk_wait_since) AS since FROM segments
+          WHERE job_id = j.id AND j.step = 'segments' AND lease_owner IS NULL) s ON true
+        WHERE j.status = 'running' AND j.deleted_at IS NULL) AS "diskWait",
       (SELECT count(*) FROM jobs WHERE status = 'error' AND finished_at > now() - interval '1 day') AS failed,
       (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending') AS pending,
       (SELECT count(*) FROM webhook_deliveries d
@@ -190,6 +195,7 @@ async function overview(db: Db): Promise<Overview> {
       queued: number('queued'),
       running: number('running'),
       oldestQueuedSeconds: age(facts?.['oldest'] ?? null),
+      longestDiskWaitSeconds: age(facts?.['diskWait'] ?? null),
       failedLastDay: number('failed'),
     },
     webhooks: { pending: number('pending'), overdue: number('overdue') },

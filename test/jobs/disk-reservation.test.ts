@@ -152,6 +152,7 @@ describe('a job whose worker has too little disk space', () => {
   const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status);
   const failures = async (job: JobRecord) => (await world.sql`SELECT failures FROM jobs WHERE id = ${job.id}`)[0]!['failures'] as number;
   const warnings = () => lines.filter(({ level }) => level === 40);
+  const longestDiskWait = async () => (await world.store.operations.overview()).jobs.longestDiskWaitSeconds;
   const diskWith = (freeBytes: number) => ({ device: 1, freeBytes, sizeBytes: 1e12 });
 
   function start(disk: DiskUsageReader, { patienceS = 60, maxWaitS = 3600 } = {}) {
@@ -179,9 +180,13 @@ describe('a job whose worker has too little disk space', () => {
       expect(line.msg).toMatch(/^The scratch folder has [0-9]+ MB free, and about [0-9]+ MB are needed: the step will be retried by any worker$/);
       expect(line).toMatchObject({ step, job: job.id, delayS: 0.05, neededBytes: expect.any(Number) as number });
     }
+    await world.sql`UPDATE jobs SET disk_wait_since = now() - interval '20 minutes' WHERE id = ${job.id}`;
+    // Between two looks at the disk.
+    await eventually(async () => Number(await longestDiskWait()) >= 1200, 'the wait is reported');
     free = 1e12;
     await ended(job, 'done');
     expect(polls).toBeGreaterThan(6);
+    expect(await longestDiskWait()).toBeNull();
     expect((await world.store.accounts.get(account.id))!.credits).toBe(0);
   });
 
@@ -251,6 +256,8 @@ describe('a job whose worker has too little disk space', () => {
       await eventually(() => warnings().filter((line) => 'segment' in line).length > 6);
       const ofSegments = await world.sql`SELECT failures FROM segments WHERE job_id = ${job.id}`;
       expect(ofSegments.map((row) => row['failures'] as number)).toEqual([0, 0]);
+      await world.sql`UPDATE segments SET disk_wait_since = now() - interval '20 minutes' WHERE job_id = ${job.id}`;
+      await eventually(async () => Number(await longestDiskWait()) >= 1200, 'the wait is reported');
       isFull = false;
       await ended(job, 'done');
     });

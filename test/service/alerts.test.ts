@@ -77,6 +77,15 @@ describe('the alert QueueStuck', () => {
   ])('is silent while only these wait: %s', (_what, series) => stuck(series, null));
 });
 
+describe('the alert DiskTooSmall', () => {
+  const waits = (values: string) => [{ series: 'reelmend_longest_disk_wait_seconds{instance="a"}', values }];
+
+  it('fires before a job that fits on no disk fails after half an hour, also while it looks again', () =>
+    fires({ alertname: 'DiskTooSmall', input_series: waits('0+60x18 0 1140+60x20'), after: '20m', summary: 'A job has waited for disk space for 19m 0s; the log of the workers states how much it needs.' }));
+
+  it('is silent after a short wait', () => fires({ alertname: 'DiskTooSmall', input_series: waits('0+60x9 0x40'), summary: null }));
+});
+
 describe('the alerts about the check of the ledger', () => {
   const database = (values: string) => ({ series: 'reelmend_database_up', values });
   const checked = (values: string) => ({ series: 'reelmend_ledger_last_check_timestamp_seconds', values });
