@@ -294,7 +294,9 @@ async function destroyAgain(tx: Tx, id: string): Promise<void> {
 
 const isPendingDeletionOrDestroyed = or(isNotNull(uploads.deletedAt), eq(uploads.status, 'failed'));
 const isPendingDeletion = and(isNull(uploads.destroyedAt), isPendingDeletionOrDestroyed);
-const jobsToRead = sql`SELECT 1 FROM ${jobs} WHERE ${and(eq(jobs.uploadId, uploads.id), eq(jobs.step, 'ingest'), isOpen)}`;
+/** The collation of `uploads.id` is "C". A comparison with it could not use the index of jobs by upload, which has the default one. */
+const isOfUpload = sql`${jobs.uploadId} = ${uploads.id} COLLATE "default"`;
+const jobsToRead = sql`SELECT 1 FROM ${jobs} WHERE ${and(isOfUpload, eq(jobs.step, 'ingest'), isOpen)}`;
 
 async function expireDue(db: Db, limit: number): Promise<string[]> {
   // A verification is never interrupted: at its end the upload's time starts again.
@@ -350,11 +352,14 @@ async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<st
   return [...unverified, ...undestroyed].map(({ id }) => id);
 }
 
-/** Uploads that a job was created from are kept, and marked, so that each is looked at only once. A deleted upload gets no more jobs. */
+/**
+ * Uploads that a job was created from are kept, and marked, so that each is looked at only once. A deleted upload gets no more jobs. The
+ * LIMIT makes PostgreSQL look up the job of each upload instead of reading all jobs.
+ */
 async function prune(db: Db, days: number, limit: number): Promise<number> {
   const [seen] = await db.execute<{ uploads: number }>(sql`
     WITH old AS MATERIALIZED (
-      SELECT u.id, EXISTS (SELECT 1 FROM jobs j WHERE j.upload_id = u.id) AS has_job FROM uploads u
+      SELECT u.id, (SELECT true FROM jobs j WHERE j.upload_id = u.id COLLATE "default" LIMIT 1) IS NOT NULL AS has_job FROM uploads u
       WHERE u.destroyed_at < now() - make_interval(days => ${days}::int) AND u.deleted_at IS NOT NULL AND NOT u.kept
       ORDER BY u.destroyed_at LIMIT ${limit}::int FOR UPDATE OF u SKIP LOCKED),
     marked AS (UPDATE uploads SET kept = true WHERE id = ANY (ARRAY(SELECT id FROM old WHERE has_job))),

@@ -183,11 +183,31 @@ it('old uploads are looked at once: those with a job are kept', async () => {
   const unused = newId('upl');
   await world.sql`INSERT INTO uploads (id, account_id, mode, size_bytes, part_size_bytes, key, status, sha256, completed_at, expires_at, deleted_at, deleted_by, destroyed_at)
     SELECT ${unused}, account_id, mode, 1, 1, 'uploads/unused', status, sha256, completed_at, expires_at, deleted_at, deleted_by, destroyed_at FROM uploads LIMIT 1`;
+  // Each looks up its job.
+  expect(await rowsRead(async (db) => expect(await prune(db, 100)).toBe(100))).toBeLessThan(few);
   expect(await prune(connection.db, 3000)).toBe(3000);
   expect(await prune(connection.db, 3000)).toBe(less + 1 - 3000);
   expect(await rowsRead(async (db) => expect(await prune(db, 3000)).toBe(0))).toBeLessThan(few);
   expect(await world.sql`SELECT count(*)::int FROM uploads`).toEqual([{ count: less }]);
   expect(await world.sql`SELECT 1 FROM uploads WHERE id = ${unused}`).toHaveLength(0);
+});
+
+it('an upload whose file is to be destroyed looks up the jobs that need it', async () => {
+  const needed = newId('upl');
+  // Many other jobs wait.
+  await world.sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`INSERT INTO jobs (id, account_id, mode, tier, resolution, duration_seconds, credits_charged, step, expires_at, video_url)
+      SELECT 'job_1' || lpad(i::text, 25, '0'), ${account.id}, 'live', 'standard', '1080p', 1, 3, 'ingest', now() + interval '1 year', 'https://example.com/'
+      FROM generate_series(1, 1000) i`;
+  });
+  await world.sql`ANALYZE jobs`;
+  await world.sql`INSERT INTO uploads (id, account_id, mode, size_bytes, part_size_bytes, key, status, sha256, completed_at, expires_at, file_name)
+    VALUES (${needed}, ${account.id}, 'live', 1, 1, 'uploads/needed', 'ready', ${'0'.repeat(64)}, now(), now(), 'film.mp4')`;
+  await world.store.jobs.create(jobInput(account, { videoUrl: null, upload: { id: needed, fileName: 'film.mp4' } }));
+  await world.store.uploads.delete(account.id, 'live', needed);
+  const isNeeded = async (db: Db) => (await uploadQueries(db, inTurn).pendingDeletion(needed))?.isNeeded;
+  expect(await rowsRead(async (db) => expect(await isNeeded(db)).toBe(true))).toBeLessThan(few);
 });
 
 it('the request log counts the entries of busy accounts only, every five minutes, and of all every hour', async () => {
