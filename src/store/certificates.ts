@@ -1,7 +1,8 @@
 /** Deletion certificates: one for each deleted job of the Secure tier, kept forever. */
-import { and, asc, eq, gt, not, sql } from './orm.ts';
+import { and, asc, desc, eq, gt, not, sql } from './orm.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
+import { isOfAccount } from './account-lists.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
@@ -66,8 +67,8 @@ export function certificateQueries(db: Db) {
         const rows = await db
           .select({ id, jobId, jws, issuedAt })
           .from(certificates)
-          .where(and(eq(certificates.accountId, accountId), gt(id, after)))
-          .orderBy(asc(id))
+          .where(and(isOfAccount(certificates.accountId, accountId), gt(id, after)))
+          .orderBy(desc(certificates.accountId), asc(id))
           .limit(limit);
         yield rows.map(({ id: _, ...row }) => row);
         [after, isFull] = [rows.at(-1)?.id ?? after, rows.length === limit];

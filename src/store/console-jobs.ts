@@ -2,6 +2,7 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
 import type { JobPicture, JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
+import { isOfAccount } from './account-lists.ts';
 import type { Db } from './database.ts';
 import type { JobFeed } from './job-feed.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
@@ -146,7 +147,7 @@ async function changedAfter(db: Db, accountId: string, after: number): Promise<{
 async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<JobRow[]> {
   const { accountId, startingAfter, status, text, previews = false, limit } = query;
   const which = and(
-    eq(jobs.accountId, accountId),
+    isOfAccount(jobs.accountId, accountId),
     eq(jobs.mode, mode),
     isNull(jobs.deletedAt),
     (previews ? isNotNull : isNull)(jobs.preview),
@@ -154,7 +155,7 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
     status === undefined ? undefined : hasStatus(status),
   );
   const isListed = text === undefined ? which : sql`${jobs.id} = ANY (ARRAY(${idsWith(db, which, text, limit + 1)}))`;
-  return db.select().from(jobs).where(isListed).orderBy(desc(jobs.id)).limit(limit + 1);
+  return db.select().from(jobs).where(isListed).orderBy(jobs.accountId, desc(jobs.id)).limit(limit + 1);
 }
 
 /**
@@ -167,7 +168,7 @@ function idsWith(db: Db, which: SQL | undefined, text: string, limit: number) {
     .from(jobs)
     // The planner expects many matches of strpos, and so takes the index in the order of the list. Of LIKE it may expect few, and read the table.
     .where(and(which, sql`strpos(${jobs.id}, ${text}) > 0`))
-    .orderBy(desc(jobs.id))
+    .orderBy(jobs.accountId, desc(jobs.id))
     .limit(limit);
 }
 

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, inArray, isNotNull, lt, not, type SQL, sql, type SQ
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
+import { isOfAccount } from './account-lists.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import type { JobRow } from './job-rows.ts';
 import { enqueue } from './queue.ts';
@@ -379,13 +380,13 @@ async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: D
     .from(webhookDeliveries)
     .where(
       and(
-        eq(webhookDeliveries.accountId, accountId),
+        isOfAccount(webhookDeliveries.accountId, accountId),
         startingAfter === undefined ? undefined : lt(webhookDeliveries.id, startingAfter),
         state === undefined ? undefined : eq(webhookDeliveries.state, state),
         jobId === undefined ? undefined : eq(webhookDeliveries.jobId, jobId),
       ),
     )
-    .orderBy(desc(webhookDeliveries.id))
+    .orderBy(webhookDeliveries.accountId, desc(webhookDeliveries.id))
     .limit(limit);
   return withAttempts(db, rows);
 }

@@ -7,6 +7,7 @@ import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
+import { isOfAccount } from './account-lists.ts';
 import { type AccountTurns, apart } from './account-turns.ts';
 import { type Db, type Executor, retried, transact, type Tx, withEach } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
@@ -164,7 +165,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
     .from(jobs)
     .where(
       and(
-        eq(jobs.accountId, query.accountId),
+        isOfAccount(jobs.accountId, query.accountId),
         eq(jobs.mode, query.mode),
         isNull(jobs.deletedAt),
         (query.previews === true ? isNotNull : isNull)(jobs.preview),
@@ -172,7 +173,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
         query.status === undefined ? undefined : hasStatus(query.status),
       ),
     )
-    .orderBy(desc(jobs.id))
+    .orderBy(jobs.accountId, desc(jobs.id))
     .limit(query.limit + 1);
   return { jobs: rows.slice(0, query.limit).map(toJobRecord), hasMore: rows.length > query.limit };
 }

@@ -1,6 +1,7 @@
 /** The log of an account's requests. Entries come in batches and are removed by a scheduled task. */
 import { and, desc, eq, gte, lt, lte, type SQL, sql } from './orm.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
+import { isOfAccount } from './account-lists.ts';
 import type { Db } from './database.ts';
 import { requestLog } from './schema.ts';
 import type { ListRequestLog, RequestLogStore } from './types.ts';
@@ -73,7 +74,7 @@ function page(db: Db, query: ListRequestLog): Promise<LoggedRequest[]> {
     .from(requestLog)
     .where(
       and(
-        eq(requestLog.accountId, accountId),
+        isOfAccount(requestLog.accountId, accountId),
         mode === undefined ? undefined : eq(requestLog.mode, mode),
         keyId === undefined ? undefined : eq(requestLog.keyId, keyId),
         requestId === undefined ? undefined : eq(requestLog.requestId, requestId),
@@ -82,6 +83,6 @@ function page(db: Db, query: ListRequestLog): Promise<LoggedRequest[]> {
         startingAfter === undefined ? undefined : lt(requestLog.id, startingAfter),
       ),
     )
-    .orderBy(desc(requestLog.id))
+    .orderBy(requestLog.accountId, desc(requestLog.id))
     .limit(limit);
 }

@@ -1,5 +1,6 @@
 /** Statements of an account for the console: credit transfers, usage per day, certificates. */
 import { and, desc, eq, lt, sql } from './orm.ts';
+import { isOfAccount } from './account-lists.ts';
 import type { Db } from './database.ts';
 import { certificates, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
 
@@ -53,12 +54,12 @@ export function statementQueries(db: Db) {
         .from(certificates)
         .where(
           and(
-            eq(certificates.accountId, accountId),
+            isOfAccount(certificates.accountId, accountId),
             startingAfter === undefined ? undefined : lt(id, startingAfter),
             jobId === undefined ? undefined : eq(certificates.jobId, jobId),
           ),
         )
-        .orderBy(desc(id))
+        .orderBy(certificates.accountId, desc(id))
         .limit(limit) satisfies PromiseLike<CertificateRecord[]>;
     },
   };
@@ -73,11 +74,11 @@ async function ledgerPage(db: Db, query: Page & { startingAfter?: number | undef
     .innerJoin(ledgerEntries, and(eq(ledgerEntries.transferId, id), eq(ledgerEntries.book, 'customer')))
     .where(
       and(
-        eq(ledgerTransfers.accountId, query.accountId),
+        isOfAccount(ledgerTransfers.accountId, query.accountId),
         query.startingAfter === undefined ? undefined : lt(id, query.startingAfter),
       ),
     )
-    .orderBy(desc(id))
+    .orderBy(desc(ledgerTransfers.accountId), desc(id))
     .limit(query.limit);
   return rows.map((row) => ({ ...row, balance: row.balance ?? 0 }));
 }
