@@ -582,6 +582,7 @@ CREATE TABLE webhook_deliveries (
 CREATE INDEX webhook_deliveries_account ON public.webhook_deliveries USING btree (account_id, id DESC);
 CREATE INDEX webhook_deliveries_busy ON public.webhook_deliveries USING btree (account_id) WHERE (busy_until IS NOT NULL);
 CREATE INDEX webhook_deliveries_job ON public.webhook_deliveries USING btree (job_id);
+CREATE INDEX webhook_deliveries_of_state ON public.webhook_deliveries USING btree (account_id, state, id DESC);
 CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (next_at) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_deliveries_settled ON public.webhook_deliveries USING btree (settled_at) WHERE (settled_at IS NOT NULL);
 CREATE UNIQUE INDEX webhook_deliveries_of_endpoint ON public.webhook_deliveries USING btree (endpoint_id, job_id, event) WHERE (endpoint_id IS NOT NULL);
@@ -618,6 +619,8 @@ CREATE TABLE webhook_secrets (
   CONSTRAINT webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
   CONSTRAINT webhook_secrets_pkey PRIMARY KEY (id)
 );
+CREATE INDEX webhook_secrets_account ON public.webhook_secrets USING btree (account_id);
+CREATE INDEX webhook_secrets_endpoint ON public.webhook_secrets USING btree (endpoint_id) WHERE (endpoint_id IS NOT NULL);
 CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE ((expires_at IS NULL) AND (endpoint_id IS NULL));
 CREATE UNIQUE INDEX webhook_secrets_of_endpoint ON public.webhook_secrets USING btree (endpoint_id) WHERE ((expires_at IS NULL) AND (endpoint_id IS NOT NULL));
 

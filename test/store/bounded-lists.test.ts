@@ -14,10 +14,12 @@ import { objectQueries } from '../../src/store/objects.ts';
 import { requestLogQueries } from '../../src/store/request-log.ts';
 import { statementQueries } from '../../src/store/statements.ts';
 import { uploadQueries } from '../../src/store/uploads.ts';
+import { webhookEndpointQueries } from '../../src/store/webhook-endpoints.ts';
+import { webhookSecretQueries } from '../../src/store/webhook-secrets.ts';
 import type { Account } from '../../src/store/types.ts';
 import { rowsReadIn } from '../helpers/rows-read.ts';
 import { eventually } from '../helpers/wait.ts';
-import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 const history = 20_000;
 /** uploads and requests of other accounts */
@@ -223,6 +225,34 @@ it('the request log counts the entries of busy accounts only, every five minutes
   expect(await prune(connection.db, false)).toBe(5);
   await add(0, 10);
   expect(await rowsRead(async (db) => expect(await prune(db, true)).toBe(10))).toBeLessThan(few);
+});
+
+it.each(['pending', 'dead', 'stopped'] as const)('a list of deliveries in the state %s reads none in other states', async (state) => {
+  const owner = await fundedAccount(world.store, 0);
+  const prefix = `evt_${state.slice(0, 1)}`;
+  await world.sql`INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event, state, url, settled_at)
+    SELECT ${prefix} || lpad(i::text, 25, '0'), ${owner.id}, 'hook', 'job.completed', 'delivered', 'https://example.com/', now() FROM generate_series(1, 2000) i`;
+  await world.sql`ANALYZE webhook_deliveries`;
+  for (const found of [0, 1]) {
+    if (found === 1) {
+      await world.sql`UPDATE webhook_deliveries SET state = ${state}, next_at = CASE WHEN ${state} = 'pending' THEN now() END,
+        settled_at = CASE WHEN ${state} <> 'pending' THEN now() END WHERE id = ${prefix} || lpad('7', 25, '0')`;
+    }
+    const list = async (db: Db) => expect(await deliveryQueries(db).page({ accountId: owner.id, limit: 20, state })).toHaveLength(found);
+    expect(await rowsRead(list)).toBeLessThan(few);
+  }
+});
+
+it('an attempt of a delivery reads the secrets of its owner', async () => {
+  const owner = await fundedAccount(world.store, 0);
+  const { endpoint } = await world.store.webhookEndpoints.create({ accountId: owner.id, mode: 'live', url: 'https://example.com/', events: ['job.failed'], description: '' });
+  await world.sql`INSERT INTO webhook_secrets (account_id, secret, expires_at) SELECT ${account.id}, '\\x00', now() FROM generate_series(1, 2000)`;
+  await world.sql`ANALYZE webhook_secrets`;
+  const secrets = (db: Db) => webhookSecretQueries(db, testCipher);
+  expect(await rowsRead((db) => secrets(db).signing(owner.id))).toBeLessThan(few);
+  expect(await rowsRead((db) => secrets(db).signingOfEndpoint({ accountId: owner.id, endpointId: endpoint.id }))).toBeLessThan(few);
+  // Deletes them with it.
+  expect(await rowsRead((db) => webhookEndpointQueries(db, testCipher).delete({ accountId: owner.id, id: endpoint.id }))).toBeLessThan(few);
 });
 
 describe('a list of an account with many rows reads no rows that others had before or since,', () => {
