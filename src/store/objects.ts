@@ -1,6 +1,6 @@
 /** The stored objects in the database. Each is registered before its file is stored. */
 import { and, desc, eq, inArray, isNotNull, isNull, ne, not, or, type SQL, sql, type SQLWrapper } from './orm.ts';
-import { type Db, transact, type Tx } from './database.ts';
+import { type Db, type Executor, readSlowly, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
 import { jobs, type ObjectRole, objectRoles, objects, segments } from './schema.ts';
@@ -199,7 +199,16 @@ function changedJobs(seconds: number): SQL {
 }
 
 async function requeuePendingDeletions(db: Db, afterS: number, limit: number, changedInS: number | undefined): Promise<string[]> {
-  const rows = await db
+  // Reading all objects may take longer than a connection may be silent.
+  const rows = await (changedInS === undefined
+    ? readSlowly(db, (tx) => overdueDeletions(tx, afterS, limit))
+    : overdueDeletions(db, afterS, limit, sql`${objects.jobId} IN (${changedJobs(changedInS)})`));
+  for (const { jobId } of rows) await enqueueDestroy(db, jobId);
+  return rows.map((row) => row.jobId);
+}
+
+function overdueDeletions(on: Executor, afterS: number, limit: number, which?: SQL) {
+  return on
     .selectDistinct({ jobId: objects.jobId })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
@@ -207,13 +216,11 @@ async function requeuePendingDeletions(db: Db, afterS: number, limit: number, ch
     .where(
       and(
         isPendingDeletion,
-        changedInS === undefined ? undefined : sql`${objects.jobId} IN (${changedJobs(changedInS)})`,
+        which,
         sql`coalesce(${jobs.deletedAt}, ${jobs.finishedAt}, ${objects.createdAt})
           < now() - make_interval(secs => ${afterS}::float8)`,
         not(destroyIsQueued(objects.jobId, afterS)),
       ),
     )
     .limit(limit);
-  for (const { jobId } of rows) await enqueueDestroy(db, jobId);
-  return rows.map((row) => row.jobId);
 }

@@ -173,6 +173,21 @@ describe('the search for files that should be gone', () => {
     expect(found.toSorted()).toEqual([failed, leftover].toSorted());
   });
 
+  it('of all jobs may take longer than a connection may be silent', async () => {
+    const short = connect({ url: world.url, max: 1, silenceTimeoutS: 0.5 });
+    try {
+      const locked = world.sql.begin(async (tx) => {
+        await tx`LOCK TABLE objects`;
+        const search = find(short.db);
+        await tx`SELECT pg_sleep(1.2)`;
+        return { search };
+      });
+      expect(await (await locked).search).toEqual(expect.any(Array));
+    } finally {
+      await short.close();
+    }
+  });
+
   it('of all jobs also finds what was lost long ago', async () => {
     await world.sql`DELETE FROM objects WHERE state = 'pending'`;
     await world.sql`UPDATE objects SET role = 'segment' WHERE job_id = ${old(100)}`;
