@@ -52,8 +52,9 @@ async function begin(db: Db, everyS: number): Promise<{ checkpoint: LedgerCheckp
     WHERE c.started_at <= clock_timestamp() - make_interval(secs => ${everyS}::float8)
       -- The clock was set back. Workers that ask together differ by less.
       OR c.started_at > clock_timestamp() + interval '1 minute'
-    RETURNING (violations = 0 AND checked_until IS NOT NULL AND full_at > clock_timestamp() - make_interval(hours => ${fullEveryHours}::int))
-      IS TRUE AS continues, checked_transfer_id::float8 AS id, extract(epoch FROM checked_until)::float8 AS until`);
+    -- Times in the future are those of a clock that was ahead: what was made since is not after them.
+    RETURNING (violations = 0 AND checked_until <= clock_timestamp() AND full_at > clock_timestamp() - make_interval(hours => ${fullEveryHours}::int)
+      AND full_at <= clock_timestamp()) IS TRUE AS continues, checked_transfer_id::float8 AS id, extract(epoch FROM checked_until)::float8 AS until`);
   if (!row) return null;
   return { checkpoint: row.continues ? { transferId: row.id, until: new Date(Math.floor(row.until * 1000)) } : null };
 }

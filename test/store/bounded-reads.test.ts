@@ -206,6 +206,12 @@ describe('the check of the ledger', () => {
     expect(await due()).toEqual([false, 0]);
     await world.sql`UPDATE ledger_checks SET full_at = now() - interval '25 hours'`;
     expect(await due()).toEqual([true, 0]);
+    // The clock was ahead at the last check, and was set back.
+    for (const column of ['full_at', 'checked_until']) {
+      await world.sql`UPDATE ledger_checks SET ${world.sql(column)} = now() + interval '30 days'`;
+      expect(await due(), column).toEqual([true, 0]);
+      expect(await due(), column).toEqual([false, 0]);
+    }
     // A process of the version before records no checkpoint, and checks everything.
     await world.sql`UPDATE ledger_checks SET full_at = NULL`;
     expect(await due()).toEqual([true, 0]);
