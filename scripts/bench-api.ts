@@ -150,6 +150,16 @@ const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-bench-'));
 const database = await openDatabase({ databaseUrl: undefined, dataDir });
 const servers: ChildProcess[] = [];
 const queue = postgres(database.url, { max: 1 });
+
+async function close(): Promise<void> {
+  await queue.end({ timeout: 5 });
+  await Promise.all(servers.splice(0).map(stop));
+  await database.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+// Otherwise PostgreSQL would go on, and its folder would stay.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close().finally(() => process.exit(1)));
 try {
   const { live, test, jobId } = await prepare(database.url);
   const limits = 'create=9000000,read=9000000,other=9000000,pending=9000000';
@@ -194,8 +204,5 @@ try {
   };
   console.log(JSON.stringify(report, null, 2));
 } finally {
-  await queue.end();
-  await Promise.all(servers.map(stop));
-  await database.stop();
-  await rm(dataDir, { recursive: true, force: true });
+  await close();
 }

@@ -106,7 +106,7 @@ async function shortBesideLong(service: FleetService, workers: number) {
   return { workers, segment_seconds: segmentS, same_account: summary(waits.same_account), other_account: summary(waits.other_account) };
 }
 
-/** Kills half of the workers (`kill -9`) in the middle of a segment. */
+/** Kills half of the workers (`kill -9`), of at least two, in the middle of a segment. */
 async function recovery(service: FleetService, workers: number) {
   const segments = 4 * workers;
   const job = await service.createJob(await service.createCustomer(), segments * longSegmentS, '4k');
@@ -115,7 +115,7 @@ async function recovery(service: FleetService, workers: number) {
     return begun.filter(({ segment }) => !ended.some((end) => end.segment === segment)).length;
   };
   while (running() < workers || eventsOf(service, [job]).ended.length === 0) await sleep(20);
-  const victims = service.workers.slice(0, Math.max(1, Math.floor(workers / 2)));
+  const victims = service.workers.slice(0, Math.floor(workers / 2));
   const killedAt = Date.now();
   await Promise.all(victims.map((worker) => worker.kill('SIGKILL')));
   const end = await joined(service, job);
@@ -220,7 +220,8 @@ async function withCores<T extends object>(work: Promise<T>): Promise<T & { busy
 
 async function measure(service: FleetService) {
   const scaling: object[] = [];
-  const middle = isQuick ? 2 : Math.min(4, Math.max(...counts));
+  // The largest number up to 4, or the smallest.
+  const middle = counts.filter((count) => count <= 4).reduce((a, b) => Math.max(a, b), 0) || Math.min(...counts);
   let apart: object = {};
   for (const workers of counts) {
     await service.scaleTo(workers);
@@ -233,7 +234,8 @@ async function measure(service: FleetService) {
     apart = {
       database: await databaseCost(service, workers),
       short_beside_long: await shortBesideLong(service, workers),
-      recovery: await recovery(service, workers),
+      // A single worker has no other that could take over.
+      recovery: workers > 1 ? await recovery(service, workers) : null,
     };
     console.error(JSON.stringify(apart));
   }
@@ -245,6 +247,8 @@ async function measure(service: FleetService) {
 
 const began = performance.now();
 const service = await startFleetService({ deviceSpeed, leaseSeconds });
+// Otherwise PostgreSQL would go on, and its folder would stay.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void service.close().finally(() => process.exit(1)));
 try {
   const machine = { cores: availableParallelism(), cpu: cpus()[0]?.model ?? '' };
   const setup = { device_seconds_of_video_per_second: deviceSpeed, segment_seconds_of_device: { short: shortSegmentS / deviceSpeed, long: longSegmentS / deviceSpeed } };
