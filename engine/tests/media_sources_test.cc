@@ -299,6 +299,8 @@ TEST_F(SourcesTest, MeasuresMissingAndDamagedTimesAsTheyAreShown) {
       {"first frames without times", kInOrder, [](int frame) { return frame < 75 ? -1 : 40 * (frame - 75); }, kSeconds},
       {"no time after a damaged one", kInOrder, [](int frame) { return frame == 50 ? 30'000 : frame == 51 ? -1 : 40 * frame; }, kSeconds + 28},
       {"a damaged time among B-frames", kReordered, [](int frame) { return frame == 75 ? 30'000 : 40 * frame; }, kSeconds},
+      {"a damaged first time", kInOrder, [](int frame) { return frame == 0 ? 30'000 : 40 * frame; }, kSeconds},
+      {"a damaged first time before B-frames", kReordered, [](int frame) { return frame == 0 ? 30'000 : 40 * frame; }, kSeconds},
       {"a pause among B-frames", kReordered, [](int frame) { return 40 * frame + (frame < 75 ? 0 : 20'000); }, kSeconds + 20},
       {"a late last frame", kReordered, [](int frame) { return 40 * frame + (frame < 149 ? 0 : 20'000); }, kSeconds + 20},
   };
@@ -310,6 +312,31 @@ TEST_F(SourcesTest, MeasuresMissingAndDamagedTimesAsTheyAreShown) {
     EXPECT_NEAR(Enhance(file, folder_.File("out.mp4"), PlainOptions()).duration_s, seconds, 0.05);
     EXPECT_NEAR(PlanSegments(file, PlainOptions(), {1, 2, 4}).plan.source.duration_s, seconds, 0.05);
   }
+}
+
+TEST_F(SourcesTest, KeepsTheSoundInSyncIfTheFirstTimeIsDamaged) {
+  constexpr double kSeconds = 4;
+  constexpr double kReordering = 0.08;  // fragmented MP4 without an edit list delays the video by it
+  for (const std::string damaged : {"a.ts", "a.flv", "a.mkv", "a.mp4 -movflags frag_keyframe+empty_moov"}) {
+    for (const std::string frames : {"-bf 0", "-bf 3 -x264-params b-adapt=0:b-pyramid=normal"}) {
+      SCOPED_TRACE(damaged + " " + frames);
+      const std::string whole = Make("whole.mp4", VideoInput("160x90", kSeconds) + " " + ToneInput(kSeconds) + kH264 + frames + " -c:a aac");
+      const std::string name = damaged.substr(0, damaged.find(' '));
+      const std::string damage = " -c copy -bsf:v 'setts=pts=if(eq(N\\,0)\\,PTS+20/TB\\,PTS)' ";
+      const std::string file = Make(name, "-i '" + whole + "'" + damage + damaged.substr(name.size()));
+      for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, kSeconds, 0.05) << walk;
+      const std::string out = folder_.File("out.mp4");
+      EXPECT_NEAR(Enhance(file, out, PlainOptions()).duration_s, kSeconds, 0.05);
+      EXPECT_NEAR(std::stod(testing::StreamFacts(out, "v")["start_time"]), std::stod(testing::StreamFacts(out, "a")["start_time"]), kReordering + 0.03);
+    }
+  }
+}
+
+TEST_F(SourcesTest, BelievesAnEditListThatBeginsAtALateFirstTime) {
+  const std::string whole = Make("whole.mp4", VideoInput("160x90", 4) + kH264 + "-bf 2 -x264-params b-adapt=0");
+  const std::string cut = Make("cut.mp4", "-i '" + whole + "' -c copy -bsf:v 'setts=pts=if(eq(N\\,0)\\,PTS+3/TB\\,PTS)'");
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(cut, {ServiceLimits(), walk, {}}).duration_s, 1, 0.05) << walk;
+  EXPECT_NEAR(Enhance(cut, folder_.File("out.mp4"), PlainOptions()).duration_s, 1, 0.05);
 }
 
 TEST_F(SourcesTest, MeasuresPicturesThatEndLongBeforeTheSound) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "media/av_error.h"
 #include "media/encryption.h"
@@ -75,6 +76,14 @@ void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
     if (*time != AV_NOPTS_VALUE && IsAbsurd(*time, time_base)) *time = AV_NOPTS_VALUE;
   }
   if (packet.duration < 0 || IsAbsurd(packet.duration, time_base)) packet.duration = 0;
+}
+
+constexpr std::int64_t kMostReordered = 16;  ///< frames that a decoder can hold back
+
+/// When the frame is shown; AV_NOPTS_VALUE if that is not known, or the edit list cuts it off.
+std::int64_t TimeOf(const AVPacket& packet) {
+  if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return AV_NOPTS_VALUE;
+  return packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
 }
 
 /// Rank of a video track; greater is better. A track of one frame is a still, whatever its size (phones put one beside the
@@ -280,6 +289,8 @@ bool Demuxer::ReadAny(AVPacket* packet) {
   if (result < 0) return false;
   if (IsEncrypted(*packet)) ThrowEncrypted();
   CountPacket();
+  ForgetAbsurdTimes(*packet, context_->streams[packet->stream_index]->time_base);
+  UnwrapTimes(*packet);
   return true;
 }
 
@@ -304,7 +315,45 @@ void Demuxer::UnwrapTimes(AVPacket& packet) {
   }
 }
 
+/// Note [Damaged first time]
+/// The first frame has none before it that could show that its time is damaged, as Note [Damaged times] requires. If the two frames after it
+/// agree on an earlier time, it is: a clock that starts again after a single frame would look the same, and loses nothing. Otherwise the
+/// video would begin too late, and would be measured too short and shown after its sound. A time too early looks like a pause.
+void Demuxer::MendFirstTime() {
+  constexpr std::size_t kWitnesses = 2;
+  const std::vector<AVPacket*> frames = ReadAhead(1 + kWitnesses);
+  if (frames.size() <= kWitnesses) return;
+  AVPacket& first = *frames[0];
+  if (std::ranges::any_of(frames, [](const AVPacket* frame) { return TimeOf(*frame) == AV_NOPTS_VALUE; })) return;
+  const std::int64_t step = first.duration > 0 ? first.duration : std::abs(TimeOf(*frames[1]) - TimeOf(*frames[2]));
+  const std::int64_t away = std::max(ToTicks(1, video_->time_base), kMostReordered * step);
+  if (TimeOf(first) - std::max(TimeOf(*frames[1]), TimeOf(*frames[2])) <= away) return;
+  std::int64_t earliest = TimeOf(first);
+  for (const AVPacket* frame : ReadAhead(1 + kMostReordered)) {
+    if (TimeOf(*frame) != AV_NOPTS_VALUE) earliest = std::min(earliest, TimeOf(*frame));
+  }
+  first.pts = earliest - step;
+  const std::int64_t next_decode = frames[1]->dts;
+  if (first.dts > first.pts) first.dts = next_decode == AV_NOPTS_VALUE ? AV_NOPTS_VALUE : next_decode - step;
+}
+
+/// Reads until so many packets of the video are ahead, and returns them. Fewer if the file ends, or has much else in between.
+std::vector<AVPacket*> Demuxer::ReadAhead(std::size_t frames) {
+  constexpr std::size_t kMostPackets = 1'000;
+  std::vector<AVPacket*> found;
+  for (std::size_t at = 0; found.size() < frames && at < kMostPackets; ++at) {
+    if (at == ahead_.size()) {
+      UniquePacket packet = MakePacket();
+      if (!ReadAny(packet.get())) break;
+      ahead_.push_back(std::move(packet));
+    }
+    if (context_->streams[ahead_[at]->stream_index] == video_) found.push_back(ahead_[at].get());
+  }
+  return found;
+}
+
 bool Demuxer::ReadPacket(AVPacket* packet) {
+  if (!std::exchange(is_first_checked_, true)) MendFirstTime();
   for (;;) {
     if (ahead_.empty()) {
       if (!ReadAny(packet)) return false;
@@ -314,8 +363,6 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
     }
     // Streams may appear while reading (MPEG-TS); only the chosen ones are returned.
     const AVStream* stream = context_->streams[packet->stream_index];
-    ForgetAbsurdTimes(*packet, stream->time_base);
-    UnwrapTimes(*packet);
     const bool is_chosen = stream == video_ || std::ranges::count(audio_, stream) > 0 ||
                            std::ranges::count(subtitles_, stream) > 0;
     if (is_chosen && stream->discard != AVDISCARD_ALL) return true;
@@ -341,6 +388,7 @@ void Demuxer::ReadVideoOnly() {
 bool Demuxer::SeekBefore(std::int64_t timestamp) {
   ahead_.clear();
   clocks_.clear();
+  is_first_checked_ = false;
   missing_samples_.reset();
   const int result =
       avformat_seek_file(context_.get(), video_->index, std::numeric_limits<std::int64_t>::min(), timestamp, timestamp, 0);
@@ -351,6 +399,7 @@ bool Demuxer::SeekBefore(std::int64_t timestamp) {
 /// Keeps the clocks: a time far from the one before it is unwrapped as one that was read in order.
 bool Demuxer::SeekToByte(std::int64_t position) {
   ahead_.clear();
+  is_first_checked_ = true;
   const int result = av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE);
   io_.RethrowPending();
   return result >= 0;

@@ -68,6 +68,8 @@ class Demuxer {
   std::vector<std::int64_t> CountFrames(const std::vector<AVStream*>& streams);
   bool ReadAny(AVPacket* packet);
   bool SkipMissingSample();
+  void MendFirstTime();
+  std::vector<AVPacket*> ReadAhead(std::size_t frames);
   void UnwrapTimes(AVPacket& packet);
   void CountPacket();
 
@@ -81,7 +83,8 @@ class Demuxer {
   std::vector<WrappedClock> clocks_;              ///< by stream
   std::vector<AVStream*> audio_;
   std::vector<AVStream*> subtitles_;
-  std::deque<UniquePacket> ahead_;  ///< read while the streams were chosen
+  bool is_first_checked_ = false;   ///< see Note [Damaged first time]
+  std::deque<UniquePacket> ahead_;  ///< read before they were asked for, by ChooseStreams and MendFirstTime
 };
 
 /// Throws Error{kLimitExceeded} if a frame of that size is above the limit.
