@@ -136,7 +136,7 @@ async function auditLogCommand(path: string, options: VerifyOptions): Promise<vo
   if (result.ok) return report(keys, { size: result.size, hash: result.hash });
   const { index, reason } = result;
   print({ valid: false, result: 'invalid', first_bad_index: index, reason });
-  throw new Error(`The log is invalid: entry ${index} (counted from 0). ${reason}`);
+  throw new Error('atHead' in result ? reason : `The log is invalid: entry ${index} (counted from 0). ${reason}`);
 }
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];

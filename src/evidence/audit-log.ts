@@ -93,7 +93,7 @@ function checkEnd(count: number, last: string, head: AuditHead): AuditVerifyResu
     return {
       ok: false,
       index: count,
-      reason: `The signed head counts ${head.size} entries, and the log ends after ${count}.`,
+      reason: `The log ends after ${count} entries, before its signed head, which counts ${head.size}.`,
       atHead: true,
     };
   }

@@ -101,7 +101,7 @@ async function entryProblem(
 
 function endLogVerification(count: number, last: string, head: Head): LogVerification {
   if (count < head.size) {
-    const reason = `The signed head counts ${head.size} entries, and the log ends after ${count}.`;
+    const reason = `The log ends after ${count} entries, before its signed head, which counts ${head.size}.`;
     return { ok: false, index: count, reason, atHead: true };
   }
   if (last !== head.hash)
