@@ -53,13 +53,15 @@ describe('the certificate of a deleted job', () => {
   });
 });
 
-it('saves the whole ledger for a spreadsheet', async () => {
+it('saves the whole ledger for a spreadsheet, however often it has to wait for the rate limit', async () => {
   const entries = Array.from({ length: 230 }, (_, index) => ({ kind: 'grant', amount: 5, job_id: null, at: '2026-11-21T12:00:00.000Z', id: 230 - index, balance: 5 * (230 - index), note: index === 229 ? '=1+1, "so"' : '' }));
   const url = '**/console/api/ledger?**';
   const sizes: number[] = [];
+  let refusals = 5;
   await page.route(url, (route) => {
     const { searchParams } = new URL(route.request().url());
     const [limit, cursor] = [Number(searchParams.get('limit')), Number(searchParams.get('starting_after') ?? 231)];
+    if (cursor === 31 && refusals-- > 0) return route.fulfill({ status: 429, headers: { 'Retry-After': '0' }, json: { error: { code: 'rate_limit_exceeded', message: 'More than 600 calls.' } } });
     sizes.push(limit);
     const rest = entries.filter(({ id }) => id < cursor);
     return route.fulfill({ json: { data: rest.slice(0, limit), has_more: rest.length > limit, next_cursor: rest.length > limit ? rest[limit - 1]!.id : null } });

@@ -146,7 +146,7 @@ export function testWebhook(body: ConsoleTestWebhookData['body']): Promise<Conso
 /** the most of the contract */
 const largestPage = 100;
 
-const listLedger = (limit: number, cursor: number | undefined, extra: { signal?: AbortSignal } = {}): Promise<ConsoleListLedgerResponse> =>
+const listLedger = (limit: number, cursor: number | undefined, extra: { signal?: AbortSignal; waitsForRateLimit?: boolean }): Promise<ConsoleListLedgerResponse> =>
   call<ConsoleListLedgerData, ConsoleListLedgerResponse>('GET', '/console/api/ledger', { query: { limit, ...from(cursor) } }, extra);
 
 export function useLedger() {
@@ -154,11 +154,11 @@ export function useLedger() {
   return useList<ConsoleLedgerEntry, number>(['ledger'], (cursor, signal) => listLedger(cursor === undefined ? 25 : largestPage, cursor, { signal }));
 }
 
-/** The whole ledger, newest first. */
+/** The whole ledger, newest first. A long one has more pages than the rate limit allows in a minute. */
 export async function fetchLedger(): Promise<ConsoleLedgerEntry[]> {
   const entries: ConsoleLedgerEntry[] = [];
   for (let cursor: number | undefined; ; ) {
-    const page = await listLedger(largestPage, cursor);
+    const page = await listLedger(largestPage, cursor, { waitsForRateLimit: true });
     entries.push(...page.data);
     if (!page.has_more || page.next_cursor === null) return entries;
     cursor = page.next_cursor;

@@ -73,6 +73,8 @@ interface Extra {
   signal?: AbortSignal;
   /** makes retries of the call safe */
   idempotencyKey?: string;
+  /** one of many calls that belong together: waits for the rate limit as often as it takes */
+  waitsForRateLimit?: boolean;
   /** the call goes on when the page is closed */
   keepalive?: boolean;
   /** a 401 is a normal response here, for example to a wrong password */
@@ -101,14 +103,16 @@ const mostRepeats = 2;
 const longestWaitS = 15;
 
 /** Waits as long as the service asks, if that is short, and tries again. After 429 and 503, nothing was done. */
-async function repeated<R>(send: () => Promise<R>, { signal, ownRefusals = false }: Extra): Promise<R> {
+async function repeated<R>(send: () => Promise<R>, { signal, ownRefusals = false, waitsForRateLimit = false }: Extra): Promise<R> {
   for (let repeats = 0; ; repeats++) {
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ApiError) || ownRefusals || repeats === mostRepeats || ![429, 503].includes(error.status)) throw error;
+      if (!(error instanceof ApiError) || ownRefusals || ![429, 503].includes(error.status)) throw error;
       const { retryAfterS } = error;
-      if (retryAfterS === undefined || retryAfterS > longestWaitS) throw error;
+      if (retryAfterS === undefined) throw error;
+      const isPatient = waitsForRateLimit && error.status === 429;
+      if (!isPatient && (repeats === mostRepeats || retryAfterS > longestWaitS)) throw error;
       await pause(retryAfterS * 1000, signal);
     }
   }
