@@ -164,7 +164,8 @@ async function sendPart({ fetch }: SendDefaults, part: UploadPart, file: Blob, {
   const bytes = await file.slice(part.offset, part.offset + part.size_bytes).arrayBuffer();
   const ms = timeoutMs ?? partTimeoutMs;
   const error = () => new ReelmendTimeoutError(`A part was not sent within ${ms} ms.`);
-  await withTimeLimit({ ms, signal, error }, async (inner) => {
+  const afterSleep = () => new ReelmendConnectionError('The machine slept while a part was sent.');
+  await withTimeLimit({ ms, signal, error, afterSleep }, async (inner) => {
     const request = new Request(part.url, { method: 'PUT', body: bytes, signal: inner, redirect: 'manual' });
     const response = await fetch(request).catch((cause: unknown) => {
       inner.throwIfAborted();

@@ -178,7 +178,7 @@ describe('an upload in an outage', () => {
   afterEach(() => void vi.useRealTimers());
 
   /** One part; `spoil` may answer instead of the service and its storage. */
-  async function sendThrough(spoil: (request: Request) => Response | Error | undefined) {
+  async function sendThrough(spoil: (request: Request) => Response | Promise<Response> | Error | undefined) {
     let received = 0;
     let parts = 0;
     const view = (status: string) =>
@@ -226,6 +226,23 @@ describe('an upload in an outage', () => {
     expect(await sendThrough((request) => (isPart(request) && answered++ < 2 ? internal() : undefined))).toMatchObject({ outcome: 'ready', parts: 3 });
     const ended = await sendThrough((request) => (isPart(request) ? internal() : undefined));
     expect(ended).toMatchObject({ outcome: { name: 'ReelmendConnectionError', cause: { status: 500 } }, parts: 4 });
+  });
+
+  it.each([
+    ['was suspended', 3_600_000, 20_000],
+    ['is a page that is not shown, whose timers wait for a minute', 60_000, 290_000],
+  ])('of the connection is noticed when the machine %s', async (_name, suspendedMs, expectedMs) => {
+    let isHanging = true;
+    const connection = new Promise<Response>(() => {});
+    const { outcome, ms, parts } = await sendThrough((request) => {
+      if (!isPart(request) || !isHanging) return undefined;
+      isHanging = false;
+      setTimeout(() => vi.setSystemTime(Date.now() + suspendedMs), 1000);
+      return connection;
+    });
+    expect({ outcome, parts }).toEqual({ outcome: 'ready', parts: 2 });
+    expect(ms - suspendedMs).toBeLessThan(expectedMs + 5000);
+    expect(ms - suspendedMs).toBeGreaterThan(expectedMs - 20_000);
   });
 
   it('is no reason to repeat what the service refuses', async () => {
