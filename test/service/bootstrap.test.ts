@@ -64,6 +64,21 @@ it('lets no CDPATH change what its scripts print and where they go', async () =>
   await expect(built).rejects.toMatchObject({ stderr: expect.stringMatching(/^build-native: cmake is missing; [^\n]*\n$/) });
 });
 
+it('the tests start in a folder without .git only after git knows its files', async () => {
+  await write('release/scripts/test', await readFile(join(dirname(bootstrap), 'test'), 'utf8'));
+  await write('release/scripts/bootstrap', '#!/bin/sh\n');
+  await chmod(join(dir, 'release/scripts/bootstrap'), 0o755);
+  await write('release/scripts/test.ts', '');
+  await write('release/package.json', '{}');
+  const script = join(dir, 'release/scripts/test');
+  const outside = { ...environment(), PATH: process.env['PATH'] };
+  const sentence = /^test: this folder is no git repository, [^\n]*; clone the repository, or run: (git .*)\n$/;
+  const refusal = await run('bash', [script], { env: outside }).catch((error: { code: number; stderr: string }) => error);
+  expect(refusal).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) });
+  await run('bash', ['-c', sentence.exec(refusal.stderr)![1]!], { cwd: join(dir, 'release'), env: outside });
+  expect(await run('bash', [script], { env: outside })).toMatchObject({ stderr: '' });
+});
+
 it('no other script depends on CDPATH', async () => {
   const root = join(dirname(bootstrap), '..');
   const { stdout } = await run('git', ['ls-files', '-z', '.ci', 'scripts', 'engine/convert', 'engine/training'], { cwd: root });
