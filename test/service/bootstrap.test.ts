@@ -64,6 +64,14 @@ it('lets no CDPATH change what its scripts print and where they go', async () =>
   await expect(built).rejects.toMatchObject({ stderr: expect.stringMatching(/^build-native: cmake is missing; [^\n]*\n$/) });
 });
 
+it.each([':', '"', '$', '#', ';', '*', '\\', ',', '[', ']'])('refuses a folder in whose path programs would take a %s for syntax', async (character) => {
+  const folder = join(dir, `a${character}b`);
+  await mkdir(join(folder, 'scripts'), { recursive: true });
+  await cp(bootstrap, join(folder, 'scripts/bootstrap'));
+  const sentence = `its path has one of the characters : " $ # ; * \\ , [ ]; move it to another one: ${folder}\n`;
+  await expect(run('scripts/bootstrap', { cwd: folder, env: environment() })).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(sentence) });
+});
+
 it('the tests start in a folder without .git only after git knows its files', async () => {
   await write('release/scripts/test', await readFile(join(dirname(bootstrap), 'test'), 'utf8'));
   await write('release/scripts/bootstrap', '#!/bin/sh\n');
