@@ -74,16 +74,12 @@ class Run:
         self.scorer, self.clips, self.real, self.footage, self.named = None, [], [], [], []
         self.rows, self.pairs = {}, []
 
-    def product_of(self, method):
-        """The command line that runs a method of the product."""
-        return self.open if method.open else self.product
-
     def made(self, clip, span=None):
         """Runs every method on a clip: {method: Made}."""
         found, sources = {}, []
         for method in self.methods:
             if not method.peer:
-                found[method.name] = methods.made_by_product(self.product_of(method), method, clip, self.work, span)
+                found[method.name] = methods.made_by_product(self.open if method.open else self.product, method, clip, self.work, span)
                 continue
             if not sources:
                 frames, _ = self.product.enhance(clip.file, self.work / 'source.mp4', ('--model', 'none', *methods.OFF), 'source', span)
@@ -106,10 +102,9 @@ class Run:
         rows = {name: self.scorer.scores(made, clip, clips.RATE, name in with_jod) for name, made in found.items()}
         with av.open(str(clip.file)) as opened:
             width, height = opened.streams.video[0].width, opened.streams.video[0].height
-        for method in self.methods:
-            made = found[method.name]
-            timed = self.product_of(method).milliseconds(made.network, width, height) if not made.ms and not self.args.no_times else None
-            rows[method.name].update(network=made.network, ms=made.ms or timed)
+        for name, made in found.items():
+            timed = made.product.milliseconds(made.network, width, height) if not made.ms and not self.args.no_times else None
+            rows[name].update(network=made.network, ms=made.ms or timed)
         plan = self.product.plan(clip.file, methods.LEVELS_KEPT) if 'auto' in found else None
         self.clips.append({'name': clip.name, 'chain': clip.chain, 'source': [width, height], 'motion': clip.motion, 'plan': plan, 'methods': rows})
         self.keep(clip, found, clip.name.removeprefix(f'{clip.chain}-'), clip.chain)

@@ -186,13 +186,14 @@ class Made:
     luma: list         # [H, W] bytes each, BT.709
     rgb: object        # function: frame index, (rows, columns) as slices with even bounds → R'G'B' bytes
     network: str = ''
-    ms: float = 0.0    # milliseconds of one frame in networks
+    ms: float = 0.0    # milliseconds of one frame in networks, of a peer
+    product: Product | None = None  # that made it; it times its networks itself
 
 
 def made_by_product(product, method, clip, work, span=None):
     levels = LEVELS_KEPT if clip.truth is not None and '--adaptive-contrast' not in method.arguments else ()
     frames, network = product.enhance(clip.file, work / 'made.mp4', (*method.arguments, *levels), span=span)
-    return Made([f[0] for f in frames], lambda n, part: to_rgb(cut(frames[n], part)), network)
+    return Made([f[0] for f in frames], lambda n, part: to_rgb(cut(frames[n], part)), network, product=product)
 
 
 def made_by_peer(peer, method, sources, shape):
