@@ -14,9 +14,7 @@ FLOOR = 1e-5    # mean square error (about 0.7 8-bit levels) below which a sampl
 @torch.no_grad()
 def _seen(net, x):
     """What the last layer sees at every place inside, [N, d, places], the last of d being 1."""
-    y = x
-    for layer in net.layers():
-        y = F.relu(layer(y))
+    y = net.seen_by_tail(x)
     sides = [n // net.fold for n in x.shape[2:]]
     parts = [F.unfold(y, 3, padding=1), F.unfold(x, skip_size(net.fold), padding=2, stride=net.fold)]
     parts.append(torch.ones(len(x), 1, sides[0] * sides[1]))

@@ -1,6 +1,6 @@
 """The collapsed network as ONNX, built node by node: fp32, or int8 as QuantizeLinear/DequantizeLinear pairs.
 
-Operators used: Conv, Relu, Add, Slice (×1, full resolution, and int8 with colour), DepthToSpace, and in int8 files QuantizeLinear and
+Operators used: Conv, Relu or PRelu, Add, Slice (×1, full resolution, and int8 with colour), DepthToSpace, and in int8 files QuantizeLinear and
 DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even; of networks with
 colour [1, 4, H, W] and [1, 3, scale·H, scale·W] (`network.RestorationNet`).
 """
@@ -98,8 +98,8 @@ class Quantised:
     grids: list    # of the weights of each convolution (symmetric, ±127), one an output channel
 
 
-def make_model(layers, skip, scale, quantised=None):
-    """ONNX of the plain network, fp32 or int8 (`Quantised`)."""
+def make_model(layers, skip, scale, quantised=None, slopes=None):
+    """ONNX of the plain network, fp32 or int8 (`Quantised`). `slopes`: of PReLU, for each layer but the last; None: ReLU."""
     graph, y = _Graph(), 'x'
     fold = layers[0][2]
     outputs = len(layers[-1][1]) // (fold * scale) ** 2
@@ -112,8 +112,10 @@ def make_model(layers, skip, scale, quantised=None):
             y = graph.first_conv(name, kernel, bias, stride, quantised)
         else:
             y = graph.conv(graph.quantised(y, quantised.steps[at], 0), name, kernel, bias, stride, quantised.grids[at])
-        if not last:
+        if not last and slopes is None:
             y = graph.add('Relu', [y], f'relu{at}')
+        elif not last:
+            y = graph.add('PRelu', [y, graph.constant(f'slope{at}', slopes[at][:, None, None])], f'relu{at}')
     if skip is not None:
         seen = skip[0].shape[1]
         x = 'x' if seen == layers[0][0].shape[1] else graph.planes('luma', 0, seen)
@@ -134,7 +136,8 @@ def make_model(layers, skip, scale, quantised=None):
 
 def to_fp32(net):
     """The ONNX bytes of a trained network."""
-    return make_model(collapsed_layers(net), skip_layer(net), net.scale).SerializeToString()
+    slopes = None if net.slopes is None else [slope.detach().cpu().numpy() for slope in net.slopes]
+    return make_model(collapsed_layers(net), skip_layer(net), net.scale, slopes=slopes).SerializeToString()
 
 
 @torch.no_grad()
@@ -146,7 +149,9 @@ def from_fp32(data):
     body = sum(name.startswith('conv') and name.endswith('_w') for name in held) - 1
     fold = held['conv0_w'].shape[-1] // 3
     scale, outputs = made_by_tail(len(held['tail_b']), fold)
-    net = RestorationNet(scale, features, body, planes, outputs, fold)
+    net = RestorationNet(scale, features, body, planes, outputs, fold, 'slope0' in held)
+    for at, slope in enumerate(net.slopes or ()):
+        slope.copy_(held[f'slope{at}'].flatten())
     for name, conv in [*((f'conv{at}', conv) for at, conv in enumerate(net.layers())), ('tail', net.tail)]:
         conv.direct.copy_(held[f'{name}_w'])
         conv.bias.copy_(held[f'{name}_b'])

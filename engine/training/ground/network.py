@@ -125,10 +125,11 @@ class RestorationNet(nn.Module):
 
     More `planes` come behind those two: Cb and Cr on luma's grid (0 neutral, ±0.5), which then come out as well
     (`outputs` 3); or pictures before and after, aligned (`neighbours`). `fold` 2: the body works at half the resolution, on
-    blocks of 2 × 2 pixels; 1: at full resolution.
+    blocks of 2 × 2 pixels; 1: at full resolution. `leaky`: PReLU instead of ReLU (He et al. 2015), with a slope for each
+    layer and channel, at first 0.
     """
 
-    def __init__(self, scale=2, features=32, layers=8, planes=2, outputs=1, fold=2):
+    def __init__(self, scale=2, features=32, layers=8, planes=2, outputs=1, fold=2, leaky=False):
         super().__init__()
         self.scale, self.features, self.planes, self.outputs, self.fold = scale, features, planes, outputs, fold
         if scale == 1 and outputs > 1:
@@ -136,6 +137,7 @@ class RestorationNet(nn.Module):
         block = (fold * scale) ** 2
         self.head = CollapsibleConv(planes, features, kernel=3 * fold, stride=fold)
         self.body = nn.ModuleList(CollapsibleConv(features, features) for _ in range(layers))
+        self.slopes = nn.ParameterList(nn.Parameter(torch.zeros(features)) for _ in range(layers + 1)) if leaky else None
         self.tail = CollapsibleConv(features, outputs * block, gain=0.1)
         gains = torch.full((outputs, block), CHROMA_GAIN)
         gains[0] = 1
@@ -155,17 +157,26 @@ class RestorationNet(nn.Module):
         layers = sum(key.startswith('body.') and key.endswith('.direct') for key in state)
         fold = state['head.direct'].shape[-1] // 3
         scale, outputs = made_by_tail(len(state['tail.bias']), fold)
-        return cls(scale, features, layers, planes, outputs, fold)
+        return cls(scale, features, layers, planes, outputs, fold, 'slopes.0' in state)
+
+    def like(self, scale):
+        """A new network of another scale, else of the same shape."""
+        return RestorationNet(scale, self.features, len(self.body), self.planes, self.outputs, self.fold, self.slopes is not None)
 
     def layers(self):
         """The convolutions with a ReLU behind, in order."""
         return [self.head, *self.body]
 
-    def forward(self, x):
+    def seen_by_tail(self, x):
+        """What the body makes of the input, [N, features, H / fold, W / fold]."""
         y = x
-        for layer in self.layers():
-            y = F.relu(layer(y))
-        y = self.tail(y).float()
+        for at, layer in enumerate(self.layers()):
+            y = layer(y)
+            y = F.relu(y) if self.slopes is None else F.prelu(y, self.slopes[at].to(y.dtype))
+        return y
+
+    def forward(self, x):
+        y = self.tail(self.seen_by_tail(x)).float()
         # In bfloat16 the skip and the sum would be up to a level off near white.
         with torch.autocast(x.device.type, enabled=False):
             if self.skip is not None:
@@ -244,7 +255,7 @@ def _mean_of_pixels(rows, block):
 def doubled(net):
     """A network of twice the scale whose output, reduced by means of 2 × 2 pixels, is that of `net`."""
     block = net.fold * net.scale
-    large = RestorationNet(2 * net.scale, net.features, len(net.body), net.planes, net.outputs, net.fold)
+    large = net.like(2 * net.scale)
     _copy_but_tail(large, net)
     kernel, bias = net.tail.collapsed()
     _set_tail(large, _every_pixel_twice(kernel, block), _every_pixel_twice(bias, block))
@@ -259,7 +270,7 @@ def doubled(net):
 def halved(net):
     """The network of half the scale that makes the means of 2 × 2 pixels of what `net` makes: the same body, a smaller tail."""
     block = net.fold * net.scale
-    small = RestorationNet(net.scale // 2, net.features, len(net.body), net.planes, net.outputs, net.fold)
+    small = net.like(net.scale // 2)
     _copy_but_tail(small, net)
     kernel, bias = net.tail.collapsed()
     _set_tail(small, _mean_of_pixels(kernel, block), _mean_of_pixels(bias, block))
@@ -318,4 +329,5 @@ def parameters_when_collapsed(net):
     """How many numbers the exported network has."""
     convs = [*net.layers(), net.tail]
     count = sum(c.direct.numel() + c.bias.numel() for c in convs)
-    return count + (sum(p.numel() for p in net.skip.parameters()) if net.skip is not None else 0)
+    others = [m for m in (net.skip, net.slopes) if m is not None]
+    return count + sum(p.numel() for m in others for p in m.parameters())

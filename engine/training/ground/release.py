@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from .compact import from_compact, is_compact
 from .export import OPSET, from_fp32, to_fp32
 from .network import RestorationNet, at_double
 from .openvino_net import OpenVinoNet
@@ -209,11 +210,13 @@ def state_of(folder):
 
 
 def load_state(path):
-    """A checkpoint; or an fp32 file, shipped or of `write_weights`, as one without its optimiser's memory. Throws
-    GroundError."""
+    """A checkpoint; or an fp32 file, shipped or of `write_weights`, or a compact network of others, as one without its optimiser's
+    memory. Throws GroundError."""
     if not path.exists():
         raise GroundError(f'no_checkpoint: {path} is not there.')
     if path.suffix == '.onnx':
+        if is_compact(path.read_bytes()):
+            return {'average': from_compact(path.read_bytes()).state_dict(), 'number': 0, 'hours': 0.0, 'label': path.stem}
         own = path.with_suffix('.json')
         if own.exists():
             facts = json.loads(own.read_text())

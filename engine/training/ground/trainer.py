@@ -22,7 +22,7 @@ from .scoring import Log
 def build(network):
     """A network of `recipes.Network` in the memory layout that convolutions on CPUs like best."""
     planes, outputs = (4, 3) if network.colour else (2, 1)
-    net = RestorationNet(network.scale, network.features, network.layers, planes, outputs, network.fold)
+    net = RestorationNet(network.scale, network.features, network.layers, planes, outputs, network.fold, network.leaky)
     return net.to(memory_format=torch.channels_last)
 
 

@@ -1,0 +1,82 @@
+"""A compact network of Real-ESRGAN, taken up as a network of ours: held against the same network by PyTorch's operations."""
+import numpy as np
+import onnx
+import pytest
+import torch
+import torch.nn.functional as F
+from onnx import TensorProto, helper, numpy_helper
+
+from ground.compact import FROM_YCC, from_compact, is_compact
+from ground.export import from_fp32, to_fp32
+from ground.network import RestorationNet, halved, plain
+
+
+def made(scale=4, features=8, convs=4, seed=1):
+    """(ONNX bytes, the same as a function of R'G'B' [N, 3, H, W])."""
+    rng = np.random.default_rng(seed)
+    channels = [3, *[features] * (convs - 1), 3 * scale**2]
+    kernels = [rng.normal(0, (9 * i) ** -0.5, (o, i, 3, 3)).astype(np.float32) for i, o in zip(channels, channels[1:])]
+    biases = [rng.normal(0, 0.05, len(k)).astype(np.float32) for k in kernels]
+    slopes = [rng.uniform(-0.5, 1, (features, 1, 1)).astype(np.float32) for _ in kernels[1:]]
+    nodes, held, y = [], [], 'data'
+    for at, (kernel, bias) in enumerate(zip(kernels, biases)):
+        held += [numpy_helper.from_array(kernel, f'w{at}'), numpy_helper.from_array(bias, f'b{at}')]
+        nodes.append(helper.make_node('Conv', [y, f'w{at}', f'b{at}'], [f'c{at}'], pads=[1] * 4))
+        y = f'c{at}'
+        if at < len(slopes):
+            held.append(numpy_helper.from_array(slopes[at], f's{at}'))
+            nodes.append(helper.make_node('PRelu', [y, f's{at}'], [f'p{at}']))
+            y = f'p{at}'
+    held.append(numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), 'scales'))
+    nodes += [helper.make_node('DepthToSpace', [y], ['fine'], blocksize=scale, mode='CRD'),
+              helper.make_node('Resize', ['data', '', 'scales'], ['near'], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
+              helper.make_node('Add', ['fine', 'near'], ['y'])]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, None, None])
+    model = helper.make_model(helper.make_graph(nodes, 'g', [value('data')], [value('y')], held), opset_imports=[helper.make_opsetid('', 17)])
+
+    def run(rgb):
+        y = rgb
+        for at, (kernel, bias) in enumerate(zip(kernels, biases)):
+            y = F.conv2d(y, torch.from_numpy(kernel), torch.from_numpy(bias), padding=1)
+            y = F.prelu(y, torch.from_numpy(slopes[at].flatten())) if at < len(slopes) else y
+        return F.pixel_shuffle(y, scale) + rgb.repeat_interleave(scale, 2).repeat_interleave(scale, 3)
+    return model.SerializeToString(), run
+
+
+def planes_of(rgb, strength=0.7):
+    ycc = torch.einsum('cr,nrhw->nchw', torch.from_numpy(np.linalg.inv(FROM_YCC)), rgb)
+    return torch.cat([ycc[:, :1], torch.full_like(ycc[:, :1], strength), ycc[:, 1:]], 1)
+
+
+@pytest.mark.parametrize('scale', [2, 4])
+def test_it_computes_the_same(scale):
+    data, run = made(scale)
+    rgb = torch.rand(2, 3, 12, 14, generator=torch.Generator().manual_seed(3))
+    net = from_compact(data).eval()
+    with torch.no_grad():
+        out = torch.einsum('rc,nchw->nrhw', torch.from_numpy(FROM_YCC), net(planes_of(rgb)))
+        assert (out - run(rgb)).abs().max() < 2e-5
+        plain(net)
+        assert (torch.einsum('rc,nchw->nrhw', torch.from_numpy(FROM_YCC), net(planes_of(rgb))) - run(rgb)).abs().max() < 2e-5
+
+
+def test_it_goes_through_our_files_and_at_half_the_scale():
+    net = from_compact(made()[0]).eval()
+    x = planes_of(torch.rand(1, 3, 8, 10, generator=torch.Generator().manual_seed(4)))
+    with torch.no_grad():
+        assert torch.equal(from_fp32(to_fp32(net)).eval()(x), net(x))
+        assert torch.allclose(halved(net)(x), F.avg_pool2d(net(x), 2), atol=1e-5)
+        assert torch.equal(RestorationNet.shaped_as(net.state_dict()).eval().slopes[0], torch.zeros(8))
+
+
+def test_the_slopes_learn():
+    net = from_compact(made()[0])
+    net(planes_of(torch.rand(1, 3, 8, 8))).square().mean().backward()
+    assert all(slope.grad.abs().max() > 0 for slope in net.slopes)
+
+
+def test_other_files_are_not_taken_for_one():
+    assert is_compact(made()[0])
+    assert not is_compact(to_fp32(RestorationNet(2, 8, 2, 4, 3, 1)))
+    assert not is_compact(to_fp32(from_compact(made()[0])))
+    assert onnx.load_from_string(to_fp32(from_compact(made()[0]))).graph.node[1].op_type == 'PRelu'
