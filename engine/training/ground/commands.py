@@ -209,9 +209,9 @@ def check(network, chosen, args):
     """Throws where options do not go together."""
     if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
         raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
-    if args.teacher and (args.resident or 'real' in chosen.shares or network.scale != 2):
-        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, without --resident. '
-                          '`ground.sh teach` is for the recipe real.')
+    if args.teacher and (args.resident or network.scale == 1 or ('real' in chosen.shares and network.scale != 4)):
+        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, and for ×4, without --resident. '
+                          '`ground.sh teach` is for all of the recipe real.')
     if args.teacher and not chosen.taught:
         raise GroundError('no_share: --teacher needs --taught, its share in what is wanted.')
     if args.resident and network.scale == 4:
@@ -224,14 +224,14 @@ def trainer_for(network, chosen, args, place):
     """The trainer of a recipe with its batches: made on the device (`--resident`), by processes (on a GPU), or as they are
     asked for."""
     net = build(network)
-    sources = sources_for(replace(network, colour=True) if args.teacher else network, chosen)
+    sources = sources_for(replace(network, colour=True), replace(chosen, taught=0.0)) if args.teacher else sources_for(network, chosen)
     mix = (chosen.shares, chosen.batch, chosen.patch, network.scale, chosen.seed, network.colour or bool(args.teacher),
            bool(chosen.steady_term))
     if args.resident:
         return GraphTrainer(net, ResidentBatches(sources, *mix, device=place), chosen, device=place)
     batches, on_gpu = Batches(sources, *mix), place.type == 'cuda'
     if args.teacher:
-        batches = TaughtBatches(batches, args.teacher, chosen.taught, net.planes, net.outputs)
+        batches = TaughtBatches(batches, args.teacher, chosen.taught, net.planes, net.outputs, blind='real' in chosen.shares)
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
         batches = Ahead(batches, loaders, pinned=on_gpu)
@@ -311,7 +311,7 @@ def parser():
     t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
     t.add_argument('--hard', action='store_true', default=None, help='hard samples more often, but not the hardest twentieth')
     t.add_argument('--teacher', metavar='FILE',
-                   help='a shipped fp32 file to distil from; its share in what is wanted is --taught (not recipe real)')
+                   help='a shipped fp32 file, or a compact network, to distil from; its share in what is wanted is --taught')
     t.add_argument('--squared-error', type=float, metavar='SHARE',
                    help='squared error over this last share of the falling rate (--finish, --timed, --decay)')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')

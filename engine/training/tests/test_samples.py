@@ -1,5 +1,6 @@
 """Which places are drawn: hard ones more often, and only pictures that hold a patch; what a teacher of ours adds."""
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -113,6 +114,20 @@ def test_a_teacher_of_ours_has_a_share_in_wanted_luma(planes, outputs, tmp_path)
         expected = 0.75 * wanted[:, :1] + 0.25 * teacher(x[:, :planes])[:, :1]
     assert torch.equal(seen, x[:, :2]) and torch.allclose(mixed, expected, atol=0.01)  # the teacher may run in bfloat16
     assert all(torch.equal(a, b) for a, b in zip(taught.at(5), (seen, mixed)))
+
+
+def test_the_teacher_of_a_blind_network_teaches_as_much_as_restoration_is_wanted(tmp_path):
+    teacher = teacher_file(tmp_path / 'teacher.onnx', 4, 3)
+    wanted = torch.rand(2, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+    x = torch.rand(2, 4, 8, 8, generator=torch.Generator().manual_seed(2))
+    x[:, 1] = torch.tensor([0.0, 0.6])[:, None, None]
+    shifts = torch.zeros(2, 2)
+    batches = SimpleNamespace(at=lambda _: (x, wanted.clone(), shifts))
+    _, mixed, kept = TaughtBatches(batches, tmp_path / 'teacher.onnx', 0.5, 4, 3, blind=True).at(0)
+    with torch.no_grad():
+        taught = teacher(x)
+    assert torch.equal(mixed[0], wanted[0]) and kept is shifts
+    assert torch.allclose(mixed[1], 0.7 * wanted[1] + 0.3 * taught[1], atol=0.01)
 
 
 def test_the_command_ends_a_run_on_larger_hard_patches_squared_error_and_a_teacher(tmp_path, monkeypatch):

@@ -225,14 +225,15 @@ def test_a_finish_may_begin_with_the_end_of_another(tmp_path):
     assert commands.finish_of(state, args) == {'steps': 10, 'end': 10}
 
 
-def test_a_processor_that_multiplies_bfloat16_trains_in_it_with_its_own_batch(tmp_path):
-    processors = {'amx': 'avx512f amx_bf16 avx512_fp16 amx_tile', 'avx512': 'avx512f avx512_bf16', 'plain': 'avx512f avx512_vnni'}
-    for name, flags in processors.items():
-        (tmp_path / name).write_text(f'processor\t: 0\nflags\t: {flags}\n')
+def test_a_processor_that_is_faster_in_bfloat16_trains_in_it_with_its_own_batch(tmp_path):
+    processors = {'amx': ('GenuineIntel', 'avx512f avx512_bf16 amx_bf16 amx_tile'), 'amd': ('AuthenticAMD', 'avx512f avx512_bf16'),
+                  'intel': ('GenuineIntel', 'avx512f avx512_bf16'), 'plain': ('AuthenticAMD', 'avx512f avx512_vnni')}
+    for name, (vendor, flags) in processors.items():
+        (tmp_path / name).write_text(f'processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n')
     granted, denied = (lambda: True), (lambda: False)
     assert multiplies_bfloat16(tmp_path / 'amx', granted) and not multiplies_bfloat16(tmp_path / 'amx', denied)
-    assert multiplies_bfloat16(tmp_path / 'avx512', denied)  # needs no permission
-    assert not multiplies_bfloat16(tmp_path / 'plain', granted) and not multiplies_bfloat16(tmp_path / 'none', granted)
+    assert multiplies_bfloat16(tmp_path / 'amd', denied)  # needs no permission
+    assert not any(multiplies_bfloat16(tmp_path / name, granted) for name in ('intel', 'plain', 'none'))
     wide = dataclasses.replace(RECIPE, batch_bf16=16)
     assert for_processor(wide, 'cpu', half=True).batch == 16 and for_processor(wide, 'cpu', half=False).batch == RECIPE.batch
     assert for_processor(RECIPE, 'cpu', half=True) == RECIPE
