@@ -27,7 +27,7 @@ from .real import make_shard as make_real_shard
 from .real_scores import CLIP_SCORES, TOLD, clip_gains, compared, faithful_gain, gains, mean
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import MODELS, device, load_averaged, load_state, quantised, release, state_of, training_of, write_weights
-from .resident import ResidentBatches
+from .resident import EnlargedBatches, ResidentBatches
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .scoring import ScoredBeside
 from .sets import score
@@ -209,29 +209,38 @@ def check(network, chosen, args):
     """Throws where options do not go together."""
     if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
         raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
-    if args.teacher and (args.resident or network.scale == 1 or ('real' in chosen.shares and network.scale != 4)):
-        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, and for ×4, without --resident. '
+    if args.teacher and network.scale != 4 and (args.resident or network.scale == 1 or 'real' in chosen.shares):
+        raise GroundError('no_teacher: --teacher is for ×2 and its clean or plainly degraded samples, without --resident, and for ×4. '
                           '`ground.sh teach` is for all of the recipe real.')
     if args.teacher and not chosen.taught:
         raise GroundError('no_share: --teacher needs --taught, its share in what is wanted.')
-    if args.resident and network.scale == 4:
-        raise GroundError('no_finer: --resident has no larger truth for a ×4 network.')
     if chosen.squared_error and not (chosen.decay or args.timed):
         raise GroundError('no_fall: --squared-error needs a rate that falls (--finish, --timed or --decay).')
 
 
-def trainer_for(network, chosen, args, place):
-    """The trainer of a recipe with its batches: made on the device (`--resident`), by processes (on a GPU), or as they are
-    asked for."""
-    net = build(network)
-    sources = sources_for(replace(network, colour=True), replace(chosen, taught=0.0)) if args.teacher else sources_for(network, chosen)
-    mix = (chosen.shares, chosen.batch, chosen.patch, network.scale, chosen.seed, network.colour or bool(args.teacher),
-           bool(chosen.steady_term))
-    if args.resident:
-        return GraphTrainer(net, ResidentBatches(sources, *mix, device=place), chosen, device=place)
-    batches, on_gpu = Batches(sources, *mix), place.type == 'cuda'
+def batches_for(net, network, chosen, args, place):
+    """The batches of a recipe: made on the device (`--resident`), or one after the other on the CPU."""
+    device, data = place if args.resident else torch.device('cpu'), network
     if args.teacher:
-        batches = TaughtBatches(batches, args.teacher, chosen.taught, net.planes, net.outputs, blind='real' in chosen.shares)
+        data = replace(data, colour=True)
+    if args.resident and network.scale == 4:
+        data = replace(data, scale=2)
+    sources = sources_for(data, replace(chosen, taught=0.0) if args.teacher else chosen)
+    mix = (chosen.shares, chosen.batch, chosen.patch, data.scale, chosen.seed, data.colour, bool(chosen.steady_term))
+    batches = ResidentBatches(sources, *mix, device=device) if args.resident else Batches(sources, *mix)
+    if data.scale < network.scale:
+        batches = EnlargedBatches(batches, network.beside)
+    if args.teacher:
+        batches = TaughtBatches(batches, args.teacher, chosen.taught, net.planes, net.outputs, 'real' in chosen.shares, device)
+    return batches
+
+
+def trainer_for(network, chosen, args, place):
+    """The trainer of a recipe with its batches. On a GPU processes make these, unless they are resident."""
+    net, on_gpu = build(network), place.type == 'cuda'
+    batches = batches_for(net, network, chosen, args, place)
+    if args.resident:
+        return GraphTrainer(net, batches, chosen, device=place)
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
         batches = Ahead(batches, loaders, pinned=on_gpu)

@@ -1,4 +1,4 @@
-"""Training on a GPU machine that is rented by the minute: one plan each for `detail`, `fast`, `quality` and `best`.
+"""Training on a GPU machine that is rented by the minute: one plan each for `detail`, `detail-best`, `fast`, `quality` and `best`.
 
 Everything is prepared elsewhere (`carry.pack`), so that the first minute there is a minute of training.
 """
@@ -36,6 +36,8 @@ PLANS = {
     'best': Plan(batch=32, patch=64, pieces=5, shard='coloured', warm_up=2000),
     # Pairs of pictures, and a loss on structure: a step takes longer.
     'detail': Plan(batch=64, patch=64, pieces=5, shard='real', photographs=False, every=5000),
+    # It begins with a compact network (--start), which travels beside the pieces.
+    'detail-best': Plan(batch=64, patch=64, pieces=5, shard='real', photographs=False, every=2000, warm_up=100, rate=2e-4),
 }
 
 

@@ -340,3 +340,20 @@ class ResidentBatches:
             half = torch.randn(len(low), 2, self.patch // 2, self.patch // 2, device=self.device, generator=self.generator)
             added = torch.cat([added, weaker * (self.enlarge @ half @ self.enlarge.T)], 1)
         return (low + added).round().clamp(0, 255)
+
+
+class EnlargedBatches:
+    """Batches of a ×4 network, of those of a ×2 one: what is wanted is enlarged by 2 on the device, luma by the faithful network
+    `file` as `teacher.refine` does, chroma by cubic interpolation. Near the border of a patch luma is that of a picture that ends there."""
+
+    def __init__(self, batches, file):
+        self.batches, self.net = batches, faithful_on(batches.device, file)
+
+    @torch.no_grad()
+    def at(self, number):
+        """As `samples.Batches.at`."""
+        x, wanted, *shifts = self.batches.at(number)
+        seen = torch.cat([wanted[:, :1], torch.zeros_like(wanted[:, :1]), wanted[:, 1:]], 1)[:, :self.net.planes]
+        large = torch.nn.functional.interpolate(wanted, scale_factor=2, mode='bicubic', align_corners=False)
+        large[:, :1] = self.net(seen.contiguous(memory_format=torch.channels_last))[:, :1]
+        return x, large, *(torch.where(shift == ALONE, ALONE, 2 * shift) for shift in shifts)

@@ -6,9 +6,13 @@ import torch
 import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
+from test_real import shards  # noqa: F401  (a fixture)
+
+from ground import commands, teacher
 from ground.compact import FROM_YCC, from_compact, is_compact
 from ground.export import from_fp32, to_fp32
 from ground.network import RestorationNet, halved, plain
+from ground.release import load_averaged, load_state
 
 
 def made(scale=4, features=8, convs=4, seed=1):
@@ -80,3 +84,24 @@ def test_other_files_are_not_taken_for_one():
     assert not is_compact(to_fp32(RestorationNet(2, 8, 2, 4, 3, 1)))
     assert not is_compact(to_fp32(from_compact(made()[0])))
     assert onnx.load_from_string(to_fp32(from_compact(made()[0]))).graph.node[1].op_type == 'PRelu'
+
+
+@pytest.mark.parametrize('where', [[], ['--resident']])
+def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
+    monkeypatch.setattr(commands, 'make_real_shard', lambda *_: None)
+    if not where:
+        teacher.refine('training', 0)
+    file = tmp_path / 'x4.onnx'
+    file.write_bytes(made()[0])
+    words = ['train', 'detail-best', '--features', '8', '--layers', '2', '--plain', '--fresh', '--start', str(file), '--teacher', str(file),
+             '--taught', '0.5', '--batch', '4', '--patch', '32', '--steps', '3', '--warm-up', '1', '--device', 'cpu', '--wait-for-scores',
+             '--run', str(tmp_path / 'run'), *where]
+    args = commands.parser().parse_args(words)
+    args.action(args)
+    begun, now = from_compact(file.read_bytes()), load_averaged(load_state(tmp_path / 'run/last.pt'))
+    x = planes_of(torch.rand(1, 3, 16, 16, generator=torch.Generator().manual_seed(5)))
+    with torch.no_grad():
+        change = (now(x) - begun.eval()(x)).abs().mean()
+    assert 0 < change < 0.05
+    assert any(not torch.equal(a, b) for a, b in zip(now.slopes, begun.slopes))

@@ -13,7 +13,7 @@ from ground.graph import GraphTrainer
 from ground.objective import ALONE
 from ground.photos import GroundError
 from ground.recipes import RECIPES, Network
-from ground.resident import ResidentBatches, cut, squares
+from ground.resident import EnlargedBatches, ResidentBatches, cut, squares
 from ground.samples import Batches, DrawnSource, NoiseSource, PhotoSource, normalise, oriented, with_strength
 from ground.trainer import Trainer, build
 
@@ -224,6 +224,17 @@ def test_real_damage_is_that_of_its_source(scale, colour, shards):  # noqa: F811
                 assert tuple(shifts[first + at + 1].tolist()) == shift_of(source, record, rest, drawn)
                 moved.add(tuple(shifts[first + at + 1].tolist()))
     assert len(moved) > (3 if scale == 2 else 1) and undamaged  # at ×1 few move by whole pixels
+
+
+def test_what_a_x4_network_wants_is_that_of_a_x2_one_enlarged(shards):  # noqa: F811
+    sources = {name: real.RealSource(2, colour=True, way=way, beside='fast-x2.onnx') for name, way in WAYS.items()}
+    small = batches(sources, scale=2, colour=True, pairs=True, batch=6)
+    (x, wanted, shifts), (seen, large, moved) = small.at(1), EnlargedBatches(small, 'fast-x2.onnx').at(1)
+    assert torch.equal(x, seen) and large.shape == (*wanted.shape[:2], 2 * wanted.shape[2], 2 * wanted.shape[3])
+    inside = (torch.nn.functional.avg_pool2d(large, 2) - wanted)[..., 8:-8, 8:-8].abs()
+    assert inside.mean() < 0.01 < (large[..., ::2, ::2] - wanted)[:, 0].abs().mean()
+    alone = shifts == ALONE
+    assert alone.any() and (moved[alone] == ALONE).all() and torch.equal(moved[~alone], 2 * shifts[~alone])
 
 
 def contrast(source, drawn, at, which):
