@@ -278,9 +278,9 @@ def release_command(args):
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate, taught=args.taught)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
-    if network.colour and not shipped:
+    if network.colour and not shipped and not network.leaky:  # a compact network brings chroma that is learned already
         fit_chroma(net, (batches.at(3 * 10**6 + i) for i in range(CHROMA_BATCHES)))  # that no training has seen
-    quant = quantised(net, batches, chosen, args.int8_steps)
+    quant = None if network.leaky else quantised(net, batches, chosen, args.int8_steps)
     training = training_of(shipped.name) if shipped else trained_as(state, args)
     training = {**training, 'int8_steps': args.int8_steps}
     fp32 = shipped and shipped.read_bytes()
@@ -425,7 +425,8 @@ def on_gpu(args):
     if needed and getattr(args, needed) is None:
         raise GroundError(f'no_{needed}: {args.step} needs --{needed}.')
     if args.step == 'pack':
-        sources_for(NETWORKS[args.network], recipe(NETWORKS[args.network].recipe))  # makes the planes and shards
+        network = NETWORKS[args.network]
+        sources_for(replace(network, scale=min(2, network.scale)), recipe(network.recipe))  # makes the planes and shards
         pieces = carry.pack(args.network, args.folder, plan, NETWORKS[args.network].colour, args.workers)
         print('\n'.join(f'{piece} {piece.stat().st_size / 2**20:.1f} MiB' for piece in pieces))
         print(plans.show(args.network, len(pieces)))

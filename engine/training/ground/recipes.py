@@ -49,7 +49,8 @@ class Network:
     layers: int
     fold: int = 2            # the body works at 1 / fold of the resolution
     colour: bool = False     # restores chroma as well
-    leaky: bool = False      # PReLU instead of ReLU
+    leaky: bool = False      # PReLU instead of ReLU; not quantised, because its values have two signs
+    license: str = 'Apache-2.0'
     recipe: str = 'mixed'
     also: tuple = ()         # other names under which the same files serve
     begins: str | None = None  # the shipped file whose weights a new run begins with
@@ -86,7 +87,7 @@ NETWORKS = {
     # The body of Real-ESRGAN's compact network, for GPUs: four times the computation of `detail-large`. It starts from the weights of
     # realesr-animevideov3 (--start). Not shipped yet.
     'detail-best': Network('detail-best', 'Detail ×4 for damaged sources, for GPUs', 'super-resolution', 4, 64, 16, fold=1, colour=True, leaky=True,
-                           recipe='real', beside='fast-x2.onnx'),
+                           recipe='real', beside='fast-x2.onnx', license='Apache-2.0 AND BSD-3-Clause'),
     'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real', also=('detail-large',),
                               begins='fast-x1.onnx', told=0.06),
 }

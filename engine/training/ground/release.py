@@ -140,13 +140,14 @@ def device():
 
 def release(network, net, quant, training, int8_limit=None, fp32=None):
     """Writes both files and their entries in manifest.json; returns the entries. An int8 file that lies more than
-    `int8_limit` dB below fp32 is not shipped. `fp32`: the bytes of that file, where it is there already."""
+    `int8_limit` dB below fp32 is not shipped; without `quant` there is none. `fp32`: the bytes of that file, where it is there already."""
     MODELS.mkdir(exist_ok=True)
-    files = {'fp32': fp32 or to_fp32(net), 'int8': quant.to_int8()}
+    files = {'fp32': fp32 or to_fp32(net), **({'int8': quant.to_int8()} if quant else {})}
     recipe = training['recipe']
     scores = {precision: scores_of(data, network, recipe=recipe) for precision, data in files.items()}
-    scores['int8']['loss_db'] = round(overall(scores['fp32']) - overall(scores['int8']), 3)
-    if int8_limit is not None and scores['int8']['loss_db'] > int8_limit:
+    if quant:
+        scores['int8']['loss_db'] = round(overall(scores['fp32']) - overall(scores['int8']), 3)
+    if quant and int8_limit is not None and scores['int8']['loss_db'] > int8_limit:
         print(f'int8 lies {scores["int8"]["loss_db"]} dB below fp32 and is not shipped', flush=True)
         del files['int8']
     half = scores_of(files['fp32'], network, 'bf16', recipe)
@@ -159,7 +160,7 @@ def release(network, net, quant, training, int8_limit=None, fp32=None):
             'name': network.name, 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
             'precision': precision, 'layout': network.layout, 'input': 'x', 'output': 'y', 'multiple': 2,
             'halo': net.halo(), 'max_strength': MAX_STRENGTH[recipe], **({'blind': True} if recipe == 'real' else {}),
-            'sha256': hashlib.sha256(data).hexdigest(), 'license': 'Apache-2.0', 'opset': OPSET,
+            'sha256': hashlib.sha256(data).hexdigest(), 'license': network.license, 'opset': OPSET,
             'training': training, 'data': data_of(), 'scores': scores[precision]})
     path = MODELS / 'manifest.json'
     old = json.loads(path.read_text())['models'] if path.exists() else []

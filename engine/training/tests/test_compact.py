@@ -1,4 +1,6 @@
 """A compact network of Real-ESRGAN, taken up as a network of ours: held against the same network by PyTorch's operations."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -8,10 +10,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from test_real import shards  # noqa: F401  (a fixture)
 
-from ground import commands, teacher
+from ground import commands, release, teacher
 from ground.compact import FROM_YCC, from_compact, is_compact
 from ground.export import from_fp32, to_fp32
 from ground.network import RestorationNet, halved, plain
+from ground.recipes import NETWORKS
 from ground.release import load_averaged, load_state
 
 
@@ -105,3 +108,15 @@ def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monke
         change = (now(x) - begun.eval()(x)).abs().mean()
     assert 0 < change < 0.05
     assert any(not torch.equal(a, b) for a, b in zip(now.slopes, begun.slopes))
+
+
+def test_it_is_released_in_fp32_alone_with_both_licences(tmp_path, monkeypatch):
+    monkeypatch.setattr(release, 'MODELS', tmp_path)
+    monkeypatch.setattr(release, 'data_of', list)
+    monkeypatch.setattr(release, 'scores_of', lambda *_: {'real': {'twice': {'psnr_gain': 1.0}}})
+    training = {'recipe': 'real', 'command': '', 'steps': 1, 'device': '', 'hours': 0}
+    release.release(NETWORKS['detail-best'], from_compact(made()[0]), None, training)
+    entry, = json.loads((tmp_path / 'manifest.json').read_text())['models']
+    assert (entry['file'], entry['precision'], entry['layout'], entry['blind']) == ('detail-best-x4.onnx', 'fp32', 'ycbcr+strength', True)
+    assert entry['license'] == 'Apache-2.0 AND BSD-3-Clause'
+    assert [path.name for path in tmp_path.glob('*.onnx')] == ['detail-best-x4.onnx']
