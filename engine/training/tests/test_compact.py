@@ -113,7 +113,7 @@ def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monke
 def test_it_is_released_in_fp32_alone_with_both_licences(tmp_path, monkeypatch):
     monkeypatch.setattr(release, 'MODELS', tmp_path)
     monkeypatch.setattr(release, 'data_of', list)
-    monkeypatch.setattr(release, 'scores_of', lambda *_: {'real': {'twice': {'psnr_gain': 1.0}}})
+    monkeypatch.setattr(release, 'scores_of', lambda *_, **__: {'real': {'twice': {'psnr_gain': 1.0}}})
     training = {'recipe': 'real', 'command': '', 'steps': 1, 'device': '', 'hours': 0}
     release.release(NETWORKS['detail-best'], from_compact(made()[0]), None, training)
     entry, = json.loads((tmp_path / 'manifest.json').read_text())['models']
