@@ -19,7 +19,7 @@ export interface RemoteOptions {
 export function withService(command: Command): Command {
   return command
     .option('--url <url>', 'base URL of the service; default: REELMEND_URL, or that of reelmend login')
-    .option('--key <key>', 'API key; default: REELMEND_API_KEY, or that of reelmend login. Other users of this machine can see an option');
+    .option('--key <key>', 'API key; default: REELMEND_API_KEY, or that of reelmend login. Other users of this machine can see options');
 }
 
 const stored = z.object({ url: z.url(), key: z.string().min(1) });
@@ -64,7 +64,7 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
 
 export function loginCommands(): Command[] {
   const login = new Command('login')
-    .description('store the URL of a service and an API key for the commands upload, jobs, preview, previews, audit-log and listen')
+    .description('ask for an API key of a service; store URL and key for upload, jobs, preview, previews, audit-log and listen')
     .argument('<url>', 'base URL of the service')
     .action(runLogin);
   const logout = new Command('logout').description('delete the stored URL and API key').action(async () => {

@@ -14,6 +14,8 @@ const videoExtensions: ReadonlySet<string> = new Set([
   ...['.3gp', '.avi', '.flv', '.m2ts', '.m4v', '.mkv', '.mov', '.mp4', '.mpeg', '.mpg', '.mts', '.mxf', '.ogv', '.ts', '.vob', '.webm', '.wmv'],
 ]);
 
+const isVideoName = (path: string) => videoExtensions.has(extname(path).toLowerCase());
+
 export interface Input {
   /** the argument itself: a path, a URL, or `-` */
   source: string;
@@ -84,7 +86,7 @@ async function expand(argument: string): Promise<string[]> {
   if (!folder && !isPattern(argument)) throw noFile(argument);
   const videos: string[] = [];
   for await (const path of folder ? await pathsIn(argument) : glob(argument)) {
-    if (!videoExtensions.has(extname(path).toLowerCase())) continue;
+    if (!isVideoName(path)) continue;
     if (await isFile(path)) videos.push(path);
     else if (path.includes('\uFFFD')) throw noFile(path);
   }
@@ -134,6 +136,7 @@ export async function targetsOf({ paths, list, resolution }: Arguments): Promise
   if (single && !toFolder) return { kind: 'one', input: first, output: checkedName(output) };
   if (output === '-') throw new Error('Standard output takes one result; name a folder for several.');
   if (await isFile(output)) throw new Error(`${output} is a file: name a folder for the results.`);
+  if (!toFolder && isVideoName(output)) throw new Error(`${output} is the name of a file: name a folder for the results.`);
   return { kind: 'many', inputs: withoutResults(inputs, resolve(output), resolution), folder: output };
 }
 

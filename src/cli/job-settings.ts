@@ -26,16 +26,16 @@ export interface SettingOptions extends RemoteOptions {
 export function withSettings(command: Command): Command {
   return command
     .addOption(targetOption(['1080p', '4k'], 'target size; default: 1080p'))
-    .option('--model <name>', 'an installed network, auto, or none for the plain filter')
+    .option('--model <name>', 'name of an installed network, auto, or none: only resizing and filters')
     .addOption(strengthOption('denoise', 'noise reduction'))
     .addOption(strengthOption('sharpen', 'sharpening'))
     .addOption(strengthOption('face-restoration', 'face restoration'))
     .addOption(strengthOption('adaptive-contrast', 'local contrast'))
-    .option('--quality <quality>', 'standard, high, or a CRF from 10 to 40, lower is better; default: standard', quality)
-    .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate)
-    .option('--preview <preview>', 'take the settings of this preview, prv_…; other options replace them')
-    .option('--setting <number>', 'which setting of the preview, from 1; default: 1', positiveWhole)
-    .option('--secure', 'in the Secure tier');
+    .option('--quality <quality>', 'standard, high, or a constant rate factor (CRF) from 10 to 40; lower is better and larger; default: standard', quality)
+    .option('--max-bitrate <bits>', 'maximum bitrate of the video, in bits per second; default: no limit', bitrate)
+    .option('--preview <preview>', 'use the settings of this preview, prv_…; other options override them')
+    .option('--setting <number>', 'number of the setting in the preview; default: 1', positiveWhole)
+    .option('--secure', 'create the job in the Secure tier, at twice the price');
 }
 
 function quality(text: string): OutputQuality {

@@ -20,8 +20,8 @@ export type OverridingOptions = { [name in Name]?: string };
 export function withMachine(command: Command): Command {
   return command
     .option('--device <device>', `auto, cpu, cuda:N …; default: ${variables.device}`)
-    .option('--threads <count>', `threads of the engine; default: ${variables.threads}`)
-    .option('--min-speed <speed>', `speed that the model auto must reach on a CPU, such as 25fps or 0.5x; default: ${variables.minSpeed}`);
+    .option('--threads <count>', `number of threads; default: ${variables.threads}`)
+    .option('--min-speed <speed>', `minimum speed of the networks that auto chooses on a CPU, such as 25fps or 0.5x; default: ${variables.minSpeed}`);
 }
 
 /** Bits per second, as in the API. */
@@ -53,8 +53,8 @@ export function targetOption(targets: readonly string[], what: string): Option {
 export function withEncoder(command: Command): Command {
   return command
     .option('--preset <name>', `x264's preset, ultrafast to veryslow; default: ${variables.preset}`)
-    .option('--crf <number>', `x264's rate factor, 1 to 51, lower is better; default: ${variables.crf}`)
-    .option('--max-bitrate <bits>', 'highest bitrate of the video, in bits per second; default: no limit', bitrate);
+    .option('--crf <number>', `x264's constant rate factor, 1 to 51; lower is better and larger; default: ${variables.crf}`)
+    .option('--max-bitrate <bits>', 'maximum bitrate of the video, in bits per second; default: no limit', bitrate);
 }
 
 export function positiveWhole(text: string): number {

@@ -36,12 +36,12 @@ interface PreviewOptions extends RemoteOptions {
 
 export function previewCommand(): Command {
   return withService(new Command('preview'))
-    .description('compare up to three settings on a few seconds of a video, which a service chooses')
-    .argument('<source>', 'a video file, which is sent first, an upload (upl_…), or a URL')
-    .option('--setting <list>', 'such as 4k,model=none,sharpen=0.6,quality=20; up to three times; default: 1080p', collectSetting)
-    .option('--secure', 'in the Secure tier')
-    .option('--max-credits <number>', 'refuse the preview if it would cost more', wholeNumber)
-    .option('--output <folder>', 'write the clips into this folder; existing ones are replaced')
+    .description('compare up to three settings on a few seconds of a video; the service chooses the seconds')
+    .argument('<source>', 'a video file (sent first), an upload (upl_…) or a URL')
+    .option('--setting <list>', 'one setting, such as 4k,model=none,sharpen=0.6,quality=20; repeat for up to three; default: 1080p', collectSetting)
+    .option('--secure', 'create the preview in the Secure tier')
+    .option('--max-credits <number>', 'reject the preview if it would cost more', wholeNumber)
+    .option('--output <folder>', 'write the clips into this folder; replaces existing files')
     .option('--json', 'print the preview as JSON')
     .action(preview);
 }
@@ -50,7 +50,7 @@ export function previewsCommand(): Command {
   const previews = new Command('previews').description('list, get and delete previews of a service, with an API key');
   withService(previews.command('list'))
     .description('list the newest previews')
-    .option('--limit <count>', 'list so many', positiveWhole, 20)
+    .option('--limit <count>', 'number of previews to list', positiveWhole, 20)
     .option('--json', 'print JSON')
     .action(listPreviews);
   withService(previews.command('get'))

@@ -31,7 +31,7 @@ function withEnhancements(command: Command) {
     .addOption(automatic('sharpen', 'sharpening'))
     .addOption(automatic('adaptive-contrast', 'local contrast'))
     .addOption(automatic('face-restoration', 'face restoration'))
-    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto');
+    .option('--model <name>', 'name of an installed network, auto, or none: only resizing and filters', 'auto');
 }
 
 // Commands load their modules when they run: the whole service takes a second to load.
@@ -61,22 +61,23 @@ const enhance = () => import('./enhance-file.ts');
 interface EnhanceOptions extends EnhanceSettings, OverridingOptions {
   list?: string;
   jobs: number;
-  force: boolean;
+  force?: boolean;
 }
 
 function enhanceCommand(command: Command): void {
   command.description('enhance videos; needs no database');
   withEncoder(withMachine(withEnhancements(command)))
-    .argument('<paths...>', 'videos (files, folders, "patterns", URLs, or - for standard input), then the output: an MP4 file, - for standard output, or a folder')
-    .option('--list <file>', 'take videos from a list, one a line; - reads it from standard input')
-    .option('--jobs <count>', 'videos at the same time', positiveWhole, 1)
-    .option('--force', 'replace an existing output; in a folder: enhance videos that have a result, too', false)
+    .usage('[options] <videos...> [output]')
+    .argument('<videos...>', 'files, folders, "patterns", URLs, or - for standard input; then the output: an MP4 file, a folder, or - for standard output. Without an output, holiday.mov becomes holiday-1080p.mp4 beside it')
+    .option('--list <file>', 'read more videos from this file, one per line; - reads standard input')
+    .option('--jobs <count>', 'number of videos to enhance at the same time', positiveWhole, 1)
+    .option('--force', 'replace existing results; by default, an existing file is an error, and a folder skips videos with a result')
     .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
     .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
     .action(runEnhance);
 }
 
-async function runEnhance(paths: string[], { list, jobs, force, ...options }: EnhanceOptions): Promise<void> {
+async function runEnhance(paths: string[], { list, jobs, force = false, ...options }: EnhanceOptions): Promise<void> {
   const shared = Math.max(1, Math.floor(availableParallelism() / jobs));
   const config = configWith({ ...options, ...(jobs > 1 && !options.threads ? { threads: String(shared) } : {}) });
   const { targetsOf } = await import('./inputs.ts');
@@ -88,24 +89,11 @@ async function runEnhance(paths: string[], { list, jobs, force, ...options }: En
   await enhanceFiles(await media(config), config, { ...options, ...targets, jobs, force });
 }
 
-function program(): Command {
-  const reelmend = rootCommand('Enhances videos, as a service or from the command line.');
-
-  reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
-  reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
-  reelmend
-    .command('work')
-    .description('run a worker')
-    .option('--once', 'take one job and exit; exit status 3 if none was waiting', false)
-    .option('--idle-exit <seconds>', 'exit after this many seconds without a job; with --once: wait so long for one', seconds)
-    .action(({ once, idleExit }: { once: boolean; idleExit?: number }) =>
-      start({ api: false, worker: true }, { once, ...(idleExit === undefined ? {} : { idleS: idleExit }) }),
-    );
-
+function localCommands(reelmend: Command): void {
   enhanceCommand(reelmend.command('enhance'));
 
   withEncoder(withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why'))))
-    .argument('<in>', 'a video file')
+    .argument('<video>', 'a video file')
     .option('--json', 'print JSON')
     .action(async (input: string, options) => {
       const config = configWith(options);
@@ -115,14 +103,14 @@ function program(): Command {
   reelmend
     .command('probe')
     .description('print the properties of a video as JSON')
-    .argument('<in>', 'a video file')
+    .argument('<video>', 'a video file')
     .action(async (input: string) => (await enhance()).probeCommand(await media(configOfTerminal()), input));
 
   reelmend
     .command('devices')
-    .description('list the CPUs and GPUs that the engine can use, and the speed of the networks on this CPU, measured at the first call')
-    .option('--threads <count>', 'threads that the speed is measured with; default: REELMEND_THREADS')
-    .option('--json', 'print JSON at a terminal, too; programs get it anyway')
+    .description('list the CPUs and GPUs, whether the engine can use them, and the speed of the networks on this CPU (measured at the first call)')
+    .option('--threads <count>', 'number of threads for the measurement; default: REELMEND_THREADS')
+    .option('--json', 'print JSON; the default if the output is not a terminal')
     .action(async ({ json = false, ...options }: { json?: boolean; threads?: string }) => {
       const config = configWith(options);
       const [{ devicesCommand }, { findMissingEngines }, { installedModels }] = await Promise.all([
@@ -133,20 +121,46 @@ function program(): Command {
       const models = installedModels(config.modelsDir);
       await devicesCommand(await media(config), (devices) => findMissingEngines({ devices, models, enginesDir: config.enginesDir }), { json });
     });
+  addGroups(reelmend, [modelsCommands()]);
+}
 
+function serviceCommands(reelmend: Command): void {
+  reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
+  reelmend.command('serve').description('run the API only').action(() => start({ api: true, worker: false }));
+  reelmend
+    .command('work')
+    .description('run a worker only')
+    .option('--once', 'take one job and exit; exit status 3 if none was waiting')
+    .option('--idle-exit <seconds>', 'exit after this many seconds without a job; with --once: wait this long for one', seconds)
+    .action(({ once = false, idleExit }: { once?: boolean; idleExit?: number }) =>
+      start({ api: false, worker: true }, { once, ...(idleExit === undefined ? {} : { idleS: idleExit }) }),
+    );
   reelmend
     .command('health')
-    .description('check whether the service of this environment is healthy; for container health checks')
+    .description('check the API or worker that these environment variables describe; exit status 1 if it does not respond')
     .action(async () => (await import('./health-command.ts')).healthCommand(configOfTerminal()));
+}
 
+function administrationCommands(): Command[] {
   const operators = [accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands(), ledgerCommands(), signingKeyCommands()];
   for (const command of operators.flatMap((group) => group.commands)) {
-    command.option('--json', 'print JSON at a terminal, too; programs get it anyway');
+    command.option('--json', 'print JSON; the default if the output is not a terminal');
     command.hook('preAction', () => void (terminal().json = command.opts<{ json?: boolean }>().json === true));
   }
-  const groups = [modelsCommands(), ...operators, auditCommands(), certificateCommands(), verifyCommands(), ...remoteCommands()];
-  addGroups(reelmend, groups);
-  return reelmend;
+  return [...operators, auditCommands(), certificateCommands()];
+}
+
+function program(): Command {
+  const reelmend = rootCommand('Enhances videos, as a service or from the command line.');
+  reelmend.commandsGroup('Enhance videos on this machine:');
+  localCommands(reelmend);
+  reelmend.commandsGroup('Use a service, with an API key:');
+  addGroups(reelmend, [...remoteCommands(), verifyCommands()]);
+  reelmend.commandsGroup('Run the service:');
+  serviceCommands(reelmend);
+  reelmend.commandsGroup('Manage the service:');
+  addGroups(reelmend, administrationCommands());
+  return reelmend.commandsGroup('Help:').helpCommand('help [command]');
 }
 
 /** Runs one command at its terminal. */

@@ -40,10 +40,10 @@ interface UploadOptions extends RemoteOptions {
 }
 
 function uploadCommand(): Command {
-  const command = new Command('upload').description('send video files to a service, for `jobs create` and `preview`, which take the ids of uploads');
+  const command = new Command('upload').description('send video files to a service; `jobs create` and `preview` accept the ids that it prints');
   return withService(command)
     .argument('<files...>', 'video files')
-    .option('--resume <upload>', 'go on with an upload that was broken off, upl_…; for one file')
+    .option('--resume <upload>', 'continue this interrupted upload, upl_…; for one file')
     .option('--json', 'print the uploads as JSON')
     .action(async (files: string[], options: UploadOptions) => {
       if (options.resume !== undefined && files.length > 1) throw new Error('--resume is for one file.');
@@ -80,25 +80,25 @@ interface CreateOptions extends SettingOptions {
 function jobCommands(): Command {
   const jobs = new Command('jobs').description('create, list and get jobs of a service, with an API key');
   withSettings(withService(jobs.command('create')))
-    .description('create a job from a file, which is sent first, from an upload, or from a URL')
-    .argument('<source>', 'a video file, an upload (upl_…), or a URL')
-    .option('--poster', 'also make a poster of the result; jobs result links it')
-    .option('--thumbnails <count>', 'also make so many thumbnails of the result; jobs result links them', positiveWhole)
-    .option('--webhook <url>', 'gets a signed event when the job ends')
-    .option('--max-credits <number>', 'refuse the job if it would cost more', wholeNumber)
-    .option('--wait', 'wait until the job has ended')
-    .option('--output <file>', 'wait, and write the result to this file; an existing one is replaced')
+    .description('create a job from a file (sent first), an upload or a URL')
+    .argument('<source>', 'a video file, an upload (upl_…) or a URL')
+    .option('--poster', 'also make a poster of the result; jobs result prints its link')
+    .option('--thumbnails <count>', 'also make this many thumbnails of the result; jobs result prints their links', positiveWhole)
+    .option('--webhook <url>', 'URL that receives a signed event when the job ends')
+    .option('--max-credits <number>', 'reject the job if it would cost more', wholeNumber)
+    .option('--wait', 'wait until the job ends')
+    .option('--output <file>', 'wait, and write the result to this file; replaces an existing file')
     .option('--json', 'print the job as JSON')
     .action(createJob);
   withSettings(withService(jobs.command('quote')))
-    .description('say what a job would cost, how long it would take and how large its result would be')
-    .argument('<source>', 'an upload (upl_…), or a URL')
+    .description('print the price of a job, and estimates of its duration and size')
+    .argument('<source>', 'an upload (upl_…) or a URL')
     .option('--json', 'print the quote as JSON')
     .action(quoteJob);
   withService(jobs.command('list'))
     .description('list the newest jobs')
     .addOption(new Option('--status <status>', 'only jobs with this status').choices(['queued', 'running', 'done', 'error']))
-    .option('--limit <count>', 'list so many', positiveWhole, 20)
+    .option('--limit <count>', 'number of jobs to list', positiveWhole, 20)
     .option('--json', 'print JSON')
     .action(listJobs);
   withService(jobs.command('get'))
@@ -106,11 +106,11 @@ function jobCommands(): Command {
     .argument('<job>', 'id, job_…')
     .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.get(id)));
   withService(jobs.command('result'))
-    .description('print links to the result of a job, its poster and its thumbnails as JSON; they are valid for an hour')
+    .description('print links to the result, the poster and the thumbnails of a job as JSON; they expire')
     .argument('<job>', 'id, job_…')
     .action(async (id: string, options: RemoteOptions) => print(await (await connect(options)).jobs.result(id)));
   withService(jobs.command('download'))
-    .description('write the result of a job to a file; an existing one is replaced')
+    .description('write the result of a job to a file; replaces an existing file')
     .argument('<job>', 'id, job_…')
     .argument('<file>', 'the MP4 file to write')
     .action(async (id: string, file: string, options: RemoteOptions) => {

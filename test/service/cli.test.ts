@@ -62,8 +62,8 @@ describe('help', () => {
 /** The help of a command and of all below it. */
 async function helpOf(command: string[]): Promise<string[]> {
   const { stdout } = await reelmend([...command, '--help']);
-  const [, below = ''] = stdout.split('\nCommands:\n');
-  const names = [...below.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+  const ofCommands = stdout.split('\n\n').filter((part) => /^[A-Z]/.test(part) && !/^(Usage|Arguments|Options):/.test(part));
+  const names = ofCommands.flatMap((part) => [...part.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name!)).filter((name) => name !== 'help');
   const all = [stdout];
   for (const name of names) all.push(...(await helpOf([...command, name])));
   return all;

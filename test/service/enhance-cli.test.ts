@@ -72,6 +72,7 @@ describe('several videos', () => {
     [['*.avi', 'out/'], 'No video matches *.avi.'],
     [['clips'], 'Name the output, too: a folder for the results.'],
     [['clips', 'text.mp4'], 'text.mp4 is a file: name a folder for the results.'],
+    [['clips', 'all.mp4'], 'all.mp4 is the name of a file: name a folder for the results.'],
     [['clips', '-'], 'Standard output takes one result; name a folder for several.'],
     [['clips/a.mp4', 'clips/a.mp4', '../a.mp4', 'out'], 'There is no file ../a.mp4.'],
   ])('is refused in one line: %j', async (args, message) => {
