@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { configDir } from '../app/folders.ts';
 import type { Account, Reelmend } from '../sdk/index.ts';
-import { say, terminal } from './terminal.ts';
+import { plain, say, terminal } from './terminal.ts';
 
 export interface RemoteOptions {
   url?: string;
@@ -45,6 +45,11 @@ function parseJson(text: string): unknown {
 
 const sameService = (a: string, b: string) => a.replace(/\/+$/, '') === b.replace(/\/+$/, '');
 
+function requireUrl(url: string): void {
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return;
+  throw new Error(`${plain(url)} is no whole URL of a service, such as https://reelmend.example.com.`);
+}
+
 /** Throws with one sentence that names what is missing. */
 export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
   const { env } = terminal();
@@ -54,6 +59,7 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
   const login = givenUrl !== undefined && givenKey !== undefined ? undefined : await readLogin();
   const baseUrl = givenUrl ?? login?.url;
   if (!baseUrl) throw new Error('Which service? Run reelmend login, set REELMEND_URL, or give --url.');
+  requireUrl(baseUrl);
   // A key is never sent to another service than its own.
   const keptKey = login !== undefined && sameService(login.url, baseUrl) ? login.key : undefined;
   const apiKey = givenKey ?? keptKey;
@@ -75,6 +81,7 @@ export function loginCommands(): Command[] {
 }
 
 async function runLogin(url: string): Promise<void> {
+  requireUrl(url);
   const key = await askKey();
   const { createReelmend } = await import('../sdk/index.ts');
   const account = await createReelmend({ baseUrl: url, apiKey: key }).account.get();

@@ -76,6 +76,9 @@ describe('reelmend upload', () => {
     expect((await runCommand(['jobs', 'list'], { env: noUrl })).stderr).toBe('reelmend: Which service? Run reelmend login, set REELMEND_URL, or give --url.\n');
     const { REELMEND_API_KEY: _key, ...noKey } = environment();
     expect((await runCommand(['jobs', 'list'], { env: noKey })).stderr).toContain('REELMEND_API_KEY');
+    const notWhole = { status: 1, stdout: '', stderr: 'reelmend: localhost:8080 is no whole URL of a service, such as https://reelmend.example.com.\n' };
+    expect(await reelmend('jobs', 'list', '--url', 'localhost:8080')).toEqual(notWhole);
+    expect(await reelmend('login', 'localhost:8080')).toEqual(notWhole);
     const wrong = await reelmend('jobs', 'list', '--key', 'svc_test_wrong');
     expect(wrong).toMatchObject({ status: 1, stderr: 'reelmend: The API key is not valid.\n' });
   });
