@@ -30,7 +30,7 @@ export const chapters: readonly Chapter[] = [
   {
     title: 'Run the service',
     guides: [
-      { slug: 'operating', title: 'Operating', source: 'docs/operating.md', summary: 'Configuration, S3, Docker, metrics and alerts, backup and upgrade.' },
+      { slug: 'operating', title: 'Operating', source: 'docs/operating.md', summary: 'Docker, systemd, configuration, S3, metrics and alerts, backup and upgrade.' },
       { slug: 'fleet', title: 'Several machines', source: 'docs/fleet.md', summary: 'Set-up, segments, autoscaling, Kubernetes and connections to PostgreSQL.' },
       { slug: 'scaling', title: 'Scaling', source: 'docs/scaling.md', summary: 'A fleet of workers: how it is measured, and where it ends.' },
       { slug: 'gpu', title: 'GPUs', source: 'docs/gpu.md', summary: 'Set-up, devices, containers, and networks with their engines.' },
