@@ -9,7 +9,7 @@ import { formatCount, plural } from '../app/format.ts';
 import { type Entry, type LogVerification, VerificationError, verifyAuditLog } from '../evidence/verify.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
-import { Empty, Load, Notice } from '../ui/feedback.tsx';
+import { Empty, LoadList, Notice } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { DateTime } from '../ui/time.tsx';
@@ -57,17 +57,16 @@ export function AuditLog() {
           </span>
         }
       >
-        <Load query={list}>
-          {(entries) =>
-            entries.length === 0 ? (
-              <Empty icon={ScrollText} title="The log is empty">
-                The first job, key or setting creates an entry.
-              </Empty>
-            ) : (
-              entries.map((entry) => <EntryLine key={entry.sequence} entry={entry} />)
-            )
+        <LoadList
+          query={list}
+          empty={
+            <Empty icon={ScrollText} title="The log is empty">
+              The first job, key or setting creates an entry.
+            </Empty>
           }
-        </Load>
+        >
+          {(entries) => entries.map((entry) => <EntryLine key={entry.sequence} entry={entry} />)}
+        </LoadList>
         <More list={list} />
       </Panel>
     </div>

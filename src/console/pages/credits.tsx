@@ -9,7 +9,7 @@ import { csv, saveText } from '../app/download.ts';
 import { creditsInDollars, formatCount, formatCredits, formatDuration, formatSigned, formatTarget, plural, shortId } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
-import { Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
+import { Empty, ErrorNotice, Load, LoadList } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
@@ -61,17 +61,16 @@ function Ledger() {
   const ledger = useLedger();
   return (
     <Panel title="Ledger" flush actions={ledger.data !== undefined && ledger.data.length > 0 && <Export />}>
-      <Load query={ledger}>
-        {(entries) =>
-          entries.length === 0 ? (
-            <Empty icon={Coins} title="No transfers yet">
-              Grants, charges and refunds appear here, each with the balance after it.
-            </Empty>
-          ) : (
-            <LedgerTable entries={entries} />
-          )
+      <LoadList
+        query={ledger}
+        empty={
+          <Empty icon={Coins} title="No transfers yet">
+            Grants, charges and refunds appear here, each with the balance after it.
+          </Empty>
         }
-      </Load>
+      >
+        {(entries) => <LedgerTable entries={entries} />}
+      </LoadList>
       <More list={ledger} />
     </Panel>
   );

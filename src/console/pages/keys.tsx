@@ -9,7 +9,7 @@ import { plural } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
+import { Badge, Empty, LoadList, type Tone } from '../ui/feedback.tsx';
 import { Choices, SelectField, TextField } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { ModeBadge, TierBadge } from '../ui/job-status.tsx';
@@ -43,17 +43,16 @@ export function KeysPage() {
   return (
     <Page title="API keys" intro="Your server sends a key as a bearer token. The service stores only its hash, so a key is shown only once." actions={create}>
       <Panel title="Keys" flush>
-        <Load query={list}>
-          {(keys) =>
-            keys.length === 0 ? (
-              <Empty icon={KeyRound} title="No keys yet" action={create}>
-                {isAdmin ? 'Start with a test key. It works immediately and is free.' : 'An admin of the account creates keys.'}
-              </Empty>
-            ) : (
-              <KeyTable keys={keys} onOpen={setOpen} />
-            )
+        <LoadList
+          query={list}
+          empty={
+            <Empty icon={KeyRound} title="No keys yet" action={create}>
+              {isAdmin ? 'Start with a test key. It works immediately and is free.' : 'An admin of the account creates keys.'}
+            </Empty>
           }
-        </Load>
+        >
+          {(keys) => <KeyTable keys={keys} onOpen={setOpen} />}
+        </LoadList>
         <More list={list} />
       </Panel>
       {open?.kind === 'create' && <CreateDialog onClose={close} onCreated={show} />}

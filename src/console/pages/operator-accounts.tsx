@@ -8,7 +8,7 @@ import { type ApprovalState, decide, useAccounts } from '../api/operator.ts';
 import { creditsInDollars, formatCount, isolate } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
+import { Badge, Empty, LoadList, type Tone } from '../ui/feedback.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
@@ -61,15 +61,9 @@ export function OperatorAccountsPage() {
     <Page title="Accounts" intro="New accounts can use test mode only, until you approve them. The account’s audit log records your decisions and grants.">
       <Panel title="Accounts" flush actions={<Segmented<Filter> label="State" value={filter} onChange={setFilter} options={filters} />}>
         <AccountSearch text={text} onChange={find} />
-        <Load query={list}>
-          {(accounts) =>
-            accounts.length === 0 ? (
-              <NoAccounts filter={filter} search={search} />
-            ) : (
-              <AccountTable accounts={accounts} onApprove={approve} onOpen={setOpen} />
-            )
-          }
-        </Load>
+        <LoadList query={list} empty={<NoAccounts filter={filter} search={search} />}>
+          {(accounts) => <AccountTable accounts={accounts} onApprove={approve} onOpen={setOpen} />}
+        </LoadList>
         <More list={list} />
       </Panel>
       {open !== null && <AccountDialog open={{ ...open, account: newest(open.account, list.data) }} onClose={() => setOpen(null)} onDone={refresh} />}

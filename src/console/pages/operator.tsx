@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import type { OperatorFailure, OperatorQueue, OperatorWorker } from '../../contract/types.gen.ts';
 import { useFailures, useOverview, useWorkers } from '../api/operator.ts';
 import { formatCount, formatDuration, formatPercent, plural, shortId } from '../app/format.ts';
-import { Badge, Empty, Load, Notice, ProgressBar } from '../ui/feedback.tsx';
+import { Badge, Empty, Load, LoadList, Notice, ProgressBar } from '../ui/feedback.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Figures, Page, Panel } from '../ui/panel.tsx';
@@ -76,23 +76,24 @@ export function OperatorWorkersPage() {
   const list = useWorkers();
   return (
     <Page title="Workers" intro="Processes that run jobs, with their devices and their current jobs.">
-      <Load query={list}>
-        {(workers) =>
-          workers.length === 0 ? (
-            <div className="panel">
-              <Empty icon={Activity} title="No worker has started yet">
-                Start one with <code>reelmend work</code>.
-              </Empty>
-            </div>
-          ) : (
-            <div className="stack">
-              {workers.map((worker) => (
-                <WorkerPanel key={worker.id} worker={worker} />
-              ))}
-            </div>
-          )
+      <LoadList
+        query={list}
+        empty={
+          <div className="panel">
+            <Empty icon={Activity} title="No worker has started yet">
+              Start one with <code>reelmend work</code>.
+            </Empty>
+          </div>
         }
-      </Load>
+      >
+        {(workers) => (
+          <div className="stack">
+            {workers.map((worker) => (
+              <WorkerPanel key={worker.id} worker={worker} />
+            ))}
+          </div>
+        )}
+      </LoadList>
       <More list={list} />
     </Page>
   );
@@ -153,9 +154,9 @@ export function OperatorFailuresPage() {
   return (
     <Page title="Failures" intro="Jobs of all accounts that ended in error, newest first. URLs of customers are not shown.">
       <Panel title="Failed jobs" flush>
-        <Load query={list}>
-          {(failures) => (failures.length === 0 ? <Empty icon={CircleCheck} title="No job has failed" /> : <FailureTable failures={failures} />)}
-        </Load>
+        <LoadList query={list} empty={<Empty icon={CircleCheck} title="No job has failed" />}>
+          {(failures) => <FailureTable failures={failures} />}
+        </LoadList>
         <More list={list} />
       </Panel>
     </Page>

@@ -8,7 +8,7 @@ import { changeRole, invite, peopleKey, removePerson, revokeInvitation, useInvit
 import { sessionKey, useIsAdmin, useSession } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, Load } from '../ui/feedback.tsx';
+import { Badge, Empty, Load, LoadList } from '../ui/feedback.tsx';
 import { Choices, TextField } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { More } from '../ui/more.tsx';
@@ -120,32 +120,28 @@ function InvitationsPanel({ onOpen }: { onOpen: (open: Open) => void }) {
   const list = useInvitations();
   return (
     <Panel title="Open invitations" flush>
-      <Load query={list}>
-        {(invitations) =>
-          invitations.length === 0 ? (
-            <Empty icon={Users} title="No open invitations" />
-          ) : (
-            <Table columns={['For', 'Role', 'Expires', hidden('Actions')]}>
-              {invitations.map((invitation) => (
-                <tr key={invitation.id}>
-                  <td data-label="For" className="wrap-anywhere">{invitation.email}</td>
-                  <td data-label="Role">{roleNames[invitation.role]}</td>
-                  <td data-label="Expires" className="small muted">
-                    <Ago at={invitation.expires_at} />
-                  </td>
-                  <td className="acts">
-                    {isAdmin && (
-                      <Button size="small" onClick={() => onOpen({ kind: 'revoke', invitation })} aria-label={`Revoke the invitation of ${invitation.email}`}>
-                        Revoke
-                      </Button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </Table>
-          )
-        }
-      </Load>
+      <LoadList query={list} empty={<Empty icon={Users} title="No open invitations" />}>
+        {(invitations) => (
+          <Table columns={['For', 'Role', 'Expires', hidden('Actions')]}>
+            {invitations.map((invitation) => (
+              <tr key={invitation.id}>
+                <td data-label="For" className="wrap-anywhere">{invitation.email}</td>
+                <td data-label="Role">{roleNames[invitation.role]}</td>
+                <td data-label="Expires" className="small muted">
+                  <Ago at={invitation.expires_at} />
+                </td>
+                <td className="acts">
+                  {isAdmin && (
+                    <Button size="small" onClick={() => onOpen({ kind: 'revoke', invitation })} aria-label={`Revoke the invitation of ${invitation.email}`}>
+                      Revoke
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </LoadList>
       <More list={list} />
     </Panel>
   );

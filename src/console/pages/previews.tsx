@@ -7,7 +7,7 @@ import { usePreview, usePreviews } from '../api/previews.ts';
 import { formatCount } from '../app/format.ts';
 import { useNavigateWhileShown } from '../app/navigation.ts';
 import { CopyButton, LinkButton } from '../ui/button.tsx';
-import { Empty, Failed, Load, Skeleton } from '../ui/feedback.tsx';
+import { Empty, Failed, LoadList, Skeleton } from '../ui/feedback.tsx';
 import { JobState, ModeBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
@@ -25,7 +25,7 @@ export function PreviewsPage() {
       actions={<LinkButton href="/enhance" tone="primary">Enhance a video</LinkButton>}
     >
       <Panel title="All previews" flush>
-        <Load query={list}>{(previews) => (previews.length === 0 ? <NoPreviews /> : <PreviewTable previews={previews} />)}</Load>
+        <LoadList query={list} empty={<NoPreviews />}>{(previews) => <PreviewTable previews={previews} />}</LoadList>
         <More list={list} />
       </Panel>
     </Page>

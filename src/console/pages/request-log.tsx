@@ -9,7 +9,7 @@ import { formatDateTimeFull } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Badge, Empty, Load, type Tone } from '../ui/feedback.tsx';
+import { Badge, Empty, LoadList, type Tone } from '../ui/feedback.tsx';
 import { CompactSelect } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
@@ -28,17 +28,16 @@ export function RequestLogPage() {
   return (
     <Page title="Request log" intro="What your API keys called in the last 30 days. Bodies are shown without URLs, names and other free text.">
       <Panel title="Requests" flush actions={<Filters filter={filter} onChange={find} />}>
-        <Load query={list}>
-          {(entries) =>
-            entries.length === 0 ? (
-              <Empty icon={ScrollText} title={filtered ? 'No request matches' : 'No requests yet'}>
-                A request appears a second or two after its response.
-              </Empty>
-            ) : (
-              <RequestTable entries={entries} onOpen={setOpen} />
-            )
+        <LoadList
+          query={list}
+          empty={
+            <Empty icon={ScrollText} title={filtered ? 'No request matches' : 'No requests yet'}>
+              A request appears a second or two after its response.
+            </Empty>
           }
-        </Load>
+        >
+          {(entries) => <RequestTable entries={entries} onOpen={setOpen} />}
+        </LoadList>
         <More list={list} />
       </Panel>
       {open !== null && <RequestDialog entry={open} onClose={() => setOpen(null)} />}

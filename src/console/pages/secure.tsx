@@ -11,7 +11,7 @@ import { sessionKey, useIsAdmin, useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useAction } from '../ui/dialog.tsx';
-import { Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
+import { Empty, ErrorNotice, LoadList } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { More } from '../ui/more.tsx';
@@ -48,17 +48,16 @@ function Certificates() {
   const [open, setOpen] = useState<ConsoleCertificate | null>(null);
   return (
     <Panel title="Deletion certificates" flush note="One for each deleted Secure job, issued once the storage has confirmed that every file is gone.">
-      <Load query={list}>
-        {(certificates) =>
-          certificates.length === 0 ? (
-            <Empty icon={ShieldCheck} title="No certificates yet">
-              A certificate appears when a Secure job is deleted, or when its retention ends.
-            </Empty>
-          ) : (
-            <CertificateTable certificates={certificates} onOpen={setOpen} />
-          )
+      <LoadList
+        query={list}
+        empty={
+          <Empty icon={ShieldCheck} title="No certificates yet">
+            A certificate appears when a Secure job is deleted, or when its retention ends.
+          </Empty>
         }
-      </Load>
+      >
+        {(certificates) => <CertificateTable certificates={certificates} onOpen={setOpen} />}
+      </LoadList>
       <More list={list} />
       {open !== null && (
         <Dialog title={open.id} onClose={() => setOpen(null)} wide>

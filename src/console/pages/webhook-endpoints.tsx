@@ -16,7 +16,7 @@ import {
 } from '../api/webhook-endpoints.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
+import { Badge, Empty, ErrorNotice, LoadList, Notice } from '../ui/feedback.tsx';
 import { CheckField, Choices, FieldGroup, TextField } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { ModeBadge } from '../ui/job-status.tsx';
@@ -51,17 +51,16 @@ export function EndpointsPanel() {
   );
   return (
     <Panel title="Endpoints" note="URLs that get the events of all jobs, beside the webhook URL of each job. Each has a secret of its own." flush actions={create}>
-      <Load query={list}>
-        {(endpoints) =>
-          endpoints.length === 0 ? (
-            <Empty icon={Webhook} title="No endpoints">
-              Without endpoints, only jobs with a webhook URL send events.
-            </Empty>
-          ) : (
-            <EndpointTable endpoints={endpoints} onOpen={setOpen} />
-          )
+      <LoadList
+        query={list}
+        empty={
+          <Empty icon={Webhook} title="No endpoints">
+            Without endpoints, only jobs with a webhook URL send events.
+          </Empty>
         }
-      </Load>
+      >
+        {(endpoints) => <EndpointTable endpoints={endpoints} onOpen={setOpen} />}
+      </LoadList>
       {open?.kind === 'create' && <CreateDialog onClose={close} onCreated={show} />}
       {open?.kind === 'edit' && <EditDialog endpoint={open.endpoint} onClose={close} />}
       {open?.kind === 'rotate' && <RotateDialog endpoint={open.endpoint} onClose={close} onRotated={show} />}

@@ -18,7 +18,7 @@ import { plural, shortId } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Secret } from '../ui/code.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
+import { Badge, Empty, ErrorNotice, Load, LoadList, Notice } from '../ui/feedback.tsx';
 import { CompactSelect, SelectField, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { More } from '../ui/more.tsx';
@@ -218,17 +218,16 @@ function Deliveries() {
   );
   return (
     <Panel title="Deliveries" flush actions={filter}>
-      <Load query={list}>
-        {(deliveries) =>
-          deliveries.length === 0 ? (
-            <Empty icon={Webhook} title={state === '' && job === undefined ? 'No deliveries yet' : 'No delivery matches'}>
-              Set a webhook URL in a job, add an endpoint, or send a test event.
-            </Empty>
-          ) : (
-            <DeliveryTable deliveries={deliveries} onOpen={setOpen} />
-          )
+      <LoadList
+        query={list}
+        empty={
+          <Empty icon={Webhook} title={state === '' && job === undefined ? 'No deliveries yet' : 'No delivery matches'}>
+            Set a webhook URL in a job, add an endpoint, or send a test event.
+          </Empty>
         }
-      </Load>
+      >
+        {(deliveries) => <DeliveryTable deliveries={deliveries} onOpen={setOpen} />}
+      </LoadList>
       <More list={list} />
       {open !== null && <DeliveryDialog id={open} onClose={() => setOpen(null)} />}
     </Panel>

@@ -99,6 +99,17 @@ export function Load<T>({ query, lines, children }: { query: Loaded<T>; lines?: 
   return <Failed error={query.error} onRetry={() => void query.refetch()} />;
 }
 
+interface LoadListProps<T> {
+  query: Loaded<T[]>;
+  /** shown in place of a list without entries */
+  empty: ReactNode;
+  children: (entries: T[]) => ReactNode;
+}
+
+export function LoadList<T>({ query, empty, children }: LoadListProps<T>) {
+  return <Load query={query}>{(entries) => (entries.length === 0 ? empty : children(entries))}</Load>;
+}
+
 interface FailedProps {
   error: unknown;
   onRetry: () => void;
