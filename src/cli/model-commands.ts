@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../app/config.ts';
 import type { InstalledModel } from '../media/models.ts';
-import type { Media, ModelFile, ModelReport } from '../media/types.ts';
+import type { CompiledEngine, Media, ModelFile, ModelReport } from '../media/types.ts';
 import { interruptible } from './interruptible.ts';
 import { configOfTerminal, print, say, warn } from './terminal.ts';
 
@@ -137,30 +137,30 @@ interface Compilation extends CompileOptions {
 }
 
 async function compileModels(media: Media, config: Config, { name, signal, ...options }: Compilation): Promise<void> {
-  const { installedModels, toModelFile } = await manifests();
+  const { toModelFile } = await manifests();
   // GPUs convert fp32 files to fp16 themselves. Face networks run on the CPU.
-  const wanted = installedModels(config.modelsDir).filter(
-    (model) => (name === undefined || model.name === name) && model.precision === 'fp32' && model.layout !== 'face',
-  );
-  if (wanted.length === 0) throw new Error(name === undefined ? 'No networks are installed.' : await unknownModel(config, name, ' that runs on GPUs'));
-  for (const model of wanted) {
+  const runsOnGpus = ({ precision, layout }: InstalledModel) => precision === 'fp32' && layout !== 'face';
+  for (const model of await wantedModels(config, name, runsOnGpus, ' that runs on GPUs')) {
     for (const { width, height } of options.size ?? usualSizes) {
       const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs, signal });
-      for (const engine of engines) {
-        const target = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
-        const time = engine.buildMs === 0 ? 'already built' : `${(engine.buildMs / 1000).toFixed(1)} s`;
-        const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
-        const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} frames at once`;
-        const line = `${label(model)}: ${size} in ${engine.precision} for ${target}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
-        if (options.json !== true && engine.notBuilt !== '') {
-          warn(`${label(model)}: ${size} for ${target} was not built: ${engine.notBuilt}`);
-          continue;
-        }
-        say(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
-        if (engine.notMeasured !== '') warn(`${label(model)}: not measured on this machine’s GPU: ${engine.notMeasured}`);
-      }
+      for (const engine of engines) printEngine(model, engine, options.json === true);
     }
   }
+}
+
+function printEngine(model: InstalledModel, engine: CompiledEngine, json: boolean): void {
+  const target = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
+  const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
+  if (json) {
+    say(JSON.stringify({ ...identity(model), ...engine }));
+  } else if (engine.notBuilt !== '') {
+    return warn(`${label(model)}: ${size} for ${target} was not built: ${engine.notBuilt}`);
+  } else {
+    const time = engine.buildMs === 0 ? 'already built' : `${(engine.buildMs / 1000).toFixed(1)} s`;
+    const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} frames at once`;
+    say(`${label(model)}: ${size} in ${engine.precision} for ${target}, ${engine.backend}: ${engine.file} (${time}${atOnce})`);
+  }
+  if (engine.notMeasured !== '') warn(`${label(model)}: not measured on this machine’s GPU: ${engine.notMeasured}`);
 }
 
 interface AddOptions extends FolderOptions {
@@ -260,20 +260,23 @@ function summary(report: ModelReport): string {
 }
 
 async function benchModels(media: Media, config: Config, options: { name: string | undefined; size: Size; json?: boolean }): Promise<void> {
-  const { installedModels, toModelFile } = await manifests();
-  const wanted = installedModels(config.modelsDir).filter((model) => options.name === undefined || model.name === options.name);
-  if (wanted.length === 0) throw new Error(options.name === undefined ? 'No networks are installed.' : await unknownModel(config, options.name));
-  for (const model of wanted) {
+  const { toModelFile } = await manifests();
+  for (const model of await wantedModels(config, options.name)) {
     const trial = { ...options.size, frames: 20, threads: config.threads };
     const report = await media.checkModel({ model: toModelFile(model), trial, timeoutMs: trialTimeoutMs });
     say(options.json === true ? JSON.stringify({ ...identity(model), ...report }) : `${label(model)}: ${summary(report)}`);
   }
 }
 
-async function unknownModel(config: Config, name: string, which = ''): Promise<string> {
+/** The installed networks of a kind, or those of them named `name`. Throws if there are none. `which` ends the error's “There is no model …”. */
+async function wantedModels(config: Config, name: string | undefined, isOfKind: (model: InstalledModel) => boolean = () => true, which = '') {
   const { installedModels } = await manifests();
-  const names = new Set(installedModels(config.modelsDir).map((model) => model.name));
-  return `There is no model “${name}”${which}; there are ${[...names].toSorted().join(', ')}.`;
+  const installed = installedModels(config.modelsDir);
+  const wanted = installed.filter((model) => (name === undefined || model.name === name) && isOfKind(model));
+  if (wanted.length > 0) return wanted;
+  if (name === undefined) throw new Error('No networks are installed.');
+  const names = new Set(installed.map((model) => model.name));
+  throw new Error(`There is no model “${name}”${which}; there are ${[...names].toSorted().join(', ')}.`);
 }
 
 const identity = ({ name, scale, precision }: InstalledModel) => ({ name, scale, file_precision: precision });
