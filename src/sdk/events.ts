@@ -76,11 +76,24 @@ export async function* parseEvents(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
+  let event = 'message';
+  let data: string[] = [];
+  for await (const line of linesOf(stream, signal)) {
+    const [, name, text = ''] = /^([^:]*):? ?(.*)$/s.exec(line)!;
+    if (name === 'event') event = text;
+    else if (name === 'data') data.push(text);
+    else if (line === '') {
+      if (data.length > 0) yield { event, data: data.join('\n') };
+      [event, data] = ['message', []];
+    }
+  }
+}
+
+/** Yields whole lines. Throws when no byte arrives for `silenceMs`. */
+async function* linesOf(stream: ReadableStream<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<string, void, undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
   const error = () => new ReelmendConnectionError('The event stream is silent.');
-  let event = 'message';
-  let data: string[] = [];
   let rest = '';
   try {
     for (;;) {
@@ -88,15 +101,7 @@ export async function* parseEvents(
       if (done) return;
       const lines = (rest + decoder.decode(value, { stream: true })).split(/\r?\n/);
       rest = lines.pop()!;
-      for (const line of lines) {
-        const [, name, text = ''] = /^([^:]*):? ?(.*)$/s.exec(line)!;
-        if (name === 'event') event = text;
-        else if (name === 'data') data.push(text);
-        else if (line === '') {
-          if (data.length > 0) yield { event, data: data.join('\n') };
-          [event, data] = ['message', []];
-        }
-      }
+      yield* lines;
     }
   } finally {
     // Closes the connection, even if the caller leaves the loop early. Cancelling a broken stream fails harmlessly.
