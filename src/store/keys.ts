@@ -87,22 +87,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     },
 
     /** Throws ReelmendError `key_limit_reached`, or `admin_required` like `requireAdmin`. */
-    create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
-      return transact(db, async (tx) => {
-        // Creations of one account's keys run one after the other, so that they count each other.
-        if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
-        await requireAdmin(tx, key.accountId, actor.user_id);
-        await assertKeyLimit(tx, key.accountId);
-        const [row] = await tx
-          .insert(apiKeys)
-          .values({ ...key, id: newId('key') })
-          .returning(visible);
-        const { mode, tier, access } = row!;
-        const data = { ...described(row!), mode, tier, access, last_four: key.lastFour, ...actor };
-        await appendEvent(tx, { accountId: key.accountId, kind: 'key.created', data });
-        return row!;
-      });
-    },
+    create: (key: CreateKey, actor: Actor = {}) => transact(db, (tx) => create(tx, key, actor)),
 
     async usable(keyIds: string[]): Promise<Set<string>> {
       const approved = or(eq(apiKeys.mode, 'test'), eq(accounts.approvalStatus, 'approved'));
@@ -127,36 +112,10 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
 
     /** Revokes a key. null for an unknown key; a second call keeps the time of the first. */
-    revoke(keyId: string, actor: Actor = {}): Promise<KeyRecord | null> {
-      return transact(db, async (tx) => {
-        const [revoked] = await tx
-          .update(apiKeys)
-          .set({ revokedAt: sql`now()` })
-          .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt)))
-          .returning(visible);
-        if (revoked) {
-          await appendEvent(tx, { accountId: revoked.accountId, kind: 'key.revoked', data: { ...described(revoked), ...actor } });
-          return revoked;
-        }
-        const [known] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId));
-        return known ?? null;
-      });
-    },
+    revoke: (keyId: string, actor: Actor = {}) => transact(db, (tx) => revoke(tx, keyId, actor)),
 
     /** Renames a key. null for an unknown key, or one of a closed account. The same name again has no effect. */
-    rename(keyId: string, name: string, actor: Actor = {}): Promise<KeyRecord | null> {
-      return transact(db, async (tx) => {
-        const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
-        // Closing the account has removed the names, which may contain a person's name.
-        if (owner === undefined || (await lockOpenAccount(tx, owner.accountId)) === null) return null;
-        const [before] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId)).for('no key update');
-        if (before === undefined || before.name === name) return before ?? null;
-        const [renamed] = await tx.update(apiKeys).set({ name }).where(eq(apiKeys.id, keyId)).returning(visible);
-        const data = { ...described(renamed!), previous_name: before.name, ...actor };
-        await appendEvent(tx, { accountId: before.accountId, kind: 'key.renamed', data });
-        return renamed!;
-      });
-    },
+    rename: (keyId: string, name: string, actor: Actor = {}) => transact(db, (tx) => rename(tx, keyId, name, actor)),
 
     /** Newest first; `startingAfter` is an exclusive id. */
     page(query: { accountId: string; limit: number; startingAfter?: string | undefined }): Promise<KeyRecord[]> {
@@ -197,15 +156,61 @@ async function assertKeyLimit(tx: Tx, accountId: string): Promise<void> {
   throw new ReelmendError('key_limit_reached', message);
 }
 
+async function create(tx: Tx, key: CreateKey, actor: Actor): Promise<KeyRecord> {
+  // Creations of one account's keys run one after the other, so that they count each other.
+  if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
+  await requireAdmin(tx, key.accountId, actor.user_id);
+  await assertKeyLimit(tx, key.accountId);
+  const [row] = await tx
+    .insert(apiKeys)
+    .values({ ...key, id: newId('key') })
+    .returning(visible);
+  const { mode, tier, access } = row!;
+  const data = { ...described(row!), mode, tier, access, last_four: key.lastFour, ...actor };
+  await appendEvent(tx, { accountId: key.accountId, kind: 'key.created', data });
+  return row!;
+}
+
+async function revoke(tx: Tx, keyId: string, actor: Actor): Promise<KeyRecord | null> {
+  const [revoked] = await tx
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()` })
+    .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt)))
+    .returning(visible);
+  if (revoked) {
+    await appendEvent(tx, { accountId: revoked.accountId, kind: 'key.revoked', data: { ...described(revoked), ...actor } });
+    return revoked;
+  }
+  const [known] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId));
+  return known ?? null;
+}
+
+/** Locks the account of a key. null for an unknown key, or one of a closed account. */
+async function lockOwner(tx: Tx, keyId: string): Promise<string | null> {
+  const [key] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
+  if (key === undefined || (await lockOpenAccount(tx, key.accountId)) === null) return null;
+  return key.accountId;
+}
+
+async function rename(tx: Tx, keyId: string, name: string, actor: Actor): Promise<KeyRecord | null> {
+  // Closing the account has removed the names, which may contain a person's name.
+  if ((await lockOwner(tx, keyId)) === null) return null;
+  const [before] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId)).for('no key update');
+  if (before === undefined || before.name === name) return before ?? null;
+  const [renamed] = await tx.update(apiKeys).set({ name }).where(eq(apiKeys.id, keyId)).returning(visible);
+  const data = { ...described(renamed!), previous_name: before.name, ...actor };
+  await appendEvent(tx, { accountId: before.accountId, kind: 'key.renamed', data });
+  return renamed!;
+}
+
 async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: RotateKey, actor: Actor) {
   const { min, max } = keyOverlapDaysRange;
   if (!Number.isSafeInteger(overlapDays) || overlapDays < min || overlapDays > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for overlapDays but received ${overlapDays}`);
   }
-  const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
-  if (!owner) return null;
-  if ((await lockOpenAccount(tx, owner.accountId)) === null) return null;
-  await requireAdmin(tx, owner.accountId, actor.user_id);
+  const owner = await lockOwner(tx, keyId);
+  if (owner === null) return null;
+  await requireAdmin(tx, owner, actor.user_id);
   const [old] = await tx
     .update(apiKeys)
     // least() ignores null: a key without an end gets one.
