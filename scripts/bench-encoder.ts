@@ -5,10 +5,10 @@
  * The default should be the combination with the fewest core-seconds among those with a VMAF of at least 95 on every clip;
  * with several quality factors of that preset, the one with the fewest bits.
  */
-import { spawn } from 'node:child_process';
 import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { run } from './run-program.ts';
 
 const buildFolder = process.argv[2] ?? 'build/engine';
 const isQuick = process.argv.includes('--quick');
@@ -61,21 +61,6 @@ interface Score {
 
 const say = (text: string) => process.stderr.write(`bench-encoder: ${text}\n`);
 const round = (value: number, digits = 2) => Number(value.toFixed(digits));
-
-/** Runs a program; resolves to its stdout. */
-function run(command: string, args: string[]): Promise<string> {
-  return new Promise((done, fail) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '';
-    let errors = '';
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-    child.on('error', fail);
-    child.on('close', (code) =>
-      code === 0 ? done(out) : fail(new Error(`${command} ${args[0] ?? ''} failed: ${errors.slice(-400)}`)),
-    );
-  });
-}
 
 /** Generated clips, and short real ones if there are any. */
 async function clips(folder: string): Promise<{ name: string; path: string }[]> {

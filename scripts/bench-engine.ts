@@ -7,12 +7,12 @@
  * whole pipeline to measure its fps. Efficiency 1 means that decode, pixel work and encode overlap, no core idles, and no
  * work is done twice. /proc/stat shows the CPU time of other processes; `efficiency_of_free_cores` excludes it.
  */
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Report, writePages } from './bench-engine-pages.ts';
+import { run } from './run-program.ts';
 
 const buildFolder = process.argv[2] ?? 'build/engine';
 const isQuick = process.argv.includes('--quick');
@@ -41,21 +41,6 @@ interface Machine {
 
 const say = (text: string) => process.stderr.write(`bench-engine: ${text}\n`);
 const round = (value: number, digits = 3) => Number(value.toFixed(digits));
-
-/** Runs a program; resolves to its stdout. */
-function run(command: string, args: string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '';
-    let errors = '';
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-    child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0 ? resolve(out) : reject(new Error(`${command} ${args[0] ?? ''} failed: ${errors.slice(-400)}`)),
-    );
-  });
-}
 
 const ffmpeg = (args: string[]) => run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...args]);
 
@@ -175,6 +160,36 @@ function bestAndAll(results: Round[]) {
   };
 }
 
+/** 540p to 1080p beside two filters of the ffmpeg command line. */
+async function compareWithFfmpeg(clip: string, out: string, frames: number) {
+  const results: Round[] = [];
+  const peers: { zscale: Peer; swscale: Peer }[] = [];
+  const unsharp = 'unsharp=5:5:0.4';
+  for (let i = 0; i < rounds; ++i) {
+    say(`540p to 1080p, round ${i + 1} of ${rounds}: stages alone, pipeline, ffmpeg`);
+    results.push(await efficiencyRound(clip, out, frames));
+    const zscale = await peer(clip, `zscale=1920:1080:filter=lanczos,${unsharp}`, out, frames);
+    const swscale = await peer(clip, `scale=1920:1080:flags=lanczos,${unsharp}`, out, frames);
+    peers.push({ zscale, swscale });
+  }
+  const { best, rounds: allRounds } = bestAndAll(results);
+  const bestPeer = Math.max(...peers.map((p) => Math.max(p.zscale.fps, p.swscale.fps)));
+  // Compares within a round only, because the load of a shared machine differs between rounds.
+  const ratios = results.map((r, i) => r.pipeline_fps / Math.max(peers[i]!.zscale.fps, peers[i]!.swscale.fps));
+  // Ratio of CPU time, which other programs disturb least. Below 1: the engine needs less than ffmpeg.
+  const costs = results.map((r, i) => {
+    const least = Math.min(peers[i]!.zscale.core_ms_per_frame, peers[i]!.swscale.core_ms_per_frame);
+    return r.pipeline_core_ms_per_frame / least;
+  });
+  return {
+    pipeline_540p_to_1080p: best,
+    all_rounds: allRounds,
+    peer_ffmpeg_fps: { what: 'decode, Lanczos resize, unsharp, the same x264 settings', rounds: peers, best: bestPeer },
+    pipeline_fps_over_best_peer_by_round: ratios.map((ratio) => round(ratio)),
+    pipeline_core_time_over_best_peer_by_round: costs.map((cost) => round(cost)),
+  };
+}
+
 /**
  * Still pictures (Note in engine/src/cpu/network_stage.h), with `fast`: a recorded screen with a cursor and a clock, slides,
  * and grain, where every sample changes from picture to picture.
@@ -277,40 +292,18 @@ async function main(): Promise<void> {
     const seconds = isQuick ? 3 : 10;
     const frames = seconds * 30;
     await makeClip(clip, '960x540', seconds, 30);
-    const results: Round[] = [];
-    const peers: { zscale: Peer; swscale: Peer }[] = [];
-    const unsharp = 'unsharp=5:5:0.4';
-    for (let i = 0; i < rounds; ++i) {
-      say(`540p to 1080p, round ${i + 1} of ${rounds}: stages alone, pipeline, ffmpeg`);
-      const out = join(folder, 'out.mp4');
-      results.push(await efficiencyRound(clip, out, frames));
-      const zscale = await peer(clip, `zscale=1920:1080:filter=lanczos,${unsharp}`, out, frames);
-      const swscale = await peer(clip, `scale=1920:1080:flags=lanczos,${unsharp}`, out, frames);
-      peers.push({ zscale, swscale });
-    }
-    const { best, rounds: allRounds } = bestAndAll(results);
-    const bestPeer = Math.max(...peers.map((p) => Math.max(p.zscale.fps, p.swscale.fps)));
-    // Compares within a round only, because the load of a shared machine differs between rounds.
-    const ratios = results.map((r, i) => r.pipeline_fps / Math.max(peers[i]!.zscale.fps, peers[i]!.swscale.fps));
-    // Ratio of CPU time, which other programs disturb least. Below 1: the engine needs less than ffmpeg.
-    const costs = results.map((r, i) => {
-      const least = Math.min(peers[i]!.zscale.core_ms_per_frame, peers[i]!.swscale.core_ms_per_frame);
-      return r.pipeline_core_ms_per_frame / least;
-    });
+    const out = join(folder, 'out.mp4');
+    const comparison = await compareWithFfmpeg(clip, out, frames);
     say('resize kernels against the bounds of the machine');
     const kernels = JSON.parse(await run(join(buildFolder, 'bench_kernels'), [isQuick ? '0.05' : '0.2'])) as Report['resize_kernels'];
-    const withNetwork = await withFast(clip, join(folder, 'out.mp4'), frames);
+    const withNetwork = await withFast(clip, out, frames);
     const report = {
       cores,
-      pipeline_540p_to_1080p: best,
-      all_rounds: allRounds,
-      peer_ffmpeg_fps: { what: 'decode, Lanczos resize, unsharp, the same x264 settings', rounds: peers, best: bestPeer },
-      pipeline_fps_over_best_peer_by_round: ratios.map((ratio) => round(ratio)),
-      pipeline_core_time_over_best_peer_by_round: costs.map((cost) => round(cost)),
+      ...comparison,
       pipeline_540p_to_1080p_fast: withNetwork,
       pictures_that_stay_fast: withNetwork ? await stillPictures(folder) : undefined,
       resize_kernels: kernels,
-      memory: await memory(folder, best.peak_rss_mb),
+      memory: await memory(folder, comparison.pipeline_540p_to_1080p.peak_rss_mb),
       faces_1080p: await faces(folder),
       ...(isQuick ? {} : { pipeline_1080p_to_4k: await fourK(folder) }),
       stages,
