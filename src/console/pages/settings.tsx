@@ -136,10 +136,13 @@ function SessionRow({ session, onEnd }: { session: ConsoleSessionEntry; onEnd: (
   );
 }
 
+/** In this order: the User-Agent of Edge also names Chrome and Safari, that of Chrome Safari, of Android Linux, of iOS Mac OS. */
+const browsers = { Edge: /Edg\//, Firefox: /Firefox\//, Chrome: /Chrome\//, Safari: /Safari\// };
+const systems = { Android: /Android/, iOS: /iPhone|iPad/, Windows: /Windows/, macOS: /Mac OS/, Linux: /Linux/ };
+
 /** Browser and operating system, as far as the User-Agent names them. */
 function browserOf(agent: string): string {
-  const browser = /Edg\//.test(agent) ? 'Edge' : /Firefox\//.test(agent) ? 'Firefox' : /Chrome\//.test(agent) ? 'Chrome' : /Safari\//.test(agent) ? 'Safari' : '';
-  const system = /Android/.test(agent) ? 'Android' : /iPhone|iPad/.test(agent) ? 'iOS' : /Windows/.test(agent) ? 'Windows' : /Mac OS/.test(agent) ? 'macOS' : /Linux/.test(agent) ? 'Linux' : '';
-  const text = [browser, system].filter(Boolean).join(' on ');
+  const firstIn = (patterns: Record<string, RegExp>) => Object.keys(patterns).find((name) => patterns[name]!.test(agent));
+  const text = [firstIn(browsers), firstIn(systems)].filter(Boolean).join(' on ');
   return text === '' ? agent.slice(0, 40) || 'Unknown' : text;
 }
