@@ -131,9 +131,18 @@ function layerBox(stage: HTMLElement, clientX: number): DOMRect {
 /** Up to this many pixels of movement count as a click. */
 const clickSlop = 3;
 
+/** What the pointer does with the picture that it was pressed on. A click on the divider itself does nothing. */
+type Grip = 'divider' | 'split' | 'pan' | 'click';
+
+function gripAt(target: Element, { mode, lens }: Pick<StageProps, 'mode' | 'lens'>): Grip {
+  if (target.closest('.divider') !== null) return 'divider';
+  if (lens.zoom > 1) return 'pan';
+  return mode === 'slider' ? 'split' : 'click';
+}
+
 /** Dragging moves the divider. In a zoomed picture, dragging outside the divider pans the picture. */
 function useDrag(stage: RefObject<HTMLDivElement | null>, { mode, lens, setLens, setSplit, controls }: StageProps) {
-  const grip = useRef<'split' | 'pan' | 'click' | 'divider' | null>(null);
+  const grip = useRef<Grip | null>(null);
   const moved = useRef(0);
   const splitTo = (clientX: number) => {
     const box = stage.current!.getBoundingClientRect();
@@ -142,8 +151,7 @@ function useDrag(stage: RefObject<HTMLDivElement | null>, { mode, lens, setLens,
   return {
     onPointerDown: (event: PointerEvent) => {
       if (event.button !== 0) return;
-      const onDivider = (event.target as HTMLElement).closest('.divider') !== null;
-      grip.current = onDivider ? 'divider' : lens.zoom > 1 ? 'pan' : mode === 'slider' ? 'split' : 'click';
+      grip.current = gripAt(event.target as HTMLElement, { mode, lens });
       moved.current = 0;
       stage.current?.setPointerCapture(event.pointerId);
     },
