@@ -43,6 +43,7 @@ const jumpAt = 0.2;
 export function useSyncedVideos({ leader, follower, frameRate, sources, mayRenew }: Videos): [Playback, Controls] {
   const frame = 1 / (frameRate > 0 ? frameRate : assumedRate);
   const [state, setState] = useState<Playback>(initial);
+  /** the user wants the videos to play, even while they load */
   const wanted = useRef(false);
   const patch = useCallback((part: Partial<Playback>) => setState((old) => ({ ...old, ...part })), []);
 
@@ -149,42 +150,42 @@ function useLeader({ leader, controls, patch, wanted, place, fail }: LeaderWirin
   useEffect(() => {
     const video = leader.current;
     if (video === null) return;
-    const goOn = () => {
-      if (place.current === null) return;
-      const at = place.current;
-      place.current = null;
-      controls.seek(at);
+    const goOnAt = (time: number) => {
+      controls.seek(time);
       if (!wanted.current) return;
       wanted.current = false;
       controls.toggle();
+    };
+    const comeBack = () => {
+      if (place.current === null) return;
+      const at = place.current;
+      place.current = null;
+      goOnAt(at);
     };
     const known = () => {
       if (Number.isFinite(video.duration)) patch({ duration: video.duration });
       if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) patch({ ready: true });
     };
-    const listeners: [string, () => unknown][] = [
+    const stopListening = listen(video, [
       ['loadedmetadata', known],
-      ['loadedmetadata', goOn],
+      ['loadedmetadata', comeBack],
       ['loadeddata', known],
       ['durationchange', known],
       ['timeupdate', () => place.current === null && patch({ time: video.currentTime })],
       ['error', () => fail(video, { leaderBroken: true, playing: false })],
-      [
-        'ended',
-        () => {
-          if (!wanted.current) return;
-          wanted.current = false;
-          controls.seek(0);
-          controls.toggle();
-        },
-      ],
-    ];
-    for (const [name, listener] of listeners) video.addEventListener(name, listener);
+      ['ended', () => wanted.current && goOnAt(0)],
+    ]);
     known();
-    return () => {
-      for (const [name, listener] of listeners) video.removeEventListener(name, listener);
-    };
+    return stopListening;
   }, [leader, controls, patch, wanted, place, fail]);
+}
+
+/** Returns the function that removes the listeners. */
+function listen(video: HTMLVideoElement, listeners: readonly (readonly [event: string, listener: () => unknown])[]): () => void {
+  for (const [event, listener] of listeners) video.addEventListener(event, listener);
+  return () => {
+    for (const [event, listener] of listeners) video.removeEventListener(event, listener);
+  };
 }
 
 interface FollowerWiring extends Omit<LeaderWiring, 'controls'> {
@@ -215,12 +216,11 @@ function useFollower({ leader, follower, frame, patch, wanted, place, fail }: Fo
     const broken = () => {
       if (!fail(other, { followerBroken: true })) resume();
     };
-    const listeners: [string, () => void][] = [['waiting', hold], ['playing', resume], ['canplay', resume], ['error', broken]];
-    for (const [name, listener] of listeners) other.addEventListener(name, listener);
+    const stopListening = listen(other, [['waiting', hold], ['playing', resume], ['canplay', resume], ['error', broken]]);
     if (other.error !== null) broken();
     return () => {
       cancelAnimationFrame(handle);
-      for (const [name, listener] of listeners) other.removeEventListener(name, listener);
+      stopListening();
     };
   }, [leader, follower, frame, patch, wanted, place, fail]);
 }
