@@ -3,6 +3,7 @@
  * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
 import { and, eq, getTableColumns, inArray, isNull, not, notInArray, or, sql, type SQLWrapper } from './orm.ts';
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
@@ -62,8 +63,22 @@ export interface JobFailure {
 }
 
 /** The condition that this worker holds the lease and that the job's state allows the transition. */
-export const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
+const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
   and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), allowsTransition(transition));
+
+/** Changes the row of a job whose lease this worker holds. Throws LeaseLost. */
+export async function updateHeld(tx: Tx, fence: Fence, values: PgUpdateSetSource<typeof jobs>, transition?: TransitionName): Promise<JobRow> {
+  const [row] = await tx.update(jobs).set(values).where(heldBy(fence, transition)).returning();
+  if (!row) throw new LeaseLost(fence.jobId);
+  return row;
+}
+
+/** Locks the row of a job whose lease this worker holds. Throws LeaseLost. */
+export async function lockHeld(tx: Tx, fence: Fence, transition?: TransitionName): Promise<JobRow> {
+  const [row] = await tx.select().from(jobs).where(heldBy(fence, transition)).for('no key update');
+  if (!row) throw new LeaseLost(fence.jobId);
+  return row;
+}
 
 export const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 /** Seconds since a time; null for none. */
@@ -109,12 +124,7 @@ export function leaseQueries(db: Db) {
     ingested: (fence: Fence, original: StoredFile, source: SourceFacts) =>
       transact(db, async (tx) => {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
-        const [row] = await tx
-          .update(jobs)
-          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noWait, ...noLease })
-          .where(heldBy(fence))
-          .returning();
-        if (!row) throw new LeaseLost(fence.jobId);
+        const row = await updateHeld(tx, fence, { step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noWait, ...noLease });
         await markStored(tx, original);
         await enqueueStep(tx, row);
       }),
@@ -127,29 +137,20 @@ export function leaseQueries(db: Db) {
 
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: Fence, failure: JobFailure) =>
-      transact(db, async (tx) => {
-        const [row] = await tx.select().from(jobs).where(heldBy(fence, 'fail')).for('no key update');
-        if (!row) throw new LeaseLost(fence.jobId);
-        await failRow(tx, row, failure);
-      }),
+      transact(db, async (tx) => failRow(tx, await lockHeld(tx, fence, 'fail'), failure)),
 
     /**
      * Gives up the lease after a temporary failure, and queues the step to run again after `delayS`. Throws LeaseLost.
      */
     retryLater: (fence: Fence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater) =>
       transact(db, async (tx) => {
-        const [row] = await tx
-          .update(jobs)
-          .set({
-            ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
-            diskWaitSince: diskWait === null ? null : sql`coalesce(${jobs.diskWaitSince}, now())`,
-            insufficientDiskSince: diskWait === 'disk_full' ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
-            infrastructureFaultSince: infrastructureFault ? sql`coalesce(${jobs.infrastructureFaultSince}, now())` : null,
-            ...noLease,
-          })
-          .where(heldBy(fence))
-          .returning();
-        if (!row) throw new LeaseLost(fence.jobId);
+        const row = await updateHeld(tx, fence, {
+          ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
+          diskWaitSince: diskWait === null ? null : sql`coalesce(${jobs.diskWaitSince}, now())`,
+          insufficientDiskSince: diskWait === 'disk_full' ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
+          infrastructureFaultSince: infrastructureFault ? sql`coalesce(${jobs.infrastructureFaultSince}, now())` : null,
+          ...noLease,
+        });
         await enqueueStep(tx, row, delayS);
       }),
 
@@ -296,12 +297,7 @@ export interface FinishedPreview {
 /** The clips are stored: the preview is done, and its copy of the video is no longer needed. */
 async function finishPreview(tx: Tx, fence: Fence, { stretches, clips, stored }: FinishedPreview): Promise<void> {
   const made = JSON.stringify({ stretches, clips });
-  const [row] = await tx
-    .update(jobs)
-    .set({ ...finished, originalKey: null, preview: sql`${jobs.preview} || ${made}::jsonb` })
-    .where(heldBy(fence, 'finish'))
-    .returning();
-  if (!row) throw new LeaseLost(fence.jobId);
+  const row = await updateHeld(tx, fence, { ...finished, originalKey: null, preview: sql`${jobs.preview} || ${made}::jsonb` }, 'finish');
   for (const file of stored) await markStored(tx, file);
   await enqueueLeftovers(tx, row);
   await appendEvent(tx, { accountId: row.accountId, kind: eventOf(row, 'completed'), jobId: row.id, data: { stretches } });
@@ -321,19 +317,8 @@ export interface FinishedJob {
 }
 
 async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, pictures = [], applied }: FinishedJob) {
-  const [row] = await tx
-    .update(jobs)
-    .set({
-      ...finished,
-      output,
-      applied,
-      outputKey: stored.key,
-      segmentPlan: null,
-      pictures: pictures.length === 0 ? null : pictures.map(({ picture }) => picture),
-    })
-    .where(heldBy(fence, 'finish'))
-    .returning();
-  if (!row) throw new LeaseLost(fence.jobId);
+  const shown = pictures.length === 0 ? null : pictures.map(({ picture }) => picture);
+  const row = await updateHeld(tx, fence, { ...finished, output, applied, outputKey: stored.key, segmentPlan: null, pictures: shown }, 'finish');
   if (!isShared) await markStored(tx, stored);
   for (const { stored: file } of pictures) await markStored(tx, file);
   await enqueueLeftovers(tx, row);

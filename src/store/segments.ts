@@ -5,11 +5,11 @@
 import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
-import { type Fence, LeaseLost } from './fence.ts';
+import type { Fence } from './fence.ts';
 import { toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import type { JobSegment } from './types.ts';
-import { failRow, heldBy, type JobFailure, leaseEnd, noWait, noLease, type RetryLater, secondsSince } from './leases.ts';
+import { failRow, type JobFailure, leaseEnd, lockHeld, noWait, noLease, type RetryLater, secondsSince, updateHeld } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, longestEtaS, objects, type SegmentResult, segments, workers } from './schema.ts';
@@ -154,8 +154,7 @@ export function segmentQueries(db: Db) {
     /** The same, when the pieces cannot be joined; `fence` is that of the join. Throws LeaseLost. */
     giveUpJoin: (fence: Fence) =>
       transact(db, async (tx) => {
-        const [row] = await tx.select({ id: jobs.id }).from(jobs).where(heldBy(fence)).for('no key update');
-        if (!row) throw new LeaseLost(fence.jobId);
+        await lockHeld(tx, fence);
         await startOver(tx, fence.jobId, { inOnePiece: true });
       }),
 
@@ -223,12 +222,7 @@ export interface LostPieces {
 }
 
 async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: spans, atOnce }: PlannedSegments): Promise<void> {
-  const [row] = await tx
-    .update(jobs)
-    .set({ step: 'segments', segmentPlan: text, failures: 0, ...noWait, ...noLease })
-    .where(heldBy(fence))
-    .returning({ id: jobs.id });
-  if (!row) throw new LeaseLost(fence.jobId);
+  await updateHeld(tx, fence, { step: 'segments', segmentPlan: text, failures: 0, ...noWait, ...noLease });
   await tx.insert(segments).values(spans.map((span, number) => ({ jobId: fence.jobId, number, deviceClass, queued: false, ...span })));
   await enqueueNextSegments(tx, fence.jobId, atOnce);
 }
@@ -363,8 +357,7 @@ async function release(tx: Tx, fence: SegmentFence): Promise<void> {
 }
 
 async function remake(tx: Tx, fence: Fence, { numbers, maxFailures, atOnce }: LostPieces): Promise<boolean> {
-  const [job] = await tx.select().from(jobs).where(heldBy(fence)).for('no key update');
-  if (!job) throw new LeaseLost(fence.jobId);
+  const job = await lockHeld(tx, fence);
   const lost = and(eq(segments.jobId, fence.jobId), inArray(segments.number, numbers));
   const again = await tx
     .update(segments)
