@@ -96,6 +96,26 @@ ChromaSite FindSite(const AVFrame& frame, AVCodecID codec) {
   return is_jpeg_like ? ChromaSite::kCentre : ChromaSite::kLeft;
 }
 
+pixel::ColorSpec SpecOf(const AVFrame& frame, AVCodecID codec) {
+  if (IsRgb(frame)) return {Matrix::kBt709, Range::kLimited, ChromaSite::kCentre};
+  return {FindMatrix(frame, codec), IsFullRange(frame) ? Range::kFull : Range::kLimited, FindSite(frame, codec)};
+}
+
+bool IsStated(AVColorPrimaries tag) {
+  return av_color_primaries_name(tag) != nullptr && tag > AVCOL_PRI_RESERVED0 && tag != AVCOL_PRI_UNSPECIFIED && tag != AVCOL_PRI_RESERVED;
+}
+
+bool IsStated(AVColorTransferCharacteristic tag) {
+  return av_color_transfer_name(tag) != nullptr && tag > AVCOL_TRC_RESERVED0 && tag != AVCOL_TRC_UNSPECIFIED && tag != AVCOL_TRC_RESERVED;
+}
+
+std::optional<pixel::HdrTransfer> ConversionOf(AVColorPrimaries primaries, AVColorTransferCharacteristic transfer) {
+  if (transfer == AVCOL_TRC_SMPTE2084) return pixel::HdrTransfer::kPq;
+  if (transfer == AVCOL_TRC_ARIB_STD_B67) return pixel::HdrTransfer::kHlg;
+  const bool is_wide = primaries == AVCOL_PRI_BT2020 || primaries == AVCOL_PRI_SMPTE432;
+  return is_wide ? std::optional(pixel::HdrTransfer::kSdr) : std::nullopt;
+}
+
 /// Side data of a frame, else of its stream.
 class SideData {
  public:
@@ -139,27 +159,12 @@ double BelievablePeak(double nits) { return nits >= pixel::kSdrWhiteNits && nits
 
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec) {
   SourceColor color;
+  color.spec = SpecOf(frame, codec);
   color.output_spec = {Matrix::kBt709, Range::kLimited, ChromaSite::kLeft};
-  if (IsRgb(frame)) {
-    color.spec = {Matrix::kBt709, Range::kLimited, ChromaSite::kCentre};
-  } else {
-    color.spec = {FindMatrix(frame, codec), IsFullRange(frame) ? Range::kFull : Range::kLimited,
-                  FindSite(frame, codec)};
-  }
-  const bool is_wide = color.spec.matrix == Matrix::kBt2020;
-  color.primaries = is_wide ? AVCOL_PRI_BT2020 : AVCOL_PRI_BT709;
-  if (av_color_primaries_name(frame.color_primaries) != nullptr && frame.color_primaries > AVCOL_PRI_RESERVED0 &&
-      frame.color_primaries != AVCOL_PRI_UNSPECIFIED && frame.color_primaries != AVCOL_PRI_RESERVED) {
-    color.primaries = frame.color_primaries;
-  }
-  if (av_color_transfer_name(frame.color_trc) != nullptr && frame.color_trc > AVCOL_TRC_RESERVED0 &&
-      frame.color_trc != AVCOL_TRC_UNSPECIFIED && frame.color_trc != AVCOL_TRC_RESERVED) {
-    color.transfer = frame.color_trc;
-  }
-  if (color.transfer == AVCOL_TRC_SMPTE2084) color.hdr = pixel::HdrTransfer::kPq;
-  if (color.transfer == AVCOL_TRC_ARIB_STD_B67) color.hdr = pixel::HdrTransfer::kHlg;
-  const bool is_wide_sdr = color.primaries == AVCOL_PRI_BT2020 || color.primaries == AVCOL_PRI_SMPTE432;
-  if (!color.hdr && is_wide_sdr) color.hdr = pixel::HdrTransfer::kSdr;
+  if (color.spec.matrix == Matrix::kBt2020) color.primaries = AVCOL_PRI_BT2020;
+  if (IsStated(frame.color_primaries)) color.primaries = frame.color_primaries;
+  if (IsStated(frame.color_trc)) color.transfer = frame.color_trc;
+  color.hdr = ConversionOf(color.primaries, color.transfer);
   if (color.hdr) {  // see Note [Colour of the output]
     if (color.primaries == AVCOL_PRI_SMPTE432) color.gamut = pixel::Primaries::kP3D65;
     if (frame.color_primaries == AVCOL_PRI_BT709) color.gamut = pixel::Primaries::kBt709;
