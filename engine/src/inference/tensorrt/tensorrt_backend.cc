@@ -283,13 +283,7 @@ class TensorRtBackend : public GpuBackend {
     static std::once_flag opened;
     std::call_once(opened, [&] { library_.OpenBuilderParts(); });
     TheLogger().Take();
-    std::unique_ptr<nvinfer1::IBuilder> builder;
-    if (variant::kBuildsAnywhere || HasGpu()) builder.reset(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
-    if (!builder) {
-      const std::string library = MissingLibrary(TheLogger().Take().first_error());
-      if (!library.empty()) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " is incomplete on this machine: " + library + " is missing.");
-      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a working GPU.");
-    }
+    const auto builder = MakeBuilder();
     const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(variant::kNetworkFlags));
     const std::unique_ptr<nvonnxparser::IParser> parser(
         static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &TheLogger(), NV_ONNX_PARSER_VERSION)));
@@ -300,13 +294,7 @@ class TensorRtBackend : public GpuBackend {
     if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
     if (!config || !variant::Aim(*config, options)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be set up for that GPU.");
     variant::BuildMemory build(*config, backend_cache);
-    std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
-    if (!engine && variant::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
-    if (!engine || engine->size() == 0) {
-      if (TheLogger().Take().any_is_about_memory()) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
-      Refuse(std::string(variant::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
-             std::to_string(options.input.height) + ".");
-    }
+    const auto engine = BuildEngine(*builder, *network, *config, options.input);
     build.Keep(backend_cache);
     return {static_cast<const char*>(engine->data()), engine->size()};
   }
@@ -320,6 +308,25 @@ class TensorRtBackend : public GpuBackend {
   }
 
  private:
+  std::unique_ptr<nvinfer1::IBuilder> MakeBuilder() const {
+    std::unique_ptr<nvinfer1::IBuilder> builder;
+    if (variant::kBuildsAnywhere || HasGpu()) builder.reset(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
+    if (builder) return builder;
+    const std::string library = MissingLibrary(TheLogger().Take().first_error());
+    if (!library.empty()) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " is incomplete on this machine: " + library + " is missing.");
+    throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a working GPU.");
+  }
+
+  static std::unique_ptr<nvinfer1::IHostMemory> BuildEngine(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& network,
+                                                            nvinfer1::IBuilderConfig& config, const Shape& input) {
+    std::unique_ptr<nvinfer1::IHostMemory> engine(builder.buildSerializedNetwork(network, config));
+    if (!engine && variant::Relax(config)) engine.reset(builder.buildSerializedNetwork(network, config));
+    if (engine && engine->size() > 0) return engine;
+    if (TheLogger().Take().any_is_about_memory()) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
+    Refuse(std::string(variant::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(input.width) + "×" +
+           std::to_string(input.height) + ".");
+  }
+
   static nvinfer1::Dims ToDims(int batch, const Shape& shape) { return {4, {batch, shape.channels, shape.height, shape.width}}; }
 
   static void SetRange(nvinfer1::IBuilder& builder, nvinfer1::IBuilderConfig& config, const char* input, const GpuBuildOptions& options) {
