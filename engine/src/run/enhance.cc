@@ -54,6 +54,14 @@ constexpr int kMaxEncoderThreads = 32;
 // Number of x264's threads for pieces. Its output depends on it, so all pieces of a video use the same number.
 constexpr int kEncoderThreadsOfPieces = 8;
 
+/// A frame in the chain. `captions` are those of its source.
+struct SubmittedFrame {
+  std::int64_t pts;
+  std::int64_t duration;
+  bool is_warm_up;
+  media::UniqueBuffer captions;
+};
+
 struct FinishedFrame {
   media::UniqueFrame frame;
   std::int64_t pts = 0;
@@ -179,40 +187,35 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   }
 
   void PixelLoop() {
-    struct Submitted {
-      std::int64_t pts;
-      std::int64_t duration;
-      bool is_warm_up;
-      media::UniqueBuffer captions;
-    };
-    std::deque<Submitted> submitted;
-    const auto retrieve_oldest = [&] {
-      Submitted oldest = std::move(submitted.front());
-      submitted.pop_front();
-      // Taken here, not in Submit, so that the chain holds only one encoder frame at a time, whatever its depth.
-      FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
-      chain_->Retrieve(finished.frame.get());
-      if (finished.frame) media::SetCaptions(*finished.frame, std::move(oldest.captions));
-      return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
-    };
     while (auto timed = decoded_.Pop(stop_.get_token())) {
       timed->frame->pts = timed->pts;
       const AVFrame& frame = *timed->frame;
-      while (!submitted.empty() && (static_cast<int>(submitted.size()) >= chain_->depth() || !chain_->CanSubmit(frame))) {
-        if (!retrieve_oldest()) return;
+      while (!submitted_.empty() && (static_cast<int>(submitted_.size()) >= chain_->depth() || !chain_->CanSubmit(frame))) {
+        if (!RetrieveOldest()) return;
       }
       const bool is_submitted = chain_->Submit(frame, timed->is_warm_up);
       if (!started_) started_ = Clock::now();
       if (!is_submitted) continue;
-      submitted.push_back({timed->pts, timed->duration, timed->is_warm_up, media::TakeCaptions(frame)});
+      submitted_.push_back({timed->pts, timed->duration, timed->is_warm_up, media::TakeCaptions(frame)});
       timed->frame.reset();  // returned to the decoder before this thread waits for the encoder
-      if (chain_->depth() == 1 && !retrieve_oldest()) return;
+      if (chain_->depth() == 1 && !RetrieveOldest()) return;
     }
-    while (!submitted.empty() && !stop_.stop_requested()) {
-      if (!retrieve_oldest()) return;
+    while (!submitted_.empty() && !stop_.stop_requested()) {
+      if (!RetrieveOldest()) return;
     }
     chain_->AddNetworkTime();
     finished_.Close();
+  }
+
+  /// Passes the oldest submitted frame on to the encode thread. False if the work was cancelled.
+  bool RetrieveOldest() {
+    SubmittedFrame oldest = std::move(submitted_.front());
+    submitted_.pop_front();
+    // Taken here, not in Submit, so that the chain holds only one encoder frame at a time, whatever its depth.
+    FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
+    chain_->Retrieve(finished.frame.get());
+    if (finished.frame) media::SetCaptions(*finished.frame, std::move(oldest.captions));
+    return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
   }
 
   void EncodeLoop() {
@@ -290,28 +293,17 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
 
   EnhanceResult Report() {
     EnhanceResult result;
-    result.source = plan_.source;
-    if (!options_.segment) {
-      result.source.duration_s = source_->decoded_end_s();
-      result.source.duration_is_exact = true;
-    }
-    if (result.source.frame_rate.num == 0 && end_pts_ > first_pts_) {
-      const double seconds = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
-      result.source.frame_rate = {std::llround(static_cast<double>(frames_) / seconds * 1000), 1000};
-    }
+    result.source = SourceAsRead();
     result.width = plan_.output.width;
     result.height = plan_.output.height;
     result.frames = frames_;
     result.undecodable_frames = source_->undecodable();
-    result.duration_s = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
+    result.duration_s = OutputSeconds();
     struct stat status = {};
     if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
     result.device = processor_->name();
-    const plan::Strengths& s = plan_.strengths;
-    const float denoise = plan_.restores_luma ? plan_.network_strength : s.denoise;
     result.faces = chain_->faces();
-    const float faces = result.faces > 0 ? s.face_restoration : 0;
-    result.applied = {denoise, s.sharpen, s.adaptive_contrast, faces, plan_.model};
+    result.applied = Applied(result.faces > 0);
     result.plan = plan_.stages;
     result.condition = plan_.condition;
     result.stages = clocks_.Report();
@@ -321,6 +313,27 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       callbacks_.on_progress({1.0, result.frames, static_cast<double>(frames_) / result.wall_seconds, 0.0});
     }
     return result;
+  }
+
+  double OutputSeconds() const { return static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base); }
+
+  /// The source's description, corrected by what was read.
+  ProbeResult SourceAsRead() const {
+    ProbeResult source = plan_.source;
+    if (!options_.segment) {
+      source.duration_s = source_->decoded_end_s();
+      source.duration_is_exact = true;
+    }
+    if (source.frame_rate.num == 0 && end_pts_ > first_pts_) {
+      source.frame_rate = {std::llround(static_cast<double>(frames_) / OutputSeconds() * 1000), 1000};
+    }
+    return source;
+  }
+
+  AppliedEnhancements Applied(bool has_faces) const {
+    const plan::Strengths& s = plan_.strengths;
+    const float denoise = plan_.restores_luma ? plan_.network_strength : s.denoise;
+    return {denoise, s.sharpen, s.adaptive_contrast, has_faces ? s.face_restoration : 0, plan_.model};
   }
 
   std::unique_ptr<RunSource> input_;
@@ -346,6 +359,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   std::int64_t video_shift_ = 0;
 
   BoundedQueue<TimedFrame> decoded_{kDecodedFrames};
+  std::deque<SubmittedFrame> submitted_;  ///< of the pixel thread
   BoundedQueue<FinishedFrame> finished_{kFinishedFrames};
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> done_ticks_ = 0;     ///< presentation time of the frames that entered the encoder
