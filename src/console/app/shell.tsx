@@ -34,8 +34,7 @@ import { Button, IconButton } from '../ui/button.tsx';
 import { Badge, Notice } from '../ui/feedback.tsx';
 import { Menu, MenuItem, MenuLine, MenuNote } from '../ui/menu.tsx';
 import { Segmented } from '../ui/segmented.tsx';
-import { toast } from '../ui/toasts.tsx';
-import { sentenceOf } from '../api/client.ts';
+import { toastFailure } from '../ui/toasts.tsx';
 import { formatCount } from './format.ts';
 import { Logo } from './logo.tsx';
 import type { Theme } from './theme-choice.ts';
@@ -193,7 +192,7 @@ function AccountMenu() {
   const { user, account } = useSession();
   const [, navigate] = useLocation();
   const signOut = useSignOut();
-  const leave = () => void signOut().catch((error: unknown) => toast(sentenceOf(error), 'bad'));
+  const leave = () => void toastFailure(signOut);
   return (
     <Menu
       trigger={

@@ -13,7 +13,7 @@ import { Empty, LoadList, Notice } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { DateTime } from '../ui/time.tsx';
-import { toast } from '../ui/toasts.tsx';
+import { toastFailure } from '../ui/toasts.tsx';
 
 type Proof = { step: 'none' } | { step: 'working'; checked: number } | { step: 'done'; result: LogVerification } | { step: 'failed'; error: unknown };
 
@@ -30,13 +30,7 @@ export function AuditLog() {
       setProof({ step: 'failed', error });
     }
   };
-  const save = async () => {
-    try {
-      saveText('audit-log.json', `${JSON.stringify(await exportAuditLog(), null, 2)}\n`);
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-  };
+  const save = () => toastFailure(async () => saveText('audit-log.json', `${JSON.stringify(await exportAuditLog(), null, 2)}\n`));
   return (
     <div className="stack">
       <ProofNotice proof={proof} />

@@ -3,7 +3,7 @@ import { Download, Trash2 } from 'lucide-react';
 import { type MouseEvent, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConsoleJobDetail, ConsoleLink, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
-import { isGone, sentenceOf } from '../api/client.ts';
+import { isGone } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
 import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTarget, formatTimeLeft } from '../app/format.ts';
 import { Button, CopyButton } from '../ui/button.tsx';
@@ -14,7 +14,7 @@ import { Page, Panel } from '../ui/panel.tsx';
 import { SegmentBar } from '../ui/segment-bar.tsx';
 import { num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
-import { toast } from '../ui/toasts.tsx';
+import { toast, toastFailure } from '../ui/toasts.tsx';
 import { BeforeAfter } from '../viewer/before-after.tsx';
 import { haveLinksEnded } from '../viewer/lost-video.tsx';
 import { DeletedJob } from './job-deleted.tsx';
@@ -77,16 +77,13 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
   const { job } = detail;
   const [asking, setAsking] = useState(false);
   const deleteJob = useDeleteJob();
-  const download = async () => {
-    try {
+  const download = () =>
+    toastFailure(async () => {
       // Links expire after an hour, so each download gets a fresh one.
       const { result } = await fetchLinks(job.id);
       if (result === null) return toast('There is no result to download.', 'bad');
       save(result);
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-  };
+    });
   const running = isOpen(job.status);
   return (
     <>
@@ -191,15 +188,12 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
 function Pictures({ detail: { job } }: { detail: ConsoleJobDetail }) {
   const { data, dataUpdatedAt } = useLinks(job.id, true);
   const pictures = data?.pictures ?? [];
-  const saveAgain = async (name: string) => {
-    try {
+  const saveAgain = (name: string) =>
+    toastFailure(async () => {
       const fresh = (await fetchLinks(job.id)).pictures.find(({ link }) => link.file_name === name);
       if (fresh === undefined) return toast('There is no such picture.', 'bad');
       save(fresh.link);
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-  };
+    });
   const download = (event: MouseEvent, { file_name: name, expires_in: seconds }: ConsoleLink) => {
     if (!haveLinksEnded(dataUpdatedAt, seconds)) return;
     event.preventDefault();

@@ -3,7 +3,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Check, Coins, Gauge, type LucideIcon, MoreHorizontal, Search, Tag, Trash2, Undo2, Users, X } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
 import type { OperatorAccount } from '../../contract/types.gen.ts';
-import { sentenceOf } from '../api/client.ts';
 import { type ApprovalState, decide, useAccounts } from '../api/operator.ts';
 import { creditsInDollars, formatCount, isolate } from '../app/format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -17,7 +16,7 @@ import { CloseDialog, GrantDialog, PlanDialog, QuotasDialog, RejectDialog, Withd
 import { PeopleDialog } from './operator-people.tsx';
 import { hidden, num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
-import { toast } from '../ui/toasts.tsx';
+import { toast, toastFailure } from '../ui/toasts.tsx';
 
 type Filter = ApprovalState | 'all';
 type Open = { kind: 'grant' | 'withdraw' | 'plan' | 'quotas' | 'close' | 'reject' | 'people'; account: OperatorAccount };
@@ -48,15 +47,12 @@ export function OperatorAccountsPage() {
   const client = useQueryClient();
   const [open, setOpen] = useState<Open | null>(null);
   const refresh = () => client.invalidateQueries({ queryKey: ['operator'] });
-  const approve = async (account: OperatorAccount) => {
-    try {
+  const approve = (account: OperatorAccount) =>
+    toastFailure(async () => {
       await decide(account.id, 'approved');
       toast(`${isolate(account.name)} is approved.`);
       await refresh();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-  };
+    });
   return (
     <Page title="Accounts" intro="New accounts can use test mode only, until you approve them. The account’s audit log records your decisions and grants.">
       <Panel title="Accounts" flush actions={<Segmented<Filter> label="State" value={filter} onChange={setFilter} options={filters} />}>

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Plus, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { ConsoleInvitation, ConsoleInviteResponse, ConsolePerson, Role } from '../../contract/types.gen.ts';
-import { problemOf, sentenceOf } from '../api/client.ts';
+import { problemOf } from '../api/client.ts';
 import { changeRole, invite, peopleKey, removePerson, revokeInvitation, useInvitations, usePeople } from '../api/people.ts';
 import { sessionKey, useIsAdmin, useSession } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
@@ -16,7 +16,7 @@ import { Page, Panel } from '../ui/panel.tsx';
 import { ShownOnce, useShowOnce } from '../ui/shown-once.tsx';
 import { hidden, Table } from '../ui/table.tsx';
 import { Ago, DateTime } from '../ui/time.tsx';
-import { toast } from '../ui/toasts.tsx';
+import { toast, toastFailure } from '../ui/toasts.tsx';
 import { otherRole, PersonMenu, roleWithArticle } from './person-menu.tsx';
 
 type Open = { kind: 'invite' } | { kind: 'remove'; person: ConsolePerson } | { kind: 'revoke'; invitation: ConsoleInvitation };
@@ -102,16 +102,13 @@ function PersonRow({ person, onOpen }: { person: ConsolePerson; onOpen: (open: O
 
 function OwnPersonMenu({ person, onOpen }: { person: ConsolePerson; onOpen: (open: Open) => void }) {
   const refresh = useRefresh();
-  const change = async () => {
-    const other = otherRole(person.role);
-    try {
+  const change = () =>
+    toastFailure(async () => {
+      const other = otherRole(person.role);
       await changeRole(person.id, other);
       toast(`${person.email} is ${roleWithArticle[other]} now.`);
       await refresh();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-  };
+    });
   return <PersonMenu person={person} onChangeRole={() => void change()} onRemove={() => onOpen({ kind: 'remove', person })} />;
 }
 

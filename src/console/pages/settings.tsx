@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ConsoleSessionEntry } from '../../contract/types.gen.ts';
 import { endOtherSessions, endSession, useSessions } from '../api/account.ts';
-import { ApiError, problemOf, sentenceOf } from '../api/client.ts';
+import { ApiError, problemOf } from '../api/client.ts';
 import { changePassword, sessionKey, useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
 import { ThemeChoice } from '../app/shell.tsx';
@@ -18,7 +18,7 @@ import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { roleNames } from './people.tsx';
 import { TwoFactor } from './two-factor.tsx';
-import { toast } from '../ui/toasts.tsx';
+import { toast, toastFailure } from '../ui/toasts.tsx';
 
 export function SettingsPage() {
   const { user, account } = useSession();
@@ -78,15 +78,12 @@ function Sessions() {
   const list = useSessions();
   const client = useQueryClient();
   const others = (list.data ?? []).some((session) => !session.current);
-  const end = async (action: () => Promise<{ ended: number }>) => {
-    try {
+  const end = (action: () => Promise<{ ended: number }>) =>
+    toastFailure(async () => {
       const { ended } = await action();
       toast(`${plural(ended, 'session')} ended.`);
       await Promise.all([client.invalidateQueries({ queryKey: ['sessions'] }), client.invalidateQueries({ queryKey: sessionKey })]);
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-  };
+    });
   return (
     <Panel
       title="Sessions"

@@ -1,6 +1,7 @@
 /** Short messages at the edge of the page, and a live region for screen readers. */
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { useId, useLayoutEffect, useSyncExternalStore } from 'react';
+import { sentenceOf } from '../api/client.ts';
 import { endOfPage } from '../api/session.ts';
 
 interface Toast {
@@ -48,6 +49,11 @@ export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   set({ toasts: [...state.toasts.slice(-3), { id, tone, text }] });
   announce(text);
   setTimeout(() => dismiss(id), visibleMs[tone]);
+}
+
+/** Runs an action, and shows its failure. */
+export async function toastFailure(action: () => Promise<unknown>): Promise<void> {
+  await action().catch((error: unknown) => toast(sentenceOf(error), 'bad'));
 }
 
 /** Announces a text to screen readers only. They hear changes: the same text again is taken away first. */
