@@ -2,37 +2,32 @@
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { ReelmendError } from '../domain/errors.ts';
 import { expectedResultBytes } from '../domain/output-size.ts';
 import { isDeviceFault, isNoEngine, isSegmentMismatch } from '../media/failures.ts';
 import type { ByteSource, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/child-user.ts';
 import { rangesOf } from '../storage/ranges.ts';
-import { LeaseLost, type SegmentLease } from '../store/index.ts';
+import type { SegmentLease } from '../store/index.ts';
+import { agedSince, type Attempt, logRetry, progressWriter, runAttempt } from './attempt.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { appliedEnhancements, outputName } from './enhance-step.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
-import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
+import { keepLease } from './lease-keeper.ts';
 import { deviceOfClass, mediaOptions } from './media-options.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { storageRetryDelaysMs, storeFile } from './store-file.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { withScratch } from './scratch.ts';
-import { agedSince, logRetry } from './step.ts';
 import { inStepSpan } from './step-span.ts';
 import type { WorkerContext } from './worker-context.ts';
 import type { StepOutcome } from './worker-metrics.ts';
 
-interface SegmentContext {
-  worker: WorkerContext;
-  lease: SegmentLease;
-  /** as in performance.now() */
-  acquiredAt: number;
-  keeper: LeaseKeeper;
+type SegmentAttempt = Attempt<SegmentLease>;
+
+interface SegmentContext extends SegmentAttempt {
   scratch: string;
-  logger: Logger;
 }
 
 /** Runs one segment, unless it is done, another worker has it, or it is for a device class that this worker does not have. A failure of the segment is not thrown: the rows of segment and job record it. */
@@ -47,24 +42,20 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   const leases = { heartbeat: () => segments.heartbeat(fence, leaseSeconds) };
   const { heartbeatsPerLease } = worker.tuning;
   const keeper = keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, stopping: worker.stopping });
-  const start = performance.now();
-  const attempt = { worker, lease, acquiredAt: start, keeper, logger };
-  let outcome: StepOutcome = 'returned';
-  worker.lifetime.stepStarted();
-  try {
-    await inStepSpan({ job: jobId, step: 'segment', attempt: fence.attempt, traceparent }, () =>
-      withScratch(dataDir, { ...fence, jobId: `${jobId}-${fence.plan}-${number}` }, (scratch) => reserveAndMakePiece({ ...attempt, scratch })),
-    );
-    logger.info('segment done');
-    worker.storageHealth.succeeded();
-    outcome = 'done';
-  } catch (error) {
-    outcome = await handleError(attempt, keeper.signal.aborted ? keeper.signal.reason : error);
-  } finally {
-    keeper.stop();
-    worker.metrics.stepEnded('segments', outcome, (performance.now() - start) / 1000);
-    worker.lifetime.stepEnded();
-  }
+  const attempt = { worker, lease, acquiredAt: performance.now(), keeper, logger };
+  await runAttempt({
+    ...attempt,
+    step: 'segments',
+    async work() {
+      await inStepSpan({ job: jobId, step: 'segment', attempt: fence.attempt, traceparent }, () =>
+        withScratch(dataDir, { ...fence, jobId: `${jobId}-${fence.plan}-${number}` }, (scratch) => reserveAndMakePiece({ ...attempt, scratch })),
+      );
+      logger.info('segment done');
+    },
+    recordFailure: (error) => recordFailure(attempt, error),
+    interrupted: () => logger.info('segment returned to the queue'),
+    release: () => segments.release(fence),
+  });
 }
 
 /** Disk space for this segment's share of the result. The source needs none: only ranges of it are fetched, into memory. */
@@ -111,7 +102,7 @@ function enhanceSegment(context: SegmentContext, input: ByteSource, outputDir: s
   const { worker, lease, keeper } = context;
   const { job, plan, fence, deviceClass } = lease;
   const device = deviceOfClass(worker.config, deviceClass);
-  const progress = progressWriter(worker, lease, keeper);
+  const progress = progressWriter(keeper, (fraction: number) => worker.store.segments.progress(fence, fraction, worker.config.leaseSeconds));
   return worker.media.enhance({
     input,
     outputDir,
@@ -121,19 +112,6 @@ function enhanceSegment(context: SegmentContext, input: ByteSource, outputDir: s
     signal: keeper.signal,
     onProgress: ({ fraction }) => progress(fraction),
   });
-}
-
-const progressIntervalMs = 1000;
-
-function progressWriter(worker: WorkerContext, { fence }: SegmentLease, keeper: LeaseKeeper): (fraction: number) => void {
-  let nextAt = 0;
-  return (fraction) => {
-    const now = performance.now();
-    if (now < nextAt) return;
-    nextAt = now + progressIntervalMs;
-    // A failed write is ignored: the heartbeat finds out whether the lease is lost.
-    worker.store.segments.progress(fence, fraction, worker.config.leaseSeconds).then(keeper.renewed, () => {});
-  };
 }
 
 /** The piece differs from the plan, although the engine reported success. */
@@ -171,23 +149,6 @@ async function checkPiece(context: SegmentContext, path: string, result: Enhance
 function timeoutOf({ worker, lease: { span } }: SegmentContext): number {
   const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
   return Math.ceil(base + perSecond * (span.endSeconds - span.startSeconds));
-}
-
-type SegmentAttempt = Omit<SegmentContext, 'scratch'>;
-
-/** Records the failure, or returns the segment to the queue if it was interrupted: by a lost lease or by the worker's stop. */
-async function handleError(attempt: SegmentAttempt, error: unknown): Promise<StepOutcome> {
-  const { worker, lease, logger } = attempt;
-  const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
-  try {
-    if (!isInterruption(error)) return await recordFailure(attempt, error);
-  } catch (reason) {
-    if (!isInterruption(reason)) throw reason;
-  }
-  logger.info('segment returned to the queue');
-  // After an outage of the database, too: a lease that expires instead counts as a crash.
-  await retryOnDatabaseFault(worker.graceOver, () => worker.store.segments.release(lease.fence));
-  return 'returned';
 }
 
 /** Retries the segment, has the video enhanced in one piece or planned again for the other device class, or fails the job. Throws LeaseLost. */

@@ -1,14 +1,14 @@
-/** Runs one step of a job: acquires and renews its lease, provides a scratch folder, and records the outcome. */
+/** Runs one step of a job under its lease, with a scratch folder. */
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
-import { type DeviceClass, type Lease, type Fence, LeaseLost, type RetryLater, type Step } from '../store/index.ts';
+import type { DeviceClass, Lease, Fence, Step } from '../store/index.ts';
+import { agedSince, type Attempt, logRetry, progressWriter, runAttempt } from './attempt.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
-import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
+import { keepLease } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
-import { InsufficientDiskSpace } from './insufficient-disk-space.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './step-span.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -56,60 +56,37 @@ export async function runStep(
     heartbeatsPerLease: worker.tuning.heartbeatsPerLease,
     stopping: worker.stopping,
   });
-  const start = performance.now();
-  const attempt = { worker, lease, acquiredAt: start, keeper, logger, work };
-  let outcome: StepOutcome = 'returned';
-  worker.lifetime.stepStarted();
-  try {
-    await runAttempt(attempt);
-    logger.info('step done');
-    worker.storageHealth.succeeded();
-    outcome = 'done';
-  } catch (error) {
-    outcome = await handleError(attempt, keeper.signal.aborted ? keeper.signal.reason : error);
-  } finally {
-    keeper.stop();
-    worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
-    worker.lifetime.stepEnded();
-  }
+  const attempt = { worker, lease, acquiredAt: performance.now(), keeper, logger };
+  await runAttempt({
+    ...attempt,
+    step,
+    async work() {
+      await runWork(attempt, work);
+      logger.info('step done');
+    },
+    recordFailure: (error) => recordFailure(attempt, error),
+    interrupted: (reason) => logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue'),
+    release: () => worker.store.leases.release(lease.fence),
+  });
 }
 
-interface Attempt {
-  worker: WorkerContext;
-  lease: Lease;
-  /** as in performance.now() */
-  acquiredAt: number;
-  keeper: LeaseKeeper;
-  logger: Logger;
-  work: (context: StepContext) => Promise<void>;
-}
+type StepAttempt = Attempt<Lease>;
 
-function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<void> {
+function runWork({ worker, lease, keeper, logger }: StepAttempt, work: (context: StepContext) => Promise<void>): Promise<void> {
   const { job, fence, step, originalKey, segmentPlan, inOnePiece, deviceClass, traceparent } = lease;
+  const { leaseSeconds, dataDir } = worker.config;
   return inStepSpan({ job: job.id, step, attempt: fence.attempt, traceparent }, (span) =>
-    withScratch(worker.config.dataDir, fence, async (scratch) => {
+    withScratch(dataDir, fence, async (scratch) => {
       keeper.signal.throwIfAborted();
-      const progress = progressWriter(worker, fence, keeper);
+      const progress: StepContext['progress'] = progressWriter(keeper, (fraction, etaSeconds) =>
+        worker.store.leases.progress(fence, { fraction, etaSeconds }, leaseSeconds));
       await work({ worker, job, fence, originalKey, segmentPlan, inOnePiece, deviceClass, scratch, signal: keeper.signal, progress, logger, span });
     }),
   );
 }
 
-/** Records the failure, or returns the step to the queue if it was interrupted: by a lost lease or by the worker's stop. */
-async function handleError(attempt: Attempt, error: unknown): Promise<StepOutcome> {
-  const { worker, lease, logger } = attempt;
-  const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
-  if (isInterruption(error)) return returnToQueue(worker, lease, error, logger);
-  try {
-    return await recordFailure(attempt, error);
-  } catch (reason) {
-    if (!isInterruption(reason)) throw reason;
-    return returnToQueue(worker, lease, reason, logger);
-  }
-}
-
 /** Fails the job or queues a retry. Throws LeaseLost. */
-async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Attempt, error: unknown): Promise<StepOutcome> {
+async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: StepAttempt, error: unknown): Promise<StepOutcome> {
   const { leases } = worker.store;
   const untilNow = (secondsThen: number | null) => agedSince(acquiredAt, secondsThen);
   const history = {
@@ -130,39 +107,4 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Atte
   logRetry(logger, error, decision);
   await retryOnDatabaseFault(keeper.signal, () => leases.retryLater(lease.fence, decision));
   return 'retried';
-}
-
-async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknown, logger: Logger): Promise<StepOutcome> {
-  logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
-  // After an outage of the database, too: a lease that expires instead counts as a crash.
-  await retryOnDatabaseFault(worker.graceOver, () => worker.store.leases.release(lease.fence));
-  return 'returned';
-}
-
-/** How long something has lasted that had lasted `secondsThen` when the lease was acquired; 0 if it had not begun. */
-export const agedSince = (acquiredAt: number, secondsThen: number | null): number =>
-  secondsThen === null ? 0 : secondsThen + (performance.now() - acquiredAt) / 1000;
-
-export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pick<RetryLater, 'delayS' | 'counts'>): void {
-  if (!counts && !(error instanceof InsufficientDiskSpace)) {
-    return logger.warn({ err: error, delayS }, 'the storage or the database is at fault: the step goes back to the queue and loses no attempt');
-  }
-  if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
-  const { neededBytes, freeBytes, message } = error;
-  logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);
-}
-
-const progressIntervalMs = 1000;
-
-function progressWriter(worker: WorkerContext, fence: Fence, keeper: LeaseKeeper): StepContext['progress'] {
-  let nextAt = 0;
-  return (fraction, etaSeconds) => {
-    const now = performance.now();
-    if (now < nextAt) return;
-    nextAt = now + progressIntervalMs;
-    worker.store.leases
-      .progress(fence, { fraction, etaSeconds }, worker.config.leaseSeconds)
-      // A failed write is ignored: the heartbeat finds out whether the lease is lost.
-      .then(keeper.renewed, () => {});
-  };
 }

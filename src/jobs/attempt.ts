@@ -1,0 +1,88 @@
+/** One attempt at a step or a segment, under its lease: how it ends, and how it reports progress and failures. */
+import type { Logger } from 'pino';
+import { LeaseLost, type RetryLater, type Step } from '../store/index.ts';
+import { InsufficientDiskSpace } from './insufficient-disk-space.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
+import type { WorkerContext } from './worker-context.ts';
+import type { StepOutcome } from './worker-metrics.ts';
+
+export interface Attempt<Lease> {
+  worker: WorkerContext;
+  lease: Lease;
+  /** as in performance.now() */
+  acquiredAt: number;
+  keeper: LeaseKeeper;
+  logger: Logger;
+}
+
+export interface AttemptRun extends Omit<Attempt<unknown>, 'lease' | 'logger'> {
+  step: Step;
+  work(): Promise<void>;
+  /** Fails the job or has the work done again. Throws LeaseLost. */
+  recordFailure(error: unknown): Promise<StepOutcome>;
+  /** Logs that a lost lease or the worker's stop interrupted the work. */
+  interrupted(reason: unknown): void;
+  /** Gives up the lease, which returns the work to the queue. */
+  release(): Promise<void>;
+}
+
+/** Does not throw when the work fails. */
+export async function runAttempt(run: AttemptRun): Promise<void> {
+  const { worker, keeper } = run;
+  let outcome: StepOutcome = 'returned';
+  worker.lifetime.stepStarted();
+  try {
+    await run.work();
+    worker.storageHealth.succeeded();
+    outcome = 'done';
+  } catch (error) {
+    outcome = await handleError(run, keeper.signal.aborted ? keeper.signal.reason : error);
+  } finally {
+    keeper.stop();
+    worker.metrics.stepEnded(run.step, outcome, (performance.now() - run.acquiredAt) / 1000);
+    worker.lifetime.stepEnded();
+  }
+}
+
+async function handleError({ worker, recordFailure, interrupted, release }: AttemptRun, error: unknown): Promise<StepOutcome> {
+  const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
+  let interruption = error;
+  try {
+    if (!isInterruption(error)) return await recordFailure(error);
+  } catch (reason) {
+    if (!isInterruption(reason)) throw reason;
+    interruption = reason;
+  }
+  interrupted(interruption);
+  // After an outage of the database, too: a lease that expires instead counts as a crash.
+  await retryOnDatabaseFault(worker.graceOver, release);
+  return 'returned';
+}
+
+/** How long something has lasted that had lasted `secondsThen` when the lease was acquired; 0 if it had not begun. */
+export const agedSince = (acquiredAt: number, secondsThen: number | null): number =>
+  secondsThen === null ? 0 : secondsThen + (performance.now() - acquiredAt) / 1000;
+
+export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pick<RetryLater, 'delayS' | 'counts'>): void {
+  if (!counts && !(error instanceof InsufficientDiskSpace)) {
+    return logger.warn({ err: error, delayS }, 'the storage or the database is at fault: the step goes back to the queue and loses no attempt');
+  }
+  if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
+  const { neededBytes, freeBytes, message } = error;
+  logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);
+}
+
+const progressIntervalMs = 1000;
+
+/** Calls `write` at most once a second. */
+export function progressWriter<Progress extends unknown[]>(keeper: LeaseKeeper, write: (...progress: Progress) => Promise<boolean>): (...progress: Progress) => void {
+  let nextAt = 0;
+  return (...progress) => {
+    const now = performance.now();
+    if (now < nextAt) return;
+    nextAt = now + progressIntervalMs;
+    // A failed write is ignored: the heartbeat finds out whether the lease is lost.
+    write(...progress).then(keeper.renewed, () => {});
+  };
+}
