@@ -3,6 +3,7 @@
  * engine/bench/bench_networks.cc. An FFmpeg with libvmaf measures VMAF of clips.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -114,10 +115,12 @@ async function measure(program: string, files: string[], keep: string): Promise<
   if (keep !== '') args.push('--keep', keep);
   for (const model of models()) args.push('--model', model);
   const child = spawn(program, [...args, ...files], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // Awaited from the start: a program that a signal ends may be gone before its output is read.
+  const closed = once(child, 'close');
   let text = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
-  if (child.exitCode === null) await new Promise((done) => child.once('exit', done));
-  if (child.exitCode !== 0) throw new Error('bench_networks failed.');
+  await closed;
+  if (child.exitCode !== 0) throw new Error(`bench_networks failed${child.signalCode === null ? '' : ` by ${child.signalCode}`}.`);
   return text.trim().split('\n').map((line) => JSON.parse(line) as Line);
 }
 
