@@ -142,13 +142,14 @@ export async function checkLedger({ store, logger }: Pick<WorkerContext, 'store'
 }
 
 async function hourly(worker: ScheduledTaskContext): Promise<void> {
-  const { deliveries, uploads, objects } = worker.store;
+  const { deliveries, uploads, objects, webhookSecrets } = worker.store;
   const overdue = { done: 'overdue destructions queued again', limit: 200, maxMs: 50_000 };
   await runEach([
     () => runBatches(worker, { ...overdue, next: (limit) => objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit) }),
     () => pruneRequestLog(worker),
     () => pruneAll((limit) => deliveries.prune(keptDeliveryDays, limit)),
     () => pruneAll((limit) => uploads.prune(keptUploadDays, limit)),
+    () => webhookSecrets.prune(),
     () => destroyReturned(worker, 'jobs/', (keys) => objects.destroyReturned(keys)),
     () => destroyReturned(worker, 'uploads/', (keys) => uploads.destroyReturned(keys)),
   ]);

@@ -3,7 +3,7 @@
  * current. For 24 h after a rotation, the old and the new secret both sign `webhook-signature`. `x-service-signature`
  * contains only one signature: the old secret makes it until the account switches or the 24 h are over.
  */
-import { and, asc, desc, eq, gt, isNull, or, sql } from './orm.ts';
+import { and, asc, desc, eq, gt, isNull, lte, or, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { maxActiveSecrets, newWebhookSecret } from '../domain/webhooks.ts';
@@ -89,6 +89,12 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
         await appendEvent(tx, { accountId, kind: 'webhook_secret.switched', data: { ...actor } });
         return true;
       }),
+
+    /** Drops secrets that have expired, with which nothing is signed any more; returns how many. */
+    async prune(): Promise<number> {
+      const dropped = await db.delete(webhookSecrets).where(lte(webhookSecrets.expiresAt, sql`now()`)).returning({ id: webhookSecrets.id });
+      return dropped.length;
+    },
   };
 }
 

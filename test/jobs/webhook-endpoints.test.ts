@@ -109,6 +109,19 @@ describe('a webhook endpoint', () => {
     expect(kinds).toEqual(['webhook_endpoint.secret_switched', 'webhook_endpoint.secret_rotated']);
   });
 
+  it('keeps secrets until they sign nothing any more', async () => {
+    const { endpoint } = await add();
+    const which = { accountId: account.id, id: endpoint.id };
+    const { secret: middle } = (await endpoints().rotateSecret(which))!;
+    const { secret: fresh } = (await endpoints().rotateSecret(which))!;
+    await world.store.webhookSecrets.rotate(account.id);
+    await world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE id = (SELECT min(id) FROM webhook_secrets WHERE endpoint_id = ${endpoint.id})`;
+    expect(await world.store.webhookSecrets.prune()).toBeGreaterThanOrEqual(1);
+    expect(await world.sql`SELECT 1 FROM webhook_secrets WHERE endpoint_id = ${endpoint.id}`).toHaveLength(2);
+    expect(await world.store.webhookSecrets.signingOfEndpoint({ accountId: account.id, endpointId: endpoint.id })).toMatchObject({ secrets: [fresh, middle], serviceSecret: middle });
+    expect((await world.store.webhookSecrets.overview(account.id)).all).toHaveLength(2);
+  });
+
   it('has at most ten secrets that sign, and gets another when the first one has ended', async () => {
     const { endpoint } = await add();
     const which = { accountId: account.id, id: endpoint.id };
