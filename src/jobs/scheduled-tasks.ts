@@ -125,8 +125,9 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
 
 const prunedAtOnce = 5000;
 
-async function pruneRequestLog({ store, stopping }: ScheduledTaskContext, which: { onlyBusy?: boolean } = {}): Promise<void> {
-  const query = { days: keptLogDays, perAccount: keptLogEntries, limit: prunedAtOnce, ...which };
+async function pruneRequestLog({ store, stopping }: ScheduledTaskContext, { onlyBusy }: { onlyBusy: boolean }): Promise<void> {
+  const full = await store.requestLog.full({ perAccount: keptLogEntries, onlyBusy });
+  const query = { days: keptLogDays, full, limit: prunedAtOnce };
   for (let removed = prunedAtOnce; removed === prunedAtOnce && !stopping.aborted; ) removed = await store.requestLog.prune(query);
 }
 
@@ -146,7 +147,7 @@ async function hourly(worker: ScheduledTaskContext): Promise<void> {
   const overdue = { done: 'overdue destructions queued again', limit: 200, maxMs: 50_000 };
   await runEach([
     () => runBatches(worker, { ...overdue, next: (limit) => objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit) }),
-    () => pruneRequestLog(worker),
+    () => pruneRequestLog(worker, { onlyBusy: false }),
     () => pruneAll((limit) => deliveries.prune(keptDeliveryDays, limit)),
     () => pruneAll((limit) => uploads.prune(keptUploadDays, limit)),
     () => webhookSecrets.prune(),

@@ -2,15 +2,27 @@
 import { and, desc, eq, gte, lt, lte, type SQL, sql } from './orm.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import { isOfAccount } from './account-lists.ts';
-import type { Db } from './database.ts';
+import { type Db, type Executor, readSlowly } from './database.ts';
 import { requestLog } from './schema.ts';
 import type { ListRequestLog, RequestLogStore } from './types.ts';
 
+export interface FullLogs {
+  perAccount: number;
+  onlyBusy: boolean;
+}
+
+/** An account whose log is full. */
+export interface FullLog {
+  /** of the account */
+  id: string;
+  /** id of the oldest entry that stays */
+  oldest: string;
+}
+
 export interface PruneRequestLog {
   days: number;
-  perAccount: number;
+  full: FullLog[];
   limit: number;
-  onlyBusy?: boolean;
 }
 
 /** An entry as a row of the table. */
@@ -42,29 +54,34 @@ export function requestLogQueries(db: Db) {
     page: (query) => page(db, query),
 
     /**
-     * Removes up to `limit` entries that are older than `days`, that exceed the newest `perAccount` of their account, or
-     * whose account is closed. Returns how many. Counting all entries takes long, so with `onlyBusy` only those accounts are
-     * counted that made a tenth of `perAccount` in the last hour.
+     * The accounts with `perAccount` entries or more, each with the oldest one that stays. Counting those of all accounts takes long, so with
+     * `onlyBusy` only the accounts are counted that made a tenth of `perAccount` in the last hour.
      */
-    async prune({ days, perAccount, limit, onlyBusy = false }: PruneRequestLog): Promise<number> {
-      const counted = onlyBusy
-        ? sql`SELECT account_id AS id FROM request_log WHERE at > now() - interval '1 hour' GROUP BY 1 HAVING count(*) >= ${perAccount}::int / 10`
-        : sql`SELECT id FROM accounts`;
+    full: (query: FullLogs): Promise<FullLog[]> => (query.onlyBusy ? fullLogs(db, query) : readSlowly(db, (tx) => fullLogs(tx, query))),
+
+    /** Removes up to `limit` entries that are older than `days`, or than the oldest one that stays, or whose account is closed. Returns how many. */
+    async prune({ days, full, limit }: PruneRequestLog): Promise<number> {
       // In LATERAL with LIMIT, each account is looked up in the index of request_log by account.
       const ofAccount = (which: SQL) => sql`LATERAL (SELECT l.id FROM request_log l WHERE l.account_id = a.id ${which} LIMIT ${limit}::int) l`;
       const rows = await db.execute(sql`
-        WITH full_accounts AS MATERIALIZED (
-          SELECT c.id, oldest.id AS oldest FROM (${counted}) c, LATERAL (
-            SELECT r.id FROM request_log r WHERE r.account_id = c.id ORDER BY r.id DESC OFFSET ${perAccount - 1}::int LIMIT 1) oldest),
-        due AS MATERIALIZED (
+        WITH due AS MATERIALIZED (
           SELECT id FROM request_log WHERE at < now() - make_interval(days => ${days}::int)
-          UNION ALL SELECT l.id FROM full_accounts a, ${ofAccount(sql`AND l.id < a.oldest`)}
+          UNION ALL SELECT l.id FROM json_to_recordset(${JSON.stringify(full)}::text::json) a (id text, oldest text),
+            ${ofAccount(sql`AND l.id < a.oldest`)}
           UNION ALL SELECT l.id FROM accounts a, ${ofAccount(sql``)} WHERE a.closed_at IS NOT NULL
           LIMIT ${limit}::int)
         DELETE FROM request_log WHERE id = ANY (ARRAY(SELECT id FROM due)) RETURNING 1`);
       return rows.length;
     },
   } satisfies RequestLogStore & Record<string, unknown>;
+}
+
+function fullLogs(on: Executor, { perAccount, onlyBusy }: FullLogs) {
+  const counted = onlyBusy
+    ? sql`SELECT account_id AS id FROM request_log WHERE at > now() - interval '1 hour' GROUP BY 1 HAVING count(*) >= ${perAccount}::int / 10`
+    : sql`SELECT id FROM accounts`;
+  return on.execute<FullLog & Record<string, unknown>>(sql`SELECT c.id, oldest.id AS oldest FROM (${counted}) c, LATERAL (
+    SELECT r.id FROM request_log r WHERE r.account_id = c.id ORDER BY r.id DESC OFFSET ${perAccount - 1}::int LIMIT 1) oldest`);
 }
 
 function page(db: Db, query: ListRequestLog): Promise<LoggedRequest[]> {
