@@ -314,6 +314,33 @@ TEST_F(SourcesTest, MeasuresMissingAndDamagedTimesAsTheyAreShown) {
   }
 }
 
+TEST_F(SourcesTest, MeasuresAnMp4ThatEndsWithAPauseAmongBFrames) {
+  const std::string pause = " -vf setpts='if(gte(N\\,148)\\,PTS+10/TB\\,PTS)' -fps_mode vfr -enc_time_base 1/1000";
+  for (const std::string flags : {"", " -movflags +faststart"}) {
+    const std::string file = Make("late.mp4", VideoInput("160x90", 6) + " " + ToneInput(6) + pause + kH264 + "-bf 3 -g 999 -c:a aac" + flags);
+    for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 16, 0.05) << walk;
+    EXPECT_NEAR(Enhance(file, folder_.File("out.mp4"), PlainOptions()).duration_s, 16, 0.05);
+    EXPECT_NEAR(PlanSegments(file, PlainOptions(), {1, 2, 4}).plan.source.duration_s, 16, 0.05);
+  }
+}
+
+/// Writes a duration of so many ticks into the header of the first track, whose version is 0.
+void SetTrackDuration(const std::string& file, std::uint32_t ticks) {
+  std::string bytes = ReadFile(file);
+  const std::size_t at = bytes.find("mdhd") + 20;
+  for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(ticks >> (24 - 8 * i) & 0xFF);
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_F(SourcesTest, MeasuresAnMp4WhoseHeaderStatesFarTooLittle) {
+  for (const std::string frames : {"-bf 0", "-bf 2 -x264-params b-adapt=0"}) {
+    const std::string file = Make("short.mp4", VideoInput("160x90", 6) + " " + ToneInput(6) + kH264 + frames + " -c:a aac");
+    SetTrackDuration(file, 2000);
+    for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 6, 0.05) << frames << walk;
+    EXPECT_NEAR(Enhance(file, folder_.File("out.mp4"), PlainOptions()).duration_s, 6, 0.05) << frames;
+  }
+}
+
 TEST_F(SourcesTest, KeepsTheSoundInSyncIfTheFirstTimeIsDamaged) {
   constexpr double kSeconds = 4;
   constexpr double kReordering = 0.08;  // fragmented MP4 without an edit list delays the video by it

@@ -385,11 +385,23 @@ void Demuxer::ReadVideoOnly() {
   for (AVStream* stream : subtitles_) stream->discard = AVDISCARD_ALL;
 }
 
-bool Demuxer::SeekBefore(std::int64_t timestamp) {
+void Demuxer::ForgetPosition() {
   ahead_.clear();
   clocks_.clear();
   is_first_checked_ = false;
   missing_samples_.reset();
+}
+
+bool Demuxer::SeekToIndexed(std::int64_t timestamp) {
+  ForgetPosition();
+  is_first_checked_ = true;  // in the middle of the video
+  const int result = av_seek_frame(context_.get(), video_->index, timestamp, AVSEEK_FLAG_ANY | AVSEEK_FLAG_BACKWARD);
+  io_.RethrowPending();
+  return result >= 0;
+}
+
+bool Demuxer::SeekBefore(std::int64_t timestamp) {
+  ForgetPosition();
   const int result =
       avformat_seek_file(context_.get(), video_->index, std::numeric_limits<std::int64_t>::min(), timestamp, timestamp, 0);
   io_.RethrowPending();

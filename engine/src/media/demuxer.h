@@ -55,6 +55,10 @@ class Demuxer {
   /// cannot.
   bool SeekBefore(std::int64_t timestamp);
 
+  /// Goes on with the video's last packet of the container's index that is decoded at `timestamp` or before (video stream's time base), which
+  /// need not be a key frame; false if the container cannot.
+  bool SeekToIndexed(std::int64_t timestamp);
+
   /// Goes on with the first packet that begins at a byte of the file or behind it. For transport and program streams, which can be read from
   /// anywhere; false if libav cannot.
   bool SeekToByte(std::int64_t position);
@@ -66,6 +70,7 @@ class Demuxer {
   void ChooseStreams();
   AVStream* ChooseVideo(const std::vector<AVStream*>& candidates);
   std::vector<std::int64_t> CountFrames(const std::vector<AVStream*>& streams);
+  void ForgetPosition();
   bool ReadAny(AVPacket* packet);
   bool SkipMissingSample();
   void MendFirstTime();

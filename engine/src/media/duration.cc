@@ -104,6 +104,25 @@ Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   return {measured_s, false};
 }
 
+/// Note [Samples at the end]
+/// MP4 states when samples are decoded, and how much later each is shown. libav's duration is that of decoding, or the header's if that is
+/// shorter. With B-frames, the last pictures are decoded some frames before they are shown: after a pause, as before the last picture of a
+/// slide show, that is seconds before. And a header may state far too little. So the samples that may be shown last are read, and count if
+/// they disagree.
+Duration SampleTableDuration(Demuxer& demuxer, const SpanMeter& start, double declared_s) {
+  constexpr double kAgreed_s = 1;
+  AVStream* video = demuxer.video();
+  const int last = avformat_index_get_entries_count(video) - 1;
+  const AVIndexEntry* entry = avformat_index_get_entry(video, std::max(0, last - std::max(0, video->codecpar->video_delay)));
+  if (entry == nullptr || !demuxer.SeekToIndexed(entry->timestamp)) return {declared_s, false};
+  demuxer.ReadVideoOnly();
+  SpanMeter tail(*video);
+  const UniquePacket packet = MakePacket();
+  for (; demuxer.ReadPacket(packet.get()); av_packet_unref(packet.get())) tail.Add(*packet);
+  const double measured_s = tail.empty() ? declared_s : tail.end_s() - start.first_s();
+  return {std::abs(measured_s - declared_s) > kAgreed_s ? measured_s : declared_s, false};
+}
+
 /// Whether libav's estimate is longer than a half turn of the clock. It then counts a recording whose clock is behind as one after a wrap:
 /// Note [Wrapped clocks] in demuxer.cc.
 bool IsWrapped(const Demuxer& demuxer) {
@@ -285,7 +304,8 @@ Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source
   if (IsWrapped(demuxer)) return WalkedDuration(demuxer, start);
   if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !is_indexed) {
     const double seconds = static_cast<double>(video.duration) * av_q2d(video.time_base);
-    return {std::max(seconds - start.undecodable_lead_s(), start.duration_s()), false};
+    const double declared_s = std::max(seconds - start.undecodable_lead_s(), start.duration_s());
+    return IsFormat(demuxer, "mov") ? SampleTableDuration(demuxer, start, declared_s) : Duration{declared_s, false};
   }
   const bool has_duration = !is_guess && context.duration != AV_NOPTS_VALUE && context.duration > 0;
   if (IsFormat(demuxer, "flv")) {

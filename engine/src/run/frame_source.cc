@@ -40,7 +40,8 @@ std::optional<TimedFrame> FrameTimer::Next(media::UniqueFrame frame, std::int64_
 std::optional<TimedFrame> FrameTimer::Last() {
   // Half an interval is the duration of one field, which a field-coded stream states instead.
   const bool is_field = std::abs(2 * own_duration_ - interval_) <= 1;
-  if (held_) held_->duration = own_duration_ > 0 && !is_field ? own_duration_ : interval_;
+  const std::int64_t usual = interval_ > nominal_interval_ + one_second_ ? nominal_interval_ : interval_;
+  if (held_) held_->duration = own_duration_ > 0 && !is_field ? own_duration_ : usual;
   return std::exchange(held_, std::nullopt);
 }
 
@@ -57,7 +58,7 @@ FrameSource::FrameSource(ByteSource& source, const plan::Plan& plan, const Enhan
       })),
       mender_(demuxer_->video()->time_base, plan.time_base, plan.frame_rate),
       deinterlacer_(plan.time_base),
-      timer_(mender_.interval()) {
+      timer_(mender_.interval(), plan.time_base) {
   if (plan_.cut) {
     SeekToCut();
   } else if (options_.segment) {

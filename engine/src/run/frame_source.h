@@ -26,13 +26,17 @@ struct TimedFrame {
 /// Sets every frame's duration, the distance to the next one. So it holds one frame back.
 class FrameTimer {
  public:
-  explicit FrameTimer(std::int64_t nominal_interval) : interval_(nominal_interval) {}
+  FrameTimer(std::int64_t nominal_interval, AVRational time_base)
+      : nominal_interval_(nominal_interval), one_second_(time_base.den / time_base.num), interval_(nominal_interval) {}
   /// Takes `frame` and returns the one before it, whose end is now known.
   std::optional<TimedFrame> Next(media::UniqueFrame frame, std::int64_t pts, std::int64_t own_duration);
-  /// The last frame, with the container's duration or else the last interval.
+  /// The last frame, with the container's duration or else the last interval. If that is a pause, it is shown for the nominal interval,
+  /// as SpanMeter measures it.
   std::optional<TimedFrame> Last();
 
  private:
+  std::int64_t nominal_interval_;
+  std::int64_t one_second_;
   std::int64_t interval_;
   std::int64_t own_duration_ = 0;
   std::optional<TimedFrame> held_;
