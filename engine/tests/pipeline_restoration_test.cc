@@ -146,6 +146,9 @@ TEST(AutomaticModel, IsDetailForDamagedSourcesWhereItIsInstalled) {
   const std::vector<ModelFile> all = {fast, quality, detail, large};
   EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F), "detail");
   EXPECT_EQ(of(all, NetworkDevice::kGpu, 0.5F), "detail-large");
+  const std::vector<ModelFile> best = {fast, quality, detail, large, Named("detail-best", true)};
+  EXPECT_EQ(of(best, NetworkDevice::kGpu, 0.5F), "detail-best");
+  EXPECT_EQ(of(best, NetworkDevice::kCpu, 0.5F), "detail") << "without a minimum speed";
   EXPECT_EQ(of(all, NetworkDevice::kCpu, 0), "fast");
   EXPECT_EQ(of(all, NetworkDevice::kGpu, 0), "quality");
   EXPECT_EQ(of({fast, quality, detail}, NetworkDevice::kGpu, 0.5F), "detail");

@@ -97,6 +97,18 @@ TEST(AutomaticModel, OfADamagedSourceIsDetailWhereItKeepsTheFloor) {
   EXPECT_EQ(of(60), "fast");
 }
 
+TEST(AutomaticModel, OfADamagedSourceIsTheBestOfThoseThatKeepTheFloor) {
+  std::vector<ModelFile> models = {kBoth[0], Measured("detail", 20), Measured("detail-large", 80), Measured("detail-best", 400)};
+  for (ModelFile& file : std::span(models).subspan(1)) file.is_blind = true;
+  const auto of = [&](double floor) {
+    return Automatic(models, AtLeast(floor), 25, kTwice, NetworkDevice::kCpu, {0.5F, plan::DamageKind::kBlur});
+  };
+  const double best = 1000 / *plan::FrameTime_ms(*plan::FitNetwork(models, "detail-best", kSource, kTwice), kSource, kTwice, {});
+  EXPECT_EQ(of(best * 0.9), "detail-best");
+  EXPECT_EQ(of(best * 1.1), "detail-large");
+  EXPECT_EQ(of(best * 6), "detail");
+}
+
 TEST(FitNetwork, TakesTheMeasuredFasterPrecision) {
   const auto is_int8 = [](double fp32_ms, double int8_ms, double loss, NetworkDevice device = NetworkDevice::kCpu) {
     ModelFile int8 = Measured("fast", int8_ms, ModelFile::Precision::kInt8);

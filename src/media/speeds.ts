@@ -35,7 +35,7 @@ export interface SpeedParts {
 }
 
 /** The networks that the engine's automatic choice knows (plan/speed_choice.cc). */
-const automatic = new Set(['detail-large', 'detail', 'quality', 'fast']);
+const automatic = new Set(['detail-best', 'detail-large', 'detail', 'quality', 'fast']);
 const trial = { width: 480, height: 270, frames: 3, rounds: 20 };
 const trialTimeoutMs = 5 * 60_000;
 const folderPrefix = 'reelmend-speed-';

@@ -349,8 +349,8 @@ std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size o
     if (chosen) return chosen->model;
   }
   const bool has_time = device == NetworkDevice::kGpu;
-  for (const char* name : {"detail-large", "detail"}) {
-    if (restoration.strength <= 0 || (std::string(name) == "detail-large" && !has_time)) continue;
+  for (const char* name : kNetworksForDamage) {
+    if (restoration.strength <= 0 || (std::string(name) != "detail" && !has_time)) continue;
     const auto fit = FitNetwork(models, name, in, out, device);
     if (fit && fit->file.is_blind) return name;
   }

@@ -173,7 +173,7 @@ float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice
 
 /// The name of the network that `auto` means:
 /// - on a CPU with a minimum speed, the choice of ChooseBySpeed
-/// - for a damaged source `detail-large` (on a GPU only) or `detail`
+/// - for a damaged source `detail-best`, `detail-large` (both on a GPU only) or `detail`
 /// - otherwise `quality` on a GPU, `fast` on a CPU
 /// A name is skipped if no network of that name is installed for these sizes, except `fast`. `frame_rate` is that of the
 /// video.

@@ -50,7 +50,7 @@ std::optional<SpeedChoice> ChooseBySpeed(const std::vector<ModelFile>& models, c
 
 std::vector<std::string> NamesByQuality(const std::vector<ModelFile>& models, Size in, Size out, const RestorationChoice& restoration) {
   std::vector<std::string> names;
-  for (const char* name : {"detail-large", "detail"}) {
+  for (const char* name : kNetworksForDamage) {
     const auto fit = restoration.strength > 0 ? FitNetwork(models, name, in, out) : std::nullopt;
     if (fit && fit->file.is_blind) names.emplace_back(name);
   }

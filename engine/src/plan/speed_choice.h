@@ -18,6 +18,9 @@ namespace reelmend::plan {
 /// input size in each pass, plus the time of everything else, by the output size. Stages overlap, but they share the cores,
 /// so their times add up. Still pictures are faster: networks skip what has not changed. GPUs do not use any of this.
 
+/// The networks for damaged sources that `auto` knows, the best first. Without a minimum speed a CPU takes the last one only.
+inline constexpr const char* kNetworksForDamage[] = {"detail-best", "detail-large", "detail"};
+
 /// Time of a frame of size `in` that becomes `out`; nothing if the network was not measured.
 std::optional<double> FrameTime_ms(const NetworkFit& fit, Size in, Size out, const MachineSpeed& machine);
 
