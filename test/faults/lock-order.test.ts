@@ -1,5 +1,6 @@
 /** All transactions lock in one order, so that none waits for another that waits for it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ReelmendError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { maxActiveSecrets } from '../../src/domain/webhooks.ts';
 import { createStore, LeaseLost, type Store } from '../../src/store/index.ts';
@@ -136,6 +137,7 @@ describe('everybody at once', () => {
       ...{ accountId: account.id, mode: 'live', tier: 'secure', lastFour: 'abcd' },
       hash: Buffer.alloc(32, 7),
     });
+    const rotations: Promise<unknown>[] = [];
     await Promise.all(
       jobs.flatMap(({ id }, n) => [
         ...Array.from({ length: 4 }, () =>
@@ -144,12 +146,14 @@ describe('everybody at once', () => {
         store.jobs.delete(account.id, 'live', id),
         store.accounts.grant(account.id, 1),
         store.certificates.issue(id, async () => 'a.b.c'),
-        // The first one also creates the secret before it.
-        ...(n + 1 < maxActiveSecrets ? [store.webhookSecrets.rotate(account.id)] : []),
+        rotations[n] = store.webhookSecrets.rotate(account.id).then(() => 'made', (error: ReelmendError) => error.code),
         store.keys.rotate(key.id, { hash: Buffer.alloc(32, 100 + n), lastFour: 'efgh', overlapDays: 1 }),
       ]),
     );
     expect(await store.ledgerCheck()).toEqual([]);
+    const made = maxActiveSecrets - 1; // The first rotation also creates the secret before it.
+    const refused = Array.from({ length: jobs.length - made }, () => 'rate_limit_exceeded');
+    expect((await Promise.all(rotations)).toSorted()).toEqual([...Array.from({ length: made }, () => 'made'), ...refused]);
   });
 
   it('an account is closed while keys and users are added; none is left', async () => {
