@@ -34,7 +34,7 @@ def from_compact(data):
     kernels = [head, *(kernel for kernel, _ in convs[1:-1]), _in_ycc(convs[-1][0], scale) / net.gains[:, None, None, None]]
     biases = [*(bias for _, bias in convs[:-1]), _in_ycc(convs[-1][1], scale) / net.gains]
     for conv, kernel, bias in zip([*net.layers(), net.tail], kernels, biases):
-        _set(conv, kernel, bias)
+        conv.set_collapsed(kernel, bias)
     for own, slope in zip(net.slopes, slopes):
         own.copy_(slope)
     _set_nearest(net)
@@ -44,17 +44,6 @@ def from_compact(data):
 def _in_ycc(rows, scale):
     """Rows that make R', G', B' → rows that make Y', Cb, Cr."""
     return torch.einsum('cr,rb...->cb...', torch.from_numpy(np.linalg.inv(FROM_YCC)), rows.unflatten(0, (3, scale * scale))).flatten(0, 1)
-
-
-def _set(conv, kernel, bias):
-    """The direct branch alone makes the kernel."""
-    conv.direct.copy_(kernel)
-    if conv.identity:
-        conv.direct[..., 1, 1] -= torch.eye(len(bias))
-    conv.narrow.zero_()
-    if conv.point is not None:
-        conv.point.zero_()
-    conv.bias.copy_(bias)
 
 
 def _set_nearest(net):

@@ -153,11 +153,7 @@ def from_fp32(data):
     for at, slope in enumerate(net.slopes or ()):
         slope.copy_(held[f'slope{at}'].flatten())
     for name, conv in [*((f'conv{at}', conv) for at, conv in enumerate(net.layers())), ('tail', net.tail)]:
-        conv.direct.copy_(held[f'{name}_w'])
-        conv.bias.copy_(held[f'{name}_b'])
-        conv.narrow.zero_()
-        if conv.identity:
-            conv.direct[..., 1, 1] -= torch.eye(features)
+        conv.set_collapsed(held[f'{name}_w'], held[f'{name}_b'])
     net.tail.direct /= net.gains[:, None, None, None]
     net.tail.bias /= net.gains
     if net.skip is not None:

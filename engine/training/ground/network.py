@@ -50,6 +50,15 @@ class CollapsibleConv(nn.Module):
             kernel = kernel + F.pad(point[:, :, None, None], [middle] * 4)
         return kernel, self.bias
 
+    @torch.no_grad()
+    def set_collapsed(self, kernel, bias):
+        """The direct branch alone makes this kernel; the wide one begins anew behind zeros."""
+        self.direct.copy_(kernel - self._identity_kernel())
+        self.bias.copy_(bias)
+        for branch in (self.narrow, self.point):
+            if branch is not None:
+                branch.zero_()
+
     def _identity_kernel(self):
         """The kernel of the identity branch; 0 where there is none."""
         if not self.identity:
@@ -60,11 +69,7 @@ class CollapsibleConv(nn.Module):
     @torch.no_grad()
     def become_plain(self):
         """The direct branch takes over what the others do, and is the only one that learns from now on."""
-        kernel, _ = self.collapsed()
-        self.direct.copy_(kernel - self._identity_kernel())
-        for branch in (self.narrow, self.point):
-            if branch is not None:
-                branch.zero_()
+        self.set_collapsed(*self.collapsed())
         self.is_plain = True
         for branch in (self.widen, self.narrow, self.point):
             if branch is not None:
@@ -258,7 +263,7 @@ def doubled(net):
     large = net.like(2 * net.scale)
     _copy_but_tail(large, net)
     kernel, bias = net.tail.collapsed()
-    _set_tail(large, _every_pixel_twice(kernel, block), _every_pixel_twice(bias, block))
+    large.tail.set_collapsed(_every_pixel_twice(kernel, block), _every_pixel_twice(bias, block))
     # Its skip is cubic interpolation to the larger size, and what is to be added for the means to be those of the smaller one.
     missing = net.skip.weight - _mean_of_pixels(large.skip.weight, 2 * block)
     large.skip.weight += _every_pixel_twice(missing, block)
@@ -273,7 +278,7 @@ def halved(net):
     small = net.like(net.scale // 2)
     _copy_but_tail(small, net)
     kernel, bias = net.tail.collapsed()
-    _set_tail(small, _mean_of_pixels(kernel, block), _mean_of_pixels(bias, block))
+    small.tail.set_collapsed(_mean_of_pixels(kernel, block), _mean_of_pixels(bias, block))
     small.skip.weight.copy_(_mean_of_pixels(net.skip.weight, block))
     small.skip.bias.copy_(_mean_of_pixels(net.skip.bias, block))
     return small.to(net.skip.weight.device).eval()
@@ -297,16 +302,6 @@ def at_double(net):
 def _copy_but_tail(to, net):
     state = net.state_dict()
     to.load_state_dict({k: state[k] if not k.startswith(('tail', 'skip')) else v for k, v in to.state_dict().items()})
-
-
-def _set_tail(net, kernel, bias):
-    """The direct branch alone makes the kernel; the wide one begins anew behind zeros."""
-    net.tail.direct.copy_(kernel)
-    if net.tail.identity:
-        net.tail.direct[..., 1, 1] -= torch.eye(len(bias))
-    net.tail.narrow.zero_()
-    net.tail.point.zero_()
-    net.tail.bias.copy_(bias)
 
 
 @torch.no_grad()
