@@ -65,7 +65,7 @@ class Run:
         if details:
             methods.write_manifest(work, details)
         self.product = methods.Product(args.product, work if details else None)
-        self.open = methods.Product(args.product, args.peers)
+        self.open_product = methods.Product(args.product, args.peers)
         installed = {r['name'] for r in json.loads((Path(args.peers) / 'manifest.json').read_text())['models']}
         wanted = args.methods or (QUICK_METHODS if args.quick else None)
         self.methods = [m for m in methods.chosen(self.product.networks(), installed, args.x4plus)
@@ -79,7 +79,7 @@ class Run:
         found, sources = {}, []
         for method in self.methods:
             if not method.peer:
-                found[method.name] = methods.made_by_product(self.open if method.open else self.product, method, clip, self.work, span)
+                found[method.name] = methods.made_by_product(self.open_product if method.open else self.product, method, clip, self.work, span)
                 continue
             if not sources:
                 frames, _ = self.product.enhance(clip.file, self.work / 'source.mp4', ('--model', 'none', *methods.OFF), 'source', span)
