@@ -31,7 +31,7 @@ export const tolerableLossDb = 0.1;
 /** A name that jobs may use for a network. */
 export const networkName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must consist of at most 64 lower-case letters, digits, dots, dashes and underscores')
   .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none');
 
 const entry = z.object({

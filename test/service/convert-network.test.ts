@@ -126,8 +126,8 @@ describe('models convert', () => {
     ['a file that is not there', 'absent.pth', [], /^reelmend: There is no file .*absent\.pth\.\n$/],
     ['a folder', '.', [], /^reelmend: There is no file /],
     ['a name that jobs cannot use', 'net.pth', ['--name', 'auto'], /^reelmend: The name auto must be neither auto nor none\. Choose one with --name\.\n$/],
-    ['a name with a space', 'net.pth', ['--name', 'my net'], /^reelmend: The name my net must be small letters/],
-    ['a file name that leaves no name', '---.pth', [], /^reelmend: The name {2}must be small letters.*--name\.\n$/],
+    ['a name with a space', 'net.pth', ['--name', 'my net'], /^reelmend: The name my net must consist of at most 64 lower-case letters, digits, dots, dashes and underscores\. Choose one with --name\.\n$/],
+    ['a file name that leaves no name', '---.pth', [], /^reelmend: The name {2}must consist of at most 64 lower-case letters, .*--name\.\n$/],
   ])('asks for no conversion of %s', async (_, name, options, says) => {
     for (const file of ['net.pth', '---.pth']) weights(file);
     writeFileSync(join(scratch.path, 'was-run'), '');
