@@ -31,7 +31,7 @@ export interface WorkerMetrics {
 }
 
 /**
- * Registers the metrics that docs/operating.md lists. Enhanced frames ÷ core seconds of a stage is the stage's speed on
+ * Registers the metrics that docs/monitoring.md lists. Enhanced frames ÷ core seconds of a stage is the stage's speed on
  * one core.
  */
 export function createWorkerMetrics(registry: Registry = new Registry()): WorkerMetrics {

@@ -16,7 +16,7 @@ export interface ServiceMetricsOptions {
 type AddGauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => Promise<void>) => void;
 
 /**
- * Registers the gauges that docs/operating.md lists. All but `reelmend_database_up` have no sample while the database
+ * Registers the gauges that docs/monitoring.md lists. All but `reelmend_database_up` have no sample while the database
  * is down or too slow. In queries over several processes take the maximum, not the sum.
  */
 export function registerServiceMetrics(options: ServiceMetricsOptions): void {

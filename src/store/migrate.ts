@@ -117,7 +117,7 @@ async function migrateQueue(url: string): Promise<void> {
 
 const silentLogger = new GraphileLogger(() => () => {});
 
-/** docs/operating.md names the same version. */
+/** docs/configuration.md names the same version. */
 const oldestPostgres = 15;
 
 async function assertServerVersion(sql: postgres.Sql): Promise<void> {

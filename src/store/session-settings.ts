@@ -22,7 +22,7 @@ export const sessionSettings: Readonly<Record<string, string>> = {
 /**
  * What the service relies on, whatever the operator has set for the server, the role or the database: its locks make its transactions
  * correct at this isolation level, the drivers read these formats of times and bytes only, and days are promised as 24 hours, which they
- * are not where the clocks change. docs/operating.md states them.
+ * are not where the clocks change. docs/database-and-storage.md states them.
  */
 export const requiredSettings: Readonly<Record<string, string>> = {
   default_transaction_isolation: 'read committed',

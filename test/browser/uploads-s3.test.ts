@@ -97,7 +97,7 @@ describe.skipIf(!haveS3)('a file of two parts', () => {
     expect(operator.complaints).toEqual([]);
   });
 
-  /** The rule of the section "Uploads" of docs/operating.md. */
+  /** The rule of the section "Uploads" of docs/database-and-storage.md. */
   async function allowPages(origin: string): Promise<void> {
     const { endpoint, region, credentials } = server;
     const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });

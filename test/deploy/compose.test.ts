@@ -81,7 +81,7 @@ describe('compose.yaml', () => {
 
   it('has all the secrets that it needs from the command in the guide', async () => {
     const needed = new Set([...(await read('compose.yaml')).matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name!));
-    const [, named] = /^ *for name in ([A-Z_ \\\n]+); do$/m.exec(await read('docs/operating.md'))!;
+    const [, named] = /^ *for name in ([A-Z_ \\\n]+); do$/m.exec(await read('docs/install.md'))!;
     expect(named!.split(/[\s\\]+/).sort()).toEqual([...needed].sort());
   });
 });

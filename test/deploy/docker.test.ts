@@ -1,5 +1,5 @@
 /**
- * compose.yaml with Docker, as docs/operating.md says: the image is built, everything starts, a customer's video is enhanced. Long,
+ * compose.yaml with Docker, as docs/install.md says: the image is built, everything starts, a customer's video is enhanced. Long,
  * because the image compiles the engine. The images of others are stand-ins where their registry cannot be reached (images/build).
  */
 import { execFile } from 'node:child_process';
@@ -26,7 +26,7 @@ const ip = `127.${process.pid % 199}.${Date.now() % 199}.2`;
 const api = `http://${ip}:8080`;
 
 /** The block of the guide that contains these words. */
-const guideBlock = (words: string) => readMarkdown('docs/operating.md').blocks.find(({ text }) => text.includes(words))!.text;
+const guideBlock = (words: string) => readMarkdown('docs/install.md').blocks.find(({ text }) => text.includes(words))!.text;
 
 /** Compose wants the variables that it names even to build. */
 const plainSecrets = 'POSTGRES_PASSWORD=x\nREELMEND_KEY_PEPPER=x\nREELMEND_LINK_SECRET=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n';

@@ -1,4 +1,4 @@
-/** The units of deploy/systemd with systemd, as docs/operating.md says: on a copy of this machine that scripts/test-systemd makes. */
+/** The units of deploy/systemd with systemd, as docs/install.md says: on a copy of this machine that scripts/test-systemd makes. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';

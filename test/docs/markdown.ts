@@ -16,11 +16,34 @@ export const guides = [
 ] as const;
 /**
  * Followed in this order, block by block, on a machine of its own (operating.test.ts). docs/fleet.md starts the processes and
- * creates the account of the others. docs/operating.md is last, because its backup removes the data.
+ * creates the account of the others. docs/backup.md is last, because its backup removes the data.
  */
-export const operatorsGuides = ['docs/fleet.md', 'docs/gpu.md', 'docs/accounts.md', 'docs/operating.md'] as const;
+export const operatorsGuides = [
+  'docs/fleet.md',
+  'docs/gpu.md',
+  'docs/accounts.md',
+  'docs/install.md',
+  'docs/performance.md',
+  'docs/monitoring.md',
+  'docs/database-and-storage.md',
+  'docs/secrets.md',
+  'docs/move.md',
+  'docs/backup.md',
+] as const;
 /** Without anything to follow. */
-export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/scaling.md', 'test/README.md', 'test/docs/README.md'] as const;
+export const toBeRead = [
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'docs/architecture.md',
+  'docs/configuration.md',
+  'docs/operating.md',
+  'docs/retention.md',
+  'docs/scaling.md',
+  'docs/troubleshooting.md',
+  'docs/upgrade.md',
+  'test/README.md',
+  'test/docs/README.md',
+] as const;
 
 /** Relative to the root of the repository. */
 export const documents: readonly string[] = [...guides, ...operatorsGuides, ...toBeRead];

@@ -80,8 +80,8 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('docs/operating.md', () => {
-  const { rows } = readMarkdown('docs/operating.md');
+describe('docs/configuration.md', () => {
+  const { rows } = readMarkdown('docs/configuration.md');
   const source = readFileSync(join(root, 'src/app/config.ts'), 'utf8');
   const variables = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): ([\s\S]*?),\n(?= {2}[A-Z]|\}\))/gm)];
   const table = new Map(rows.flatMap((row) => (/^[A-Z0-9_]+$/.test(codeOf(row[0]) ?? '') ? [[codeOf(row[0])!, row]] : [])));
@@ -100,7 +100,7 @@ describe('docs/operating.md', () => {
     }
   });
 
-  it('is read by the service as the table says', () => {
+  it('is read by the service as the tables say', () => {
     const defaults = Object.fromEntries(
       [...table].flatMap(([name, row]) => (codeOf(row[1]) === null ? [] : [[name, codeOf(row[1])!]])),
     );
@@ -109,6 +109,10 @@ describe('docs/operating.md', () => {
     expect(set).toEqual(unset);
     expect(rateLimits).toEqual(defaultQuotas);
   });
+});
+
+describe('docs/monitoring.md', () => {
+  const { rows } = readMarkdown('docs/monitoring.md');
 
   it('has every metric of ours, and no other', () => {
     const registry = new Registry();

@@ -1,5 +1,5 @@
 /**
- * The commands of docs/operating.md that list the stored objects which a restored database does not know. A shell goes on after a command
+ * The commands of docs/backup.md that list the stored objects which a restored database does not know. A shell goes on after a command
  * that failed, so a failure must not leave a list that calls every object unknown.
  */
 import { execFile } from 'node:child_process';
@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readMarkdown } from './markdown.ts';
 
 const run = promisify(execFile);
-const { text: commands } = readMarkdown('docs/operating.md').blocks.find(({ text }) => text.includes('comm -23'))!;
+const { text: commands } = readMarkdown('docs/backup.md').blocks.find(({ text }) => text.includes('comm -23'))!;
 
 let dir: string;
 beforeEach(async () => {

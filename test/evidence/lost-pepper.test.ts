@@ -1,4 +1,4 @@
-/** REELMEND_KEY_PEPPER is lost: the statements of docs/operating.md make the database usable with another one. */
+/** REELMEND_KEY_PEPPER is lost: the statements of docs/secrets.md make the database usable with another one. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** What `psql -c` gets in the guide. */
 function statements(): string[] {
-  const block = readMarkdown('docs/operating.md').blocks.find(({ text }) => text.includes('UPDATE signing_keys'))!;
+  const block = readMarkdown('docs/secrets.md').blocks.find(({ text }) => text.includes('UPDATE signing_keys'))!;
   return [...block.text.matchAll(/-c '([^']+)'/g)].map(([, statement]) => statement!);
 }
 

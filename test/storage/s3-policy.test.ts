@@ -1,4 +1,4 @@
-/** The rights that docs/operating.md asks for: they are enough, and each is needed. */
+/** The rights that docs/database-and-storage.md asks for: they are enough, and each is needed. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface Statement {
 }
 
 const documented = async (): Promise<Statement[]> => {
-  const guide = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const guide = await readFile(new URL('../../docs/database-and-storage.md', import.meta.url), 'utf8');
   const [, policy] = /```json skip="[^"]*s3-policy[^"]*"\n(.*?)```/s.exec(guide)!;
   return (JSON.parse(policy!) as { Statement: Statement[] }).Statement;
 };
