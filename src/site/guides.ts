@@ -21,6 +21,7 @@ export const chapters: readonly Chapter[] = [
     title: 'Use the API',
     guides: [
       { slug: 'quick-start', title: 'Quick start', source: 'docs/quick-start.md', summary: 'The first job with curl, TypeScript, Python and the console.' },
+      { slug: 'models', title: 'Choose a network', source: 'docs/models.md', summary: 'What each network is for, and what it does to real videos.' },
       { slug: 'webhooks', title: 'Webhooks', source: 'docs/webhooks.md', summary: 'Signed events instead of polling, verified in TypeScript, Python and Go.' },
       { slug: 'errors', title: 'Errors', source: 'docs/errors.md', summary: 'Every error code with its cause and remedy, idempotency, rate limits.' },
       { slug: 'secure', title: 'Secure tier', source: 'docs/secure.md', summary: 'Retention, deletion certificates and the audit log.' },
@@ -38,7 +39,7 @@ export const chapters: readonly Chapter[] = [
       { slug: 'fleet', title: 'Several machines', source: 'docs/fleet.md', summary: 'Set-up, segments, autoscaling, Kubernetes and connections to PostgreSQL.' },
       { slug: 'gpu', title: 'GPUs', source: 'docs/gpu.md', summary: 'Set-up, devices, containers, and networks with their engines.' },
       { slug: 'accounts', title: 'Accounts', source: 'docs/accounts.md', summary: 'Operators, users, keys, credits and quotas.' },
-      { slug: 'models', title: 'Networks', source: 'docs/models.md', summary: 'The shipped networks, what they do to real videos, and your own.' },
+      { slug: 'add-networks', title: 'Add networks', source: 'docs/add-networks.md', summary: 'Well-known networks, PyTorch networks, and ONNX files of your own.' },
     ],
   },
   {
@@ -57,6 +58,7 @@ export const chapters: readonly Chapter[] = [
     title: 'Background',
     guides: [
       { slug: 'architecture', title: 'Architecture', source: 'docs/architecture.md', summary: 'How a job flows through the system, and what happens when a part fails.' },
+      { slug: 'network-training', title: 'Training and licences', source: 'docs/network-training.md', summary: 'Where the networks come from, their licences, and how good they were measured to be.' },
       { slug: 'retention', title: 'Retention and privacy', source: 'docs/retention.md', summary: 'What the service keeps, and for how long.' },
       { slug: 'security', title: 'Security', source: 'SECURITY.md', summary: 'What protects keys, videos and the network, and how to report a fault.' },
       { slug: 'changes', title: 'Changes', source: 'CHANGELOG.md', summary: 'What is new in each version.' },

@@ -13,6 +13,7 @@ export const guides = [
   'docs/webhooks.md',
   'docs/secure.md',
   'docs/models.md',
+  'docs/add-networks.md',
 ] as const;
 /**
  * Followed in this order, block by block, on a machine of its own (operating.test.ts). docs/fleet.md starts the processes and
@@ -36,6 +37,7 @@ export const toBeRead = [
   'SECURITY.md',
   'docs/architecture.md',
   'docs/configuration.md',
+  'docs/network-training.md',
   'docs/operating.md',
   'docs/retention.md',
   'docs/scaling.md',
