@@ -1,12 +1,18 @@
 /** The package as its users get it: built, packed, installed into an empty project, and used against the service. */
 import { readdir, readFile, stat } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
+import { serve } from '@hono/node-server';
 import { build } from 'esbuild';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createHmac } from 'node:crypto';
+import { createReelmend } from '../../src/sdk/index.ts';
+import { launchBrowser } from '../browser/world.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
+import { hangMs } from '../helpers/wait.ts';
 import type { Outcome } from './consumer.ts';
 import { guides, readMarkdown } from '../docs/markdown.ts';
 import { createProject, lintPackage, nodes, type Project, readmeExamples } from './project.ts';
@@ -147,6 +153,8 @@ describe('on Node', () => {
     const expected = [
       /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
       /^0 %\n(\d+ %\n)*100 %\nready holiday\.mov\n$/,
+      /^$/,
+      /^$/,
       /^([\d.]+ \w+ http\S+ http\S+\n)+queued\n(prv_\w+ \w+\n)+$/,
       /^top up: /,
       /^true\n$/,
@@ -184,6 +192,23 @@ describe('on Node', () => {
     await expect(project.run(process.execPath, 'receive.mjs', malformed)).rejects.toThrow('The secret must be whsec_');
   });
 });
+
+/** Serves a page at `/`, and its calls by `handle`. The first call that completes an upload gets the answer of a server that restarts. */
+async function startPage(html: string, handle: (request: Request) => Promise<Response>) {
+  const refused: string[] = [];
+  const fetch = (request: Request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/') return new Response(html, { headers: { 'Content-Type': 'text/html' } });
+    if (!pathname.startsWith('/videos')) return new Response(null, { status: 404 });
+    if (!pathname.endsWith('/complete') || refused.length > 0) return handle(request);
+    refused.push('complete');
+    return new Response('restarting', { status: 503 });
+  };
+  const server = await new Promise<ReturnType<typeof serve>>((resolve) => {
+    const started: ReturnType<typeof serve> = serve({ fetch, hostname: '127.0.0.1', port: 0 }, () => resolve(started));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, refused, close: () => server.close() };
+}
 
 /** The TypeScript of a guide, whose samples go on from one to the next; imports stand at the top of a file. */
 function programOf(path: string): string {
@@ -267,6 +292,44 @@ describe('in a browser', () => {
     const code = await bundle(`export { use } from './consumer.ts';`, 'consumer');
     const use = runInNewContext(`${code}; consumer.use`, globals()) as (url: string, key: string) => Promise<Outcome>;
     checkOutcome(JSON.parse(JSON.stringify(await use(api.url, key))) as Outcome);
+  });
+
+  it('the page of the README sends a file, through the server of the README, which alone has the key', async () => {
+    const [server, page] = ['export async function handle', 'export async function enhance'].map((code) => examples.findIndex((text) => text.includes(code)));
+    vi.stubEnv('REELMEND_URL', api.url);
+    vi.stubEnv('REELMEND_API_KEY', key);
+    const { handle } = (await import(pathToFileURL(join(project.dir, `out/readme/${server}.js`)).href)) as { handle(request: Request, visitor: string): Promise<Response> };
+    const script = `${await bundle(`export { enhance } from './readme/${page}.ts';`, 'page')};
+      document.querySelector('input').onchange = ({ target }) => page.enhance(target.files[0], (percent) => (document.title = percent + ' %'))
+        .then(({ id }) => (document.querySelector('output').textContent = id), (error) => (document.querySelector('output').textContent = error));`;
+    const site = await startPage(`<!doctype html><input type="file"><output></output><script>${script}</script>`, (request) => handle(request, 'ada'));
+    const browser = await launchBrowser();
+    try {
+      const tab = await browser.newPage();
+      const sent: { method: string; url: string; headers: Record<string, string> }[] = [];
+      tab.on('request', (request) => sent.push({ method: request.method(), url: request.url(), headers: request.headers() }));
+      await tab.goto(site.url);
+      await tab.locator('input').setInputFiles({ name: 'walk.mov', mimeType: 'video/quicktime', buffer: Buffer.alloc(9_000_000) });
+      await tab.locator('output', { hasText: /./ }).waitFor({ timeout: hangMs });
+      const jobId = (await tab.locator('output').textContent())!;
+      expect(jobId).toMatch(/^job_/);
+      expect(await tab.title()).toBe('100 %');
+      const reelmend = createReelmend({ baseUrl: api.url, apiKey: key });
+      expect(await reelmend.jobs.get(jobId)).toMatchObject({ file_name: 'walk.mov', resolution: '1080p' });
+      // Two parts, directly to the service; the key is in no request and not in the page.
+      expect(sent.filter(({ method, url }) => method === 'PUT' && new URL(url).origin === api.url)).toHaveLength(2);
+      expect(JSON.stringify(sent) + (await tab.content())).not.toContain(key);
+      expect(site.refused).toEqual(['complete']);
+      // A call to create the job that is repeated gets the same one; another visitor gets nothing.
+      const path = sent.find(({ url }) => url.endsWith('/job'))!.url;
+      const repeat = (visitor: string) => handle(new Request(path, { method: 'POST', body: '{}' }), visitor);
+      expect(await (await repeat('ada')).json()).toMatchObject({ id: jobId });
+      expect((await repeat('grace')).status).toBe(404);
+    } finally {
+      await browser.close();
+      site.close();
+      vi.unstubAllEnvs();
+    }
   });
 
   it('the bundle is small, and verifyWebhook alone smaller', async () => {
