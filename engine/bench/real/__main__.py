@@ -28,7 +28,7 @@ AGAINST = ('fast', 'realesr-animevideov3')  # the methods that a judge compares 
 def parser():
     p = argparse.ArgumentParser(prog='npm run bench:real --', description='Measures damaged videos after enhancement, compared with networks that are in common use.')
     p.add_argument('--quick', action='store_true', help='six chains, one picture, three frames, one real clip')
-    p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of a detail or detail-large network that is not shipped yet')
+    p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of a network for damaged sources (detail, detail-large, detail-best) that is not shipped yet')
     p.add_argument('--clips', action='append', metavar='PATH', help='a real clip, or a folder of real clips (default: some of shared/media beside the repository)')
     p.add_argument('--limit', type=int, default=12, help='real clips per folder (12)')
     p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs per chain (2); 0: real clips only')

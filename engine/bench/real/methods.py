@@ -47,8 +47,10 @@ PRODUCT = (
     Method('quality', ('--model', 'quality'), 'quality'),
     Method('detail', ('--model', 'detail', '--denoise', '1'), 'detail'),
     Method('detail-large', ('--model', 'detail-large', '--denoise', '1'), 'detail-large'),
+    Method('detail-best', ('--model', 'detail-best', '--denoise', '1'), 'detail-best'),
     Method('auto'),
 )
+DETAIL = ('detail', 'detail-large', 'detail-best')  # networks for damaged sources
 # Open networks inside the product: what the stages around a network are worth.
 OPEN = (Method('engine:realesr-animevideov3', ('--model', 'realesr-animevideov3'), 'realesr-animevideov3', open=True),)
 PEERS = ('realesr-animevideov3', 'clearreality', 'realesrgan-x4plus')
@@ -74,8 +76,8 @@ def parse_detail(text):
     """Parses NAME=FILE or FILE to (name, path)."""
     name, equals, file = text.rpartition('=')
     path = Path(file)
-    if name not in ('', 'detail', 'detail-large') or not path.is_file():
-        raise GroundError(f'no_detail: {text} is neither FILE, detail=FILE nor detail-large=FILE of a file that exists.')
+    if name not in ('', *DETAIL) or not path.is_file():
+        raise GroundError(f'no_detail: {text} is neither FILE nor {{{",".join(DETAIL)}}}=FILE of a file that exists.')
     return (name if equals else 'detail'), path
 
 

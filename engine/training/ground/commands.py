@@ -276,11 +276,10 @@ def release_command(args):
     net = load_averaged(state)
     net = halved(net) if net.scale > network.scale else net
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate, taught=args.taught)
-    batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
-                      network.scale, chosen.seed, network.colour)
+    batches = release_batches(network, chosen)
     if network.colour and not shipped and not network.leaky:  # a compact network brings chroma that is learned already
         fit_chroma(net, (batches.at(3 * 10**6 + i) for i in range(CHROMA_BATCHES)))  # that no training has seen
-    quant = None if network.leaky else quantised(net, batches, chosen, args.int8_steps)
+    quant = quantised(net, batches, chosen, args.int8_steps)
     training = training_of(shipped.name) if shipped else trained_as(state, args)
     training = {**training, 'int8_steps': args.int8_steps}
     fp32 = shipped and shipped.read_bytes()
@@ -288,6 +287,14 @@ def release_command(args):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
     if not shipped and (folder / 'log.jsonl').exists():
         draw_curves(folder, network)
+
+
+def release_batches(network, chosen):
+    """The samples that int8 is made on, and that chroma is fitted to. A compact network of ×4 has no truth of its own size (`resident`)."""
+    enlarged = network.leaky and network.scale == 4
+    data = replace(network, scale=2) if enlarged else network
+    batches = Batches(sources_for(data, chosen), chosen.shares, chosen.batch, chosen.patch, data.scale, chosen.seed, data.colour)
+    return EnlargedBatches(batches, network.beside) if enlarged else batches
 
 
 def trained_as(state, args):

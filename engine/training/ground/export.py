@@ -53,9 +53,10 @@ class _Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
 
-    def quantised(self, x, scale, zero):
-        """x rounded to scale · (0 … 255, less `zero`)."""
-        pair = [self.constant(f'{x}_scale', np.float32(scale)), self.constant(f'zero{zero}', np.uint8(zero))]
+    def quantised(self, x, scale, zero, signed=False):
+        """x rounded to scale · (0 … 255, less `zero`), or if `signed` to scale · (−128 … 127), `zero` being 0."""
+        held = self.constant('zero_signed', np.int8(0)) if signed else self.constant(f'zero{zero}', np.uint8(zero))
+        pair = [self.constant(f'{x}_scale', np.float32(scale)), held]
         self.add('QuantizeLinear', [x, *pair], f'{x}_q')
         return self.add('DequantizeLinear', [f'{x}_q', *pair], f'{x}_d')
 
@@ -111,7 +112,7 @@ def make_model(layers, skip, scale, quantised=None, slopes=None):
         elif at == 0:
             y = graph.first_conv(name, kernel, bias, stride, quantised)
         else:
-            y = graph.conv(graph.quantised(y, quantised.steps[at], 0), name, kernel, bias, stride, quantised.grids[at])
+            y = graph.conv(graph.quantised(y, quantised.steps[at], 0, signed=slopes is not None), name, kernel, bias, stride, quantised.grids[at])
         if not last and slopes is None:
             y = graph.add('Relu', [y], f'relu{at}')
         elif not last:
@@ -134,10 +135,14 @@ def make_model(layers, skip, scale, quantised=None, slopes=None):
     return model
 
 
+def slopes_of(net):
+    """Those of PReLU, one array a layer; None with ReLU."""
+    return None if net.slopes is None else [slope.detach().cpu().numpy() for slope in net.slopes]
+
+
 def to_fp32(net):
     """The ONNX bytes of a trained network."""
-    slopes = None if net.slopes is None else [slope.detach().cpu().numpy() for slope in net.slopes]
-    return make_model(collapsed_layers(net), skip_layer(net), net.scale, slopes=slopes).SerializeToString()
+    return make_model(collapsed_layers(net), skip_layer(net), net.scale, slopes=slopes_of(net)).SerializeToString()
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .export import Quantised, collapsed_layers, make_model, skip_layer
+from .export import Quantised, collapsed_layers, make_model, skip_layer, slopes_of
 from .network import skip_size
 
 # (step, zero point) of the input's planes. 8-bit luma of limited range comes through exactly, below black and above white
@@ -36,6 +36,8 @@ class QuantNet(nn.Module):
         self.strides = [stride for _, _, stride in layers]
         self.kernels = nn.ParameterList(torch.from_numpy(k) for k, _, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b) for _, b, _ in layers)
+        self.slopes = None if net.slopes is None else nn.ParameterList(slope.detach().clone() for slope in net.slopes)
+        self.bytes = (0, 255) if self.slopes is None else (-128, 127)  # what PReLU leaves has two signs
         skip = skip_layer(net)
         self.register_buffer('gains', torch.ones(len(layers[-1][1])))  # they are in the kernels already
         self.skip = None if skip is None else nn.Conv2d(skip[0].shape[1], len(skip[1]), skip_size(net.fold), net.fold, 2)
@@ -47,15 +49,17 @@ class QuantNet(nn.Module):
         self.grids = [None] * len(layers)  # steps of each layer's weights, one an output channel
 
     def layer(self, at, y, kernel=None):
-        """What convolution `at` makes of `y`, ReLU and all."""
+        """What convolution `at` makes of `y`, ReLU or PReLU and all."""
         kernel, stride = self.kernels[at] if kernel is None else kernel, self.strides[at]
         y = F.conv2d(y, kernel, self.biases[at], stride, (kernel.shape[-1] - stride) // 2)
-        return F.relu(y) if at < len(self.kernels) - 1 else y
+        if at == len(self.kernels) - 1:
+            return y
+        return F.relu(y) if self.slopes is None else F.prelu(y, self.slopes[at])
 
     def rounded(self, at, y):
         """The values before convolution `at` as bytes hold them."""
         if at:
-            return as_bytes(y, float(self.steps[at]), 0)
+            return as_bytes(y, float(self.steps[at]), 0, self.bytes)
         return torch.cat([as_bytes(y[:, first:end], *grid) for first, end, *grid in self.inputs], 1)
 
     def before(self, x):
@@ -68,11 +72,11 @@ class QuantNet(nn.Module):
     @torch.no_grad()
     def _even_out(self, inputs, evening):
         """Brings the ceilings of the channels between two layers nearer to each other: what is taken from the kernel
-        before a ReLU is given to the one behind it, so that nothing changes (Nagel et al. 2019, arXiv 1906.04721).
+        before a ReLU (or PReLU) is given to the one behind it, so that nothing changes (Nagel et al. 2019, arXiv 1906.04721).
         `evening`: 0 not at all … 1 wholly, which costs the weights more."""
         ceilings = None
         for x in inputs:
-            tops = [v.amax((0, 2, 3)) for v in self.before(x)[1:]]
+            tops = [v.abs().amax((0, 2, 3)) for v in self.before(x)[1:]]
             ceilings = tops if ceilings is None else [torch.maximum(*p) for p in zip(ceilings, tops)]
         for at, top in enumerate(ceilings):
             share = (top.clamp_min(1e-3 * top.max()) / top.max()) ** evening
@@ -87,9 +91,9 @@ class QuantNet(nn.Module):
         more than `CUT_OFF` times as much as with the largest value for a ceiling: that would be the noisiest."""
         seen = [self.before(x)[1:] for x in inputs]
         for at, values in enumerate(zip(*seen), 1):
-            top = max(float(v.max()) for v in values)
-            steps = [top * share / 255 for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
-            errors = torch.stack([torch.cat([(as_bytes(v, s, 0) - v).square().mean((1, 2, 3)).sqrt() for v in values])
+            top = max(float(v.abs().max()) for v in values)
+            steps = [top * share / self.bytes[1] for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
+            errors = torch.stack([torch.cat([(as_bytes(v, s, 0, self.bytes) - v).square().mean((1, 2, 3)).sqrt() for v in values])
                                   for s in steps])
             bearable = (errors <= CUT_OFF * errors[-1]).all(1)
             self.steps[at] = steps[int(errors.mean(1).where(bearable, torch.inf).argmin())]
@@ -163,12 +167,12 @@ class QuantNet(nn.Module):
         layers = [(k.detach().numpy(), b.detach().numpy(), s) for k, b, s in zip(self.kernels, self.biases, self.strides)]
         grids = [g.numpy() for g in self.grids]
         quantised = Quantised(self.inputs, self.steps.tolist(), grids)
-        return make_model(layers, skip_layer(self), self.scale, quantised).SerializeToString()
+        return make_model(layers, skip_layer(self), self.scale, quantised, slopes_of(self)).SerializeToString()
 
 
-def as_bytes(values, step, zero):
-    """Values that are step · (0 … 255, less `zero`), the nearest."""
-    return torch.fake_quantize_per_tensor_affine(values, step, zero, 0, 255)
+def as_bytes(values, step, zero, ends=(0, 255)):
+    """Values that are step · (ends[0] … ends[1], less `zero`), the nearest."""
+    return torch.fake_quantize_per_tensor_affine(values, step, zero, *ends)
 
 
 def second_moments(inputs, others, weights, kernel, stride):

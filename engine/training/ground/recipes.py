@@ -49,7 +49,7 @@ class Network:
     layers: int
     fold: int = 2            # the body works at 1 / fold of the resolution
     colour: bool = False     # restores chroma as well
-    leaky: bool = False      # PReLU instead of ReLU; not quantised, because its values have two signs
+    leaky: bool = False      # PReLU instead of ReLU
     license: str = 'Apache-2.0'
     recipe: str = 'mixed'
     also: tuple = ()         # other names under which the same files serve
@@ -84,11 +84,13 @@ NETWORKS = {
                             begins='detail-large-x4.onnx', beside='fast-x2.onnx'),
     'detail-large-x2': Network('detail-large', 'Detail ×2 for damaged sources, larger', 'super-resolution', 2, 32, 14, fold=1, colour=True,
                                recipe='real', begins='detail-large-x2.onnx', beside='fast-x2.onnx'),
-    # The body of Real-ESRGAN's compact network, for GPUs: four times the computation of `detail-large`. It starts from the weights of
-    # realesr-animevideov3 (--start). Not shipped yet.
-    'detail-best': Network('detail-best', 'Detail ×4 for damaged sources, for GPUs', 'super-resolution', 4, 64, 16, fold=1, colour=True, leaky=True,
-                           recipe='real', beside='fast-x2.onnx', license='Apache-2.0 AND BSD-3-Clause'),
-    'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real', also=('detail-large',),
+    # The body of Real-ESRGAN's compact network, for GPUs and many cores: four times the computation of `detail-large`. It began with the
+    # weights of realesr-animevideov3 (--start), so its licence holds, too.
+    'detail-best': Network('detail-best', 'Detail ×4 for damaged sources, best', 'super-resolution', 4, 64, 16, fold=1, colour=True, leaky=True,
+                           recipe='real', begins='detail-best-x4.onnx', beside='fast-x2.onnx', license='Apache-2.0 AND BSD-3-Clause'),
+    'detail-best-x2': Network('detail-best', 'Detail ×2 for damaged sources, best', 'super-resolution', 2, 64, 16, fold=1, colour=True, leaky=True,
+                              recipe='real', begins='detail-best-x2.onnx', beside='fast-x2.onnx', license='Apache-2.0 AND BSD-3-Clause'),
+    'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real', also=('detail-large', 'detail-best'),
                               begins='fast-x1.onnx', told=0.06),
 }
 

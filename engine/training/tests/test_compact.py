@@ -14,6 +14,8 @@ from ground import commands, release, teacher
 from ground.compact import FROM_YCC, from_compact, is_compact
 from ground.export import from_fp32, to_fp32
 from ground.network import RestorationNet, halved, plain
+from ground.openvino_net import OpenVinoNet
+from ground.quantise import QuantNet
 from ground.recipes import NETWORKS
 from ground.release import load_averaged, load_state
 
@@ -76,6 +78,21 @@ def test_it_goes_through_our_files_and_at_half_the_scale():
         assert torch.equal(RestorationNet.shaped_as(net.state_dict()).eval().slopes[0], torch.zeros(8))
 
 
+def test_the_int8_file_is_the_quantised_network():
+    """Its values have two signs, so its bytes do."""
+    net = from_compact(made()[0]).eval()
+    quant = QuantNet(net)
+    quant.calibrate([(planes_of(torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(n))), None) for n in range(2)])
+    data, x = quant.to_int8(), torch.round(planes_of(torch.rand(1, 3, 40, 48, generator=torch.Generator().manual_seed(8))) * 219) / 219
+    zeros = {numpy_helper.to_array(c).dtype.name for c in onnx.load_from_string(data).graph.initializer if c.name.startswith('zero')}
+    assert zeros == {'uint8', 'int8'}  # of the picture, of what lies between layers
+    with torch.no_grad():
+        wanted, plain = quant(x), net(x)
+    step = (wanted - OpenVinoNet(data, 4)(x)).abs()
+    assert step.mean() < 2e-3 and step.max() < 0.05
+    assert (wanted - plain).abs().mean() < 0.1 * plain.std()
+
+
 def test_the_slopes_learn():
     net = from_compact(made()[0])
     net(planes_of(torch.rand(1, 3, 8, 8))).square().mean().backward()
@@ -110,13 +127,17 @@ def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monke
     assert any(not torch.equal(a, b) for a, b in zip(now.slopes, begun.slopes))
 
 
-def test_it_is_released_in_fp32_alone_with_both_licences(tmp_path, monkeypatch):
+def test_it_is_released_with_both_licences(tmp_path, monkeypatch):
     monkeypatch.setattr(release, 'MODELS', tmp_path)
     monkeypatch.setattr(release, 'data_of', list)
     monkeypatch.setattr(release, 'scores_of', lambda *_, **__: {'real': {'twice': {'psnr_gain': 1.0}}})
     training = {'recipe': 'real', 'command': '', 'steps': 1, 'device': '', 'hours': 0}
-    release.release(NETWORKS['detail-best'], from_compact(made()[0]), None, training)
-    entry, = json.loads((tmp_path / 'manifest.json').read_text())['models']
+    net = from_compact(made()[0])
+    quant = QuantNet(net)
+    quant.calibrate([(planes_of(torch.rand(2, 3, 32, 32)), None)])
+    release.release(NETWORKS['detail-best'], net, quant, training)
+    entry, small = json.loads((tmp_path / 'manifest.json').read_text())['models']
     assert (entry['file'], entry['precision'], entry['layout'], entry['blind']) == ('detail-best-x4.onnx', 'fp32', 'ycbcr+strength', True)
     assert entry['license'] == 'Apache-2.0 AND BSD-3-Clause'
-    assert [path.name for path in tmp_path.glob('*.onnx')] == ['detail-best-x4.onnx']
+    assert (small['file'], small['precision'], small['license']) == ('detail-best-x4-int8.onnx', 'int8', entry['license'])
+    assert sorted(path.name for path in tmp_path.glob('*.onnx')) == ['detail-best-x4-int8.onnx', 'detail-best-x4.onnx']
