@@ -26,7 +26,7 @@ from .real import make_pages
 from .real import make_shard as make_real_shard
 from .real_scores import CLIP_SCORES, TOLD, clip_gains, compared, faithful_gain, gains, mean
 from .recipes import NETWORKS, RECIPES, recipe
-from .release import MODELS, device, load_averaged, load_state, quantised, release, state_of, training_of, write_weights
+from .release import CALIBRATION, MODELS, device, load_averaged, load_state, quantised, release, state_of, training_of, write_weights
 from .resident import EnlargedBatches, ResidentBatches
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .scoring import ScoredBeside
@@ -279,7 +279,7 @@ def release_command(args):
     batches = release_batches(network, chosen)
     if network.colour and not shipped and not network.leaky:  # a compact network brings chroma that is learned already
         fit_chroma(net, (batches.at(3 * 10**6 + i) for i in range(CHROMA_BATCHES)))  # that no training has seen
-    quant = quantised(net, batches, chosen, args.int8_steps)
+    quant = quantised(net, batches, chosen, args.int8_steps, args.int8_batches)
     training = training_of(shipped.name) if shipped else trained_as(state, args)
     training = {**training, 'int8_steps': args.int8_steps}
     fp32 = shipped and shipped.read_bytes()
@@ -384,6 +384,7 @@ def parser():
     r.add_argument('--recipe', choices=RECIPES, help='of the samples that int8 is made on; default: that of the network')
     r.add_argument('--int8-steps', type=int, default=0, help='of training with rounding in the loop')
     r.add_argument('--int8-rate', type=float, default=1e-4)
+    r.add_argument('--int8-batches', type=int, default=CALIBRATION, help='of samples that int8 is made on (24; fewer for a large network)')
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.add_argument('--taught', type=float, help='share of the teacher in the truth that the chroma of a run is fitted to')

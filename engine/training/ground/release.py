@@ -58,10 +58,10 @@ def apart(quant, net, inputs):
     return float(torch.cat([10 * (quant(x) - net(x)).square().mean((1, 2, 3)).log10() for x in inputs]).mean())
 
 
-def quantised(net, batches, recipe, steps=0):
-    """The int8 network of a trained one, made on batches that no training before has seen: of several degrees of
+def quantised(net, batches, recipe, steps=0, count=CALIBRATION):
+    """The int8 network of a trained one, made on `count` batches that no training before has seen: of several degrees of
     evening out the one whose output is nearest to fp32 on other batches, trained for `steps` more."""
-    inputs = [batches.at(10**6 + i) for i in range(CALIBRATION)]
+    inputs = [batches.at(10**6 + i) for i in range(count)]
     others = [batches.at(10**6 + CALIBRATION + i)[0] for i in range(4)]
     found = []
     for evening in EVENINGS:
