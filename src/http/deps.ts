@@ -105,7 +105,7 @@ export interface HttpDeps {
 export type WithStreams = HttpDeps & { streams: Streams };
 
 /** The dependencies of the console's handlers. */
-export type WithConsole= WithStreams & { console: ConsoleDeps };
+export type WithConsole = WithStreams & { console: ConsoleDeps };
 
 export interface ConsoleDeps {
   store: Store;

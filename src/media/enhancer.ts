@@ -2,7 +2,7 @@
  * Enhances a video, and joins the pieces of one.
  * 1. DevicePool (device-pool.ts) chooses the device.
  * 2. WarmPool (warm-pool.ts) provides a child that is ready; otherwise a new child is started.
- * 3. runChild (session.ts) sends the job to the child and waits for the result.
+ * 3. runChild (child-session.ts) sends the job to the child and waits for the result.
  */
 import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';

@@ -52,7 +52,7 @@ export interface ChildCommand {
   env: Record<string, string>;
   /** to be written to file descriptor `filterFd` of the command, which is then closed; undefined: no filter */
   filter: Buffer | undefined;
-  /** whether bubblewrap writes its process id to `infoFd` and waits at `blockFd` until its users are mapped (users.ts) */
+  /** whether bubblewrap writes its process id to `infoFd` and waits at `blockFd` until its users are mapped (child-user.ts) */
   mapsUsers: boolean;
 }
 
@@ -174,7 +174,7 @@ const setNobody = (readsAll: boolean) =>
 
 /**
  * Bubblewrap's arguments for the child's user. By itself, bubblewrap maps only the user that runs it. With `mapsUsers`, this
- * process maps root and nobody (users.ts), and root keeps the capabilities that it needs to become nobody.
+ * process maps root and nobody (child-user.ts), and root keeps the capabilities that it needs to become nobody.
  */
 function userArguments(mapsUsers: boolean, readsAll: boolean): string[] {
   if (!mapsUsers) return ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
@@ -216,7 +216,7 @@ function kernelMounts(usesGpu: boolean): string[] {
 }
 
 /**
- * Whether the child will run as nobody. Then nobody must own its writable folders (users.ts). Otherwise the child runs as the user
+ * Whether the child will run as nobody. Then nobody must own its writable folders (child-user.ts). Otherwise the child runs as the user
  * that starts it, without capabilities.
  */
 export const becomesNobody = ({ kind }: ChildPlan): boolean => kind === 'bubblewrap' && canMapNobody() && setNobody(false).args.length > 0;

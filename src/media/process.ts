@@ -1,7 +1,7 @@
 /**
  * The process of a media child: starts it isolated, reads its pipes, watches its memory, and ends it together with the
  * programs around it. It reports to one listener: the warm child (warm-pool.ts) until its job comes, then the job's session
- * (session.ts).
+ * (child-session.ts).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
