@@ -98,4 +98,10 @@ export class ReelmendError extends Error {
     this.param = options.param;
     this.retryAfterS = options.retryAfterS;
   }
+
+  /** The same error about another field. */
+  withParam(param: string): ReelmendError {
+    const { retryAfterS } = this;
+    return new ReelmendError(this.code, this.message, { param, cause: this.cause, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
+  }
 }

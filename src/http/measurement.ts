@@ -111,8 +111,7 @@ export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL
   try {
     deps.checkUrl(url.href);
   } catch (cause) {
-    if (!(cause instanceof ReelmendError)) throw cause;
-    throw new ReelmendError(cause.code, cause.message, { param, cause });
+    throw cause instanceof ReelmendError ? cause.withParam(param) : cause;
   }
   return url;
 }
@@ -192,9 +191,7 @@ function measurementError(cause: unknown, { param, isAborted }: { param: string;
     return new ReelmendError('video_unreachable', 'The video could not be measured.', options);
   }
   // `service_unavailable` is not about the URL, so it gets no `param`.
-  if (cause.param !== undefined || cause.code === 'service_unavailable') return cause;
-  const { code, message, retryAfterS } = cause;
-  return new ReelmendError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
+  return cause.param !== undefined || cause.code === 'service_unavailable' ? cause : cause.withParam(param);
 }
 
 /**

@@ -46,9 +46,7 @@ export async function insideRequest<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof ReelmendError) || error.param === undefined) throw error;
-    const { code, message, param, cause, retryAfterS } = error;
-    const retry = retryAfterS === undefined ? {} : { retryAfterS };
-    throw new ReelmendError(code, message, { param: `/request${param}`, cause, ...retry });
+    throw error.withParam(`/request${error.param}`);
   }
 }
 
