@@ -39,6 +39,11 @@ export function serializeJobError({ publicUrl }: Pick<HttpDeps, 'publicUrl'>, { 
   return error === null ? null : { ...error, doc_url: jobDocUrl(publicUrl(), error.code) };
 }
 
+/** Whole seconds; null if unknown. */
+export const etaOf = ({ etaSeconds }: Pick<JobRecord, 'etaSeconds'>) => (etaSeconds === null ? null : Math.max(0, Math.ceil(etaSeconds)));
+
+export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
+
 export function serializeJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobRecord): Job {
   return {
     id: job.id,
@@ -50,10 +55,10 @@ export function serializeJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobRecord):
     sandbox: job.mode === 'test',
     tier: job.tier,
     progress: rounded(job.progress),
-    eta_seconds: job.etaSeconds === null ? null : Math.max(0, Math.ceil(job.etaSeconds)),
+    eta_seconds: etaOf(job),
     created_at: job.createdAt.toISOString(),
-    started_at: job.startedAt?.toISOString() ?? null,
-    finished_at: job.finishedAt?.toISOString() ?? null,
+    started_at: timestamp(job.startedAt),
+    finished_at: timestamp(job.finishedAt),
     expires_at: job.expiresAt.toISOString(),
     source: serializeSource(job.source),
     output: job.output,
@@ -135,6 +140,6 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, principal: Key
     retention_days: retentionDaysFor(tier, account),
     pricing: serializePricing(tier),
     limits: serializeLimits(deps, account),
-    key: { id: keyId, name, access, last_used_at: lastUsedAt?.toISOString() ?? null },
+    key: { id: keyId, name, access, last_used_at: timestamp(lastUsedAt) },
   };
 }

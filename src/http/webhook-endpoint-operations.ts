@@ -6,6 +6,7 @@ import { type WebhookEvent, webhookEvents } from '../domain/webhooks.ts';
 import type { Actor, NewEndpointSecret, WebhookEndpointRecord, WhichWebhookEndpoint } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { parsePublicUrl } from './measurement.ts';
+import { timestamp } from './serialize.ts';
 import { webhookEndpointNotFound } from './validation.ts';
 
 /** A validated body; absent fields are undefined. */
@@ -23,7 +24,7 @@ function serializeEndpoint({ id, url, events, description, enabled, mode, create
 }
 
 function serializeSecret({ endpoint, secret, switchesAt }: NewEndpointSecret): WebhookEndpointSecret {
-  const service_signature = { switches_at: switchesAt?.toISOString() ?? null };
+  const service_signature = { switches_at: timestamp(switchesAt) };
   return { endpoint: serializeEndpoint(endpoint), secret, service_signature };
 }
 

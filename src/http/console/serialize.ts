@@ -21,9 +21,7 @@ import type {
 } from '../../store/index.ts';
 import type { Account } from '../../store/types.ts';
 import type { HttpDeps } from '../deps.ts';
-import { effectiveQuotas, serializeJobError } from '../serialize.ts';
-
-export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
+import { effectiveQuotas, etaOf, serializeJobError, timestamp } from '../serialize.ts';
 
 export function serializeConsoleAccount(account: Account): ConsoleAccount {
   return {
@@ -82,7 +80,7 @@ export function serializeConsoleJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobR
     resolution: job.resolution,
     source_name: sourceName(job),
     progress: job.progress,
-    eta_seconds: job.etaSeconds === null ? null : Math.max(0, Math.ceil(job.etaSeconds)),
+    eta_seconds: etaOf(job),
     duration_seconds: job.durationSeconds,
     credits_charged: job.creditsCharged,
     credits_refunded: job.creditsRefunded,

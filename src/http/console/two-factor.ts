@@ -8,7 +8,7 @@ import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { attemptCode, attemptPassword, clientIp } from './guard.ts';
-import { timestamp } from './serialize.ts';
+import { timestamp } from '../serialize.ts';
 
 type TwoFactorHandlers = Pick<
   ConsoleHandlers,

@@ -9,7 +9,8 @@ import { parsePublicUrl } from '../measurement.ts';
 import type { WithConsole } from '../deps.ts';
 import { principalOf } from './jobs.ts';
 import { pageOf } from '../paging.ts';
-import { serializeAttempt, serializeDelivery, timestamp } from './serialize.ts';
+import { timestamp } from '../serialize.ts';
+import { serializeAttempt, serializeDelivery } from './serialize.ts';
 
 type WebhookHandlers = Pick<
   ConsoleHandlers,
