@@ -1,6 +1,5 @@
 /** POST /v1/jobs after validation: idempotency check, measurement, price, and one call of the store. */
 import { jcs, sha256Hex } from '../domain/audit.ts';
-import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { priceInCredits } from '../domain/pricing.ts';
@@ -18,7 +17,7 @@ import {
   parsePublicUrl,
   tierOf,
 } from './measurement.ts';
-import { defaultQuotas } from './middleware/rate-limit.ts';
+import { defaultQuotas, rateLimitExceeded } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 
 export interface CreationRequest {
@@ -121,10 +120,7 @@ export async function createWithinQuota(deps: HttpDeps, principal: Principal, in
   const { rateClass, limit, refusal, advice } = quota;
   const policy = { limit, windowS: dayS };
   const taken = await store.rateLimits.take(principal.account.id, rateClass, policy);
-  if (!taken.allowed) {
-    const retryAfterS = Math.max(1, Math.ceil(taken.retryAfterS));
-    throw new ReelmendError('rate_limit_exceeded', `${refusal} Retry after ${retryAfterS} s${advice}.`, { retryAfterS });
-  }
+  if (!taken.allowed) throw rateLimitExceeded(refusal, taken, advice);
   const giveBack = () => store.rateLimits.giveBack(principal.account.id, rateClass, policy);
   try {
     const created = await store.jobs.create(input);

@@ -1,4 +1,4 @@
-/** Access control of the console: sessions, CSRF protection, operators, limits of sign-ins. */
+/** Access control of the console: sessions, CSRF protection, operators, limits of sign-ups. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -6,7 +6,6 @@ import { getCookie } from 'hono/cookie';
 import { createMiddleware } from 'hono/factory';
 import type { CookieOptions } from 'hono/utils/cookie';
 import { ReelmendError } from '../../domain/errors.ts';
-import type { RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 import type { OperationId } from '../register.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
@@ -25,7 +24,7 @@ export function cookieOptions(secure: boolean): CookieOptions {
 }
 
 /** window of the limits of sign-ups and sign-ins, seconds */
-const authWindowS = 600;
+export const authWindowS = 600;
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** HMAC-SHA-256 of a session token with the server's pepper. The database stores only this hash. */
@@ -133,65 +132,4 @@ function networkOf(ip: string): string {
   const right = tail === '' ? [] : tail.split(':');
   const zeros = host.includes('::') ? Array.from({ length: 8 - left.length - right.length }, () => '0') : [];
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
-}
-
-/** wrong codes of a user in an hour, from all IP addresses together: with six digits, a guesser needs years */
-const codeQuota = { limit: 10, windowS: 3600 };
-
-/**
- * Throws ReelmendError `wrong_code` if `verify` rejects the code. Only failures count, per user and not per IP address:
- * whoever gets here knows the password, so nobody else can use up the owner's attempts. Throws ReelmendError
- * `rate_limit_exceeded`.
- */
-export async function attemptCode(limits: RateLimitStore, userId: string, verify: () => Promise<boolean>): Promise<void> {
-  const key = `code:${userId}`;
-  // Counted before the check, like passwords.
-  const result = await limits.take(key, 'auth', codeQuota);
-  if (!result.allowed) {
-    const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
-    throw new ReelmendError('rate_limit_exceeded', `Too many wrong codes. Retry after ${retryAfterS} s.`, { retryAfterS });
-  }
-  const isRight = await verify().catch(async (error: unknown) => {
-    await limits.giveBack(key, 'auth', codeQuota);
-    throw error;
-  });
-  if (!isRight) throw new ReelmendError('wrong_code', 'The code is wrong, was used already, or has expired.', { param: '/code' });
-  await limits.forget(key, 'auth');
-}
-
-export interface PasswordAttempt {
-  email: string;
-  /** the client's IP address */
-  ip: string;
-  /** failures in ten minutes; default 30 */
-  quota?: number | undefined;
-  /** checks the password; what it throws does not count as a failure */
-  verify(): Promise<boolean>;
-}
-
-/**
- * Whether the password is right. Only failures count, for each pair of email and IP address: a guesser is
- * stopped, and the owner can still sign in from elsewhere. Throws ReelmendError `rate_limit_exceeded`. Stores neither
- * email nor IP address.
- */
-export async function attemptPassword(
-  limits: RateLimitStore,
-  { email, ip, quota = defaultQuotas.auth, verify }: PasswordAttempt,
-): Promise<boolean> {
-  const name = createHash('sha256').update(`${ip}\n${email.toLowerCase()}`).digest('base64url');
-  const key = `password:${name}`;
-  const policy = { limit: quota, windowS: authWindowS };
-  // Counted before the check: guesses that run side by side must not all pass.
-  const result = await limits.take(key, 'auth', policy);
-  if (!result.allowed) {
-    const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
-    const message = `Too many wrong passwords for this email from this IP address. Retry after ${retryAfterS} s.`;
-    throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
-  }
-  const isRight = await verify().catch(async (error: unknown) => {
-    await limits.giveBack(key, 'auth', policy);
-    throw error;
-  });
-  if (isRight) await limits.forget(key, 'auth');
-  return isRight;
 }

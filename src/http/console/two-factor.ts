@@ -7,7 +7,8 @@ import { secondFactorRequired } from '../../store/index.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { attemptCode, attemptPassword, clientIp } from './guard.ts';
+import { attemptCode, attemptPassword } from './attempts.ts';
+import { clientIp } from './guard.ts';
 import { timestamp } from '../serialize.ts';
 
 type TwoFactorHandlers = Pick<

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import type { RateClass, RateLimitStore } from '../../store/types.ts';
+import type { RateClass, RateLimitResult, RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 
 export interface RateLimitOptions {
@@ -29,6 +29,15 @@ export function callsPerMinute(rateClass: KeyClass, account: Quotas, service: Pa
   return account[`${rateClass}_per_minute`] ?? service[rateClass] ?? defaultQuotas[rateClass];
 }
 
+/** Whole seconds, at least one, so that the client does not retry too early. */
+const retryAfterOf = ({ retryAfterS }: RateLimitResult) => Math.max(1, Math.ceil(retryAfterS));
+
+/** The error for a call that was not allowed. `advice` says what the caller can do instead of waiting. */
+export function rateLimitExceeded(refusal: string, result: RateLimitResult, advice = ''): ReelmendError {
+  const retryAfterS = retryAfterOf(result);
+  return new ReelmendError('rate_limit_exceeded', `${refusal} Retry after ${retryAfterS} s${advice}.`, { retryAfterS });
+}
+
 /** Classes of an API key's calls. */
 type KeyClass = 'create' | 'read' | 'other';
 
@@ -51,16 +60,13 @@ export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimi
       const policy = `"${rateClass}";q=${limit};w=${windowS}`;
       const ofAccount = account === undefined ? {} : { account: { id: account.id, limit: limit * accountQuotaFactor } };
       const result = await limits.take(key, rateClass, { limit, windowS, ...ofAccount });
-      // At least one second, so that the client does not retry too early.
-      const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
       const remaining = result.allowed ? Math.max(0, Math.floor(result.remaining)) : 0;
-      const t = result.allowed ? Math.max(0, Math.ceil(result.resetS)) : retryAfterS;
+      const t = result.allowed ? Math.max(0, Math.ceil(result.resetS)) : retryAfterOf(result);
       c.header('RateLimit-Policy', policy);
       c.header('RateLimit', `"${rateClass}";r=${remaining};t=${t}`);
       if (!result.allowed) {
         const ofAll = account === undefined ? '' : `, or ${limit * accountQuotaFactor} with all keys of the account`;
-        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${ofAll}. Retry after ${retryAfterS} s.`;
-        throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
+        throw rateLimitExceeded(`More than ${limit} calls of the class "${rateClass}" in ${windowS} s${ofAll}.`, result);
       }
       await next();
     });
