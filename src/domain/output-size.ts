@@ -24,7 +24,7 @@ const meanBitsPerPixel = 0.4;
 const perSource = { low: { times: 0.6, min: 0.005, max: 0.25 }, high: { times: 4, min: 0.2, max: 1 } };
 
 /** the box that the result is fitted into, as landscape */
-const boxes: Readonly<Record<Resolution, { width: number; height: number }>> = {
+export const targetBoxes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '1080p': { width: 1920, height: 1080 },
   '4k': { width: 3840, height: 2160 },
 };
@@ -44,7 +44,7 @@ interface Size {
 
 /** The size of a frame that fits the target, unrounded. */
 export function fittedSize(resolution: Resolution, source: Size): Size {
-  const { width, height } = boxes[resolution];
+  const { width, height } = targetBoxes[resolution];
   const box = source.width < source.height ? { width: height, height: width } : { width, height };
   const scale = Math.min(box.width / source.width, box.height / source.height);
   return { width: source.width * scale, height: source.height * scale };
@@ -71,7 +71,7 @@ export function meanBytes({ width, height, frameRate, durationS, crf }: Encode):
 export function expectedResultBytes({ resolution, durationSeconds, source, outputSettings }: SizedJob, standardCrf: number): number {
   const { quality, max_bitrate } = outputSettings;
   const durationS = source?.duration ?? durationSeconds;
-  const bytes = meanBytes({ ...boxes[resolution], frameRate: source?.frame_rate ?? 0, durationS, crf: crfOf(quality, standardCrf) });
+  const bytes = meanBytes({ ...targetBoxes[resolution], frameRate: source?.frame_rate ?? 0, durationS, crf: crfOf(quality, standardCrf) });
   return Math.ceil(cappedBytes(bytes, max_bitrate, durationS));
 }
 

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelmendError } from '../domain/errors.ts';
-import type { JobRecord, Resolution } from '../domain/job.ts';
+import type { JobRecord } from '../domain/job.ts';
+import { targetBoxes } from '../domain/output-size.ts';
 import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts } from '../domain/previews.ts';
 import { defaultVideoLimits, testJobSeconds } from '../domain/limits.ts';
 import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
@@ -31,11 +32,6 @@ export const testModeTask = (worker: WorkerContext) => {
 const durationS = (job: JobRecord, { testModeDelayMs }: WorkerConfig): number =>
   testModeScenario(job) === 'slow' ? slowScenarioS : testModeDelayMs / 1000;
 
-const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
-  '1080p': { width: 1920, height: 1080 },
-  '4k': { width: 3840, height: 2160 },
-};
-
 async function deliver(context: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
   const { worker, job, fence, signal } = context;
   const failing = testModeScenario(job) === 'processing_failed';
@@ -49,7 +45,7 @@ async function deliver(context: StepContext, samples: SharedSamples, leftS: numb
   await worker.store.leases.finish(fence, {
     stored,
     isShared: true,
-    output: { ...sizes[job.resolution], size_bytes: stored.size, sha256: stored.sha256 },
+    output: { ...targetBoxes[job.resolution], size_bytes: stored.size, sha256: stored.sha256 },
     applied: null,
   });
   worker.metrics.jobDone(job);
@@ -65,7 +61,7 @@ async function deliverPreview({ worker, job, fence, signal }: StepContext, sampl
     for (const setting of [null, ...settings.keys()]) {
       const resolution = setting === null ? '1080p' : settings[setting]!.resolution;
       const { key, size } = await samples(await worker.testModeSample(resolution, signal), resolution);
-      clips.push({ key, stretch, setting, ...sizes[resolution], size_bytes: size });
+      clips.push({ key, stretch, setting, ...targetBoxes[resolution], size_bytes: size });
     }
   }
   await worker.store.leases.finishPreview(fence, { stretches, clips, stored: [] });
