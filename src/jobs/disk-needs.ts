@@ -16,8 +16,9 @@ export interface JobBytes {
   results: number;
 }
 
-export function bytesOf(job: SizedJob, standardCrf: number, inSegments: boolean): JobBytes {
-  const result = job.preview === null ? expectedResultBytes(job, standardCrf) : previewBytes(job, job.preview, standardCrf);
+/** `crf`: the installation's own. */
+export function bytesOf(job: SizedJob, { crf, inSegments }: { crf: number; inSegments: boolean }): JobBytes {
+  const result = job.preview === null ? expectedResultBytes(job, crf) : previewBytes(job, job.preview, crf);
   return { source: job.source?.size_bytes ?? 0, results: inSegments ? 2 * result : result };
 }
 

@@ -73,7 +73,7 @@ export async function withDiskReservation<T>(context: DiskContext, request: Rese
 export async function withDownloadReservation<T>(context: DiskContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
   const { config, storage, store, reservations } = context;
   const sizeOf = (each: SizedJob): PendingSize => {
-    const { source, results } = bytesOf(each, config.encoder.crf, isCut(config, each));
+    const { source, results } = bytesOf(each, { crf: config.encoder.crf, inSegments: isCut(config, each) });
     return { resultBytes: results, totalBytes: source + results };
   };
   // Read before the query. A download that ends during the query may be missing from both the query's result and a later

@@ -29,7 +29,7 @@ export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHan
 function enhance(context: StepContext): Promise<void> {
   const { worker, job, inOnePiece } = context;
   const inSegments = !inOnePiece && isCut(worker.config, job);
-  const { source, results } = bytesOf(job, worker.config.encoder.crf, inSegments);
+  const { source, results } = bytesOf(job, { crf: worker.config.encoder.crf, inSegments });
   const needs: DiskNeed[] = [
     { folder: 'scratch', bytes: source + results },
     { folder: 'storage', bytes: results },

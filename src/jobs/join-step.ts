@@ -25,7 +25,7 @@ export const joinJob = (worker: WorkerContext, jobId: string): Promise<void> => 
 /** On the scratch disk: the source, the pieces, and the result. In the storage the pieces are already. */
 function joinReserved(context: StepContext): Promise<void> {
   const { worker, job } = context;
-  const { source, results } = bytesOf(job, worker.config.encoder.crf, true);
+  const { source, results } = bytesOf(job, { crf: worker.config.encoder.crf, inSegments: true });
   const needs: DiskNeed[] = [
     { folder: 'scratch', bytes: source + results },
     { folder: 'storage', bytes: results / 2 },
@@ -83,7 +83,7 @@ async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
 /** null when the pieces do not fit together. */
 async function joinFiles(context: StepContext, sourcePath: string, outputDir: string, pieces: Piece[]) {
   const { worker, job, segmentPlan, scratch, signal, logger } = context;
-  const { source, results } = bytesOf(job, worker.config.encoder.crf, true);
+  const { source, results } = bytesOf(job, { crf: worker.config.encoder.crf, inSegments: true });
   const { limits } = mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds);
   try {
     return await worker.media.join({

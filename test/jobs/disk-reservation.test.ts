@@ -52,11 +52,12 @@ describe('disk space', () => {
 
   it('that a preview takes is that of its clips and samples, however long the video is, and whatever length is cut', () => {
     const settings: PreviewSetting[] = [{ resolution: '1080p' }, { resolution: '4k', output: { quality: 22 } }];
+    const whole = { crf: 16, inSegments: false };
     const needs = (duration: number) => {
       const source = { ...sampleSource, width: 960, height: 540, frame_rate: 25, duration };
       const job = { id: '', resolution: '4k', durationSeconds: 12, source, outputSettings: {}, preview: { settings } } as const;
       expect(isCut({ segmentsFromSeconds: 10 }, job)).toBe(false);
-      return { ...bytesOf(job, 16, false), job: bytesOf({ ...job, preview: null }, 16, false).results };
+      return { ...bytesOf(job, whole), job: bytesOf({ ...job, preview: null }, whole).results };
     };
     const [short, long] = [needs(16), needs(21_600)] as const;
     expect(long.results).toBe(short.results);
