@@ -166,7 +166,7 @@ const threadLimit = ({ threads = defaultThreads }: ResourceLimits) => insideProg
  * Changes the user to nobody and drops all capabilities. `readsAll`: keeps the one that reads root's files. All that the child
  * sees is mounted for it and read-only, and the filter denies the system calls that open files by handle.
  */
-const setNobody = (readsAll: boolean) =>
+const setNobody = ({ readsAll }: { readsAll: boolean }) =>
   insideProgram('setpriv', [
     ...[`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'],
     ...['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all${readsAll ? ',+dac_read_search' : ''}`),
@@ -176,7 +176,7 @@ const setNobody = (readsAll: boolean) =>
  * Bubblewrap's arguments for the child's user. By itself, bubblewrap maps only the user that runs it. With `mapsUsers`, this
  * process maps root and nobody (child-user.ts), and root keeps the capabilities that it needs to become nobody.
  */
-function userArguments(mapsUsers: boolean, readsAll: boolean): string[] {
+function userArguments({ mapsUsers, readsAll }: { mapsUsers: boolean; readsAll: boolean }): string[] {
   if (!mapsUsers) return ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
   const needed = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP', ...(readsAll ? ['CAP_DAC_READ_SEARCH'] : [])];
   const capabilities = needed.flatMap((capability) => ['--cap-add', capability]);
@@ -199,15 +199,15 @@ const machineSettings = ['acpi', 'bus', 'driver', 'fs', 'irq', 'mtrr', 'pressure
  * The mount of /proc. A child of root could change the machine's settings there, so it is read-only. CUDA does not start like that
  * (cudaErrorOperatingSystem, driver 580), so with a GPU only the settings are.
  */
-function procMounts(usesGpu: boolean): string[] {
+function procMounts({ usesGpu }: { usesGpu: boolean }): string[] {
   const readOnly = machineSettings.map((name) => `/proc/${name}`).flatMap((path) => ['--ro-bind-try', path, path]);
   return ['--proc', '/proc', ...(usesGpu ? readOnly : ['--remount-ro', '/proc'])];
 }
 
 /** Mounts of /proc, /dev and /tmp. CUDA's driver creates files in /dev/shm. */
-function kernelMounts(usesGpu: boolean): string[] {
+function kernelMounts({ usesGpu }: { usesGpu: boolean }): string[] {
   return [
-    ...[...procMounts(usesGpu), '--dev', '/dev'],
+    ...[...procMounts({ usesGpu }), '--dev', '/dev'],
     // Mapped, it is memory that nothing counts (seccomp.ts).
     ...(usesGpu ? [] : ['--dev-bind', '/dev/null', '/dev/zero']),
     ...(usesGpu ? ['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/dev/shm'] : []),
@@ -219,22 +219,22 @@ function kernelMounts(usesGpu: boolean): string[] {
  * Whether the child will run as nobody. Then nobody must own its writable folders (child-user.ts). Otherwise the child runs as the user
  * that starts it, without capabilities.
  */
-export const becomesNobody = ({ kind }: ChildPlan): boolean => kind === 'bubblewrap' && canMapNobody() && setNobody(false).args.length > 0;
+export const becomesNobody = ({ kind }: ChildPlan): boolean => kind === 'bubblewrap' && canMapNobody() && setNobody({ readsAll: false }).args.length > 0;
 
 function bubblewrapArguments(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
   const limit = threadLimit(plan.limits);
   const needed = [...ownMounts(plan), ...limit.mounts, ...plan.mounts];
   const mapsUsers = becomesNobody(plan);
   const readsAll = mapsUsers && needed.some(({ from, writable }) => writable !== true && !isOpenToNobody(from));
-  const user = setNobody(readsAll);
+  const user = setNobody({ readsAll });
   const mounts = mapsUsers ? [...needed, ...user.mounts] : needed;
   const args = [
     bwrap,
-    ...['--unshare-all', '--unshare-user', ...userArguments(mapsUsers, readsAll)],
+    ...['--unshare-all', '--unshare-user', ...userArguments({ mapsUsers, readsAll })],
     ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
     ...parentFolders(systemFolders),
     ...systemMounts(),
-    ...kernelMounts((plan.gpuFiles ?? []).length > 0),
+    ...kernelMounts({ usesGpu: (plan.gpuFiles ?? []).length > 0 }),
     ...gpuArguments(plan.gpuFiles ?? []),
     ...parentFolders(mounts.map(({ to }) => to)),
     ...mounts.flatMap(({ from, to, writable }) => [writable === true ? '--bind' : '--ro-bind', from, to]),
