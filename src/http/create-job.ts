@@ -6,19 +6,12 @@ import { priceInCredits } from '../domain/pricing.ts';
 import type { CreateJob, Idempotency, Principal } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
-import {
-  assertTestBalance,
-  assertTierAllowed,
-  assertWithinMaxCredits,
-  findVideo,
-  type JobInput,
-  type PreviewInput,
-  measureVideo,
-  parsePublicUrl,
-  tierOf,
-} from './measurement.ts';
+import { measureVideo } from './measurement.ts';
 import { defaultQuotas, rateLimitExceeded } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
+import { assertTierAllowed, assertWithinMaxCredits, type JobInput, parsePublicUrl, type PreviewInput, tierOf } from './request-checks.ts';
+import { findVideo } from './requested-video.ts';
+import { assertTestBalance } from './test-mode-refusals.ts';
 
 export interface CreationRequest {
   principal: Principal;

@@ -6,17 +6,11 @@ import type { Idempotency } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import { type Creation, type CreationRequest, createWithinQuota, idempotencyOf, withReplay } from './create-job.ts';
 import type { HttpDeps } from './deps.ts';
-import {
-  assertModelInstalled,
-  assertTestBalance,
-  assertTierAllowed,
-  assertWithinMaxCredits,
-  findVideo,
-  measureVideo,
-  type PreviewInput,
-  tierOf,
-} from './measurement.ts';
+import { measureVideo } from './measurement.ts';
 import { currentTraceparent } from './middleware/trace.ts';
+import { assertModelInstalled, assertTierAllowed, assertWithinMaxCredits, type PreviewInput, tierOf } from './request-checks.ts';
+import { findVideo } from './requested-video.ts';
+import { assertTestBalance } from './test-mode-refusals.ts';
 
 export type PreviewRequest = Omit<CreationRequest, 'body'> & { body: PreviewInput };
 

@@ -7,7 +7,9 @@ import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { serializeSource } from './serialize.ts';
-import { assertTierAllowed, findVideo, type JobInput, measureVideo, nameOf, parsePublicUrl, tierOf, type Video } from './measurement.ts';
+import { measureVideo } from './measurement.ts';
+import { assertTierAllowed, type JobInput, parsePublicUrl, tierOf } from './request-checks.ts';
+import { findVideo, nameOf, type Video } from './requested-video.ts';
 
 /** An estimate uses this many of the latest jobs: the account's for the size, all for the time. */
 const sampleSize = 50;

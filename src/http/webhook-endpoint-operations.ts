@@ -5,7 +5,7 @@ import { omitUndefined } from '../domain/omit-undefined.ts';
 import { type WebhookEvent, webhookEvents } from '../domain/webhooks.ts';
 import type { Actor, NewEndpointSecret, WebhookEndpointRecord, WhichWebhookEndpoint } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { parsePublicUrl } from './measurement.ts';
+import { parsePublicUrl } from './request-checks.ts';
 import { timestamp } from './serialize.ts';
 import { webhookEndpointNotFound } from './validation.ts';
 

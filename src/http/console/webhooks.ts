@@ -5,7 +5,7 @@ import { testEventJobId, webhookBody } from '../../domain/webhooks.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
 import { createJob } from '../create-job.ts';
 import type { ConsoleHandlers } from '../register.ts';
-import { parsePublicUrl } from '../measurement.ts';
+import { parsePublicUrl } from '../request-checks.ts';
 import type { WithConsole } from '../deps.ts';
 import { principalOf } from './jobs.ts';
 import { pageOf } from '../paging.ts';

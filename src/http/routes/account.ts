@@ -3,7 +3,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
-import { secureTierRequired } from '../measurement.ts';
+import { secureTierRequired } from '../request-checks.ts';
 import { serializeAccount } from '../serialize.ts';
 
 export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount'> {

@@ -5,7 +5,7 @@ import type { Principal } from '../../store/types.ts';
 import { auditPage } from '../audit-page.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
-import { secureTierRequired } from '../measurement.ts';
+import { secureTierRequired } from '../request-checks.ts';
 import { jobNotFound } from '../validation.ts';
 
 /** Retry-After of a pending certificate, seconds */
