@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { newWebhookSecret, webhookBody, type WebhookEvent, webhookHeaders } from '../domain/webhooks.ts';
-import type { Job, Reelmend } from '../sdk/index.ts';
+import type { Job } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
+import { endedJobs } from './ended-jobs.ts';
 import { fetch } from './fetch.ts';
 import { interruptible } from './interruptible.ts';
 import { positiveWhole } from './options.ts';
@@ -17,9 +18,6 @@ import { say, terminal, warn } from './terminal.ts';
 const pollMs = 1000;
 /** as the service waits for receivers */
 const receiverTimeoutMs = 10_000;
-const pageSize = 100;
-/** of one poll: a bound for an account that creates jobs faster than they can be read */
-const mostPages = 100;
 
 interface ListenOptions extends RemoteOptions {
   /** absent: the events are only shown */
@@ -75,61 +73,6 @@ async function whileAway(error: unknown): Promise<Job[]> {
 }
 
 const isInterrupt = (error: unknown) => error instanceof Error && (error.message === 'Interrupted.' || error.name === 'AbortError');
-
-const hasEnded = ({ status }: Job) => status === 'done' || status === 'error';
-
-/** Finds jobs that have ended since the last poll, oldest first. Jobs that had ended before the first poll are left out. */
-async function endedJobs(reelmend: Reelmend) {
-  const known = new Set<string>();
-  const running = new Set<string>();
-  const note = (jobs: Job[]) => {
-    const fresh = jobs.filter((job) => hasEnded(job) && !known.has(job.id));
-    for (const job of jobs) {
-      if (hasEnded(job)) running.delete(job.id);
-      else running.add(job.id);
-      if (hasEnded(job)) known.add(job.id);
-    }
-    return fresh;
-  };
-  const first = await reelmend.jobs.list({ limit: pageSize });
-  note(first.data);
-  // Ids are in the order of time. Older jobs may move up to the first page when newer ones are deleted.
-  const oldest = first.has_more ? first.data.at(-1)!.id : '';
-  let newest = first.data[0]?.id ?? '';
-  for (const status of ['queued', 'running'] as const) for await (const job of reelmend.jobs.list({ status, limit: pageSize })) note([job]);
-  return {
-    async next(signal: AbortSignal): Promise<Job[]> {
-      const listed = (await jobsSince(reelmend, newest, signal)).filter(({ id }) => id >= oldest || running.has(id));
-      const ids = new Set(listed.map(({ id }) => id));
-      // Old jobs that are not among the newest any more.
-      const others: Job[] = [];
-      for (const id of [...running].filter((one) => !ids.has(one))) {
-        const job = await reelmend.jobs.get(id, { signal }).catch(unlessDeleted);
-        if (job === undefined) running.delete(id);
-        else others.push(job);
-      }
-      // All that can fail is behind us: what has been noted is returned.
-      newest = listed[0]?.id ?? newest;
-      return note([...listed, ...others]).toSorted((a, b) => (a.finished_at ?? '').localeCompare(b.finished_at ?? ''));
-    },
-  };
-}
-
-/** The newest page, and those after it until one reaches back to the job `newest` of the last poll: there may be many new jobs. */
-async function jobsSince(reelmend: Reelmend, newest: string, signal: AbortSignal): Promise<Job[]> {
-  const jobs: Job[] = [];
-  let pages = 0;
-  for await (const { data } of reelmend.jobs.list({ limit: pageSize }, { signal }).pages()) {
-    jobs.push(...data);
-    if (++pages === mostPages || data.some(({ id }) => id <= newest)) break;
-  }
-  return jobs;
-}
-
-async function unlessDeleted(error: unknown): Promise<undefined> {
-  const { NotFoundError } = await import('../sdk/errors.ts');
-  if (!(error instanceof NotFoundError)) throw error;
-}
 
 interface Delivery {
   event: WebhookEvent;
