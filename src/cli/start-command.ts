@@ -17,29 +17,56 @@ const noJobStatus = 3;
 
 export async function startCommand(config: Config, roles: Roles, lifetime: Lifetime = {}): Promise<void> {
   for (const warning of unknownVariables(terminal().env)) warn(`reelmend: ${warning}`);
+  const stopRequests = listenForStops();
+  const sample = roles.api && roles.worker && config.demo ? await startSample(config) : null;
+  try {
+    await runService({ config, roles, lifetime, sample, stopRequests });
+  } finally {
+    await sample?.close();
+  }
+}
+
+interface StopRequests {
+  /** aborted at the first signal to stop */
+  stopping: AbortSignal;
+  /** resolves at the first signal, even if it comes before anything waits for it */
+  stopped: Promise<void>;
+  /** Sets what a second signal does; until then it does nothing. */
+  onSecond(forceStop: () => void): void;
+}
+
+function listenForStops(): StopRequests {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   let forceStop = () => {};
   const signalled = () => (stopping.signal.aborted ? forceStop() : stopping.abort());
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
   onSupervisorGone(signalled);
-  const demo = roles.api && roles.worker && config.demo;
-  const sample = demo ? await startSample(config) : null;
+  return { stopping: stopping.signal, stopped, onSecond: (act) => void (forceStop = act) };
+}
+
+interface ServiceRun {
+  config: Config;
+  roles: Roles;
+  lifetime: Lifetime;
+  /** null: no demo */
+  sample: SampleServer | null;
+  stopRequests: StopRequests;
+}
+
+/** Runs the service until it is to stop, or its lifetime is over. */
+async function runService({ config, roles, lifetime, sample, stopRequests: { stopping, stopped, onSecond } }: ServiceRun): Promise<void> {
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
+  const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? { sampleUrl: sample.url } : undefined, lifetime });
+  onSecond(() => service.forceStop());
+  reportUp();
   try {
-    const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? { sampleUrl: sample.url } : undefined, lifetime });
-    forceStop = () => service.forceStop();
-    reportUp();
-    try {
-      if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
-      else say(service.url === null ? 'A Reelmend worker is running.' : `Reelmend is running at ${service.url}`);
-      const steps = await Promise.race([stopped, service.finished]);
-      if (lifetime.once && steps === 0) terminal().status = noJobStatus;
-    } finally {
-      await service.stop();
-    }
+    if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping);
+    else say(service.url === null ? 'A Reelmend worker is running.' : `Reelmend is running at ${service.url}`);
+    const steps = await Promise.race([stopped, service.finished]);
+    if (lifetime.once && steps === 0) terminal().status = noJobStatus;
   } finally {
-    await sample?.close();
+    await service.stop();
   }
 }
 
