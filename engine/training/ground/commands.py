@@ -21,6 +21,7 @@ from .neighbours import compare
 from .network import at_double, doubled, grow, halved, rescaled_strength
 from .photos import HERE, GroundError
 from .plans import GPU_STEPS, PLANS
+from .processor import for_processor
 from .real import RealSource
 from .real import make_pages
 from .real import make_shard as make_real_shard
@@ -33,7 +34,7 @@ from .scoring import ScoredBeside
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
 from .teacher import refine, teach, teach_chroma, teach_noisy
-from .trainer import Trainer, build, for_processor, run
+from .trainer import Run, Trainer, build
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
@@ -194,9 +195,9 @@ def train(args):
     if finish and trainer.number >= finish['end']:
         print(f'finished at step {finish["end"]}; --fresh or another --run begins a new one', flush=True)
     with scored_by(evaluator, network, chosen.shares, args.vmaf_every, beside=place.type == 'cpu' and not args.wait_for_scores) as scores:
-        run(trainer, folder, scores, args.minutes, args.every, name, worked, args.timed,
-            clock_of(state, args), {'finish': finish} if finish else None,
-            (lambda net, facts: write_weights(folder, net, facts)) if args.resident else None)
+        Run(trainer, folder, scores, args.minutes, args.every, label=name, worked=worked, timed=args.timed, clock=clock_of(state, args),
+            kept={'finish': finish} if finish else {},
+            written=(lambda net, facts: write_weights(folder, net, facts)) if args.resident else None).train()
 
 
 def scored_by(evaluator, *arguments, beside):

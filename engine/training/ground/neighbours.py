@@ -22,7 +22,7 @@ from .recipes import recipe
 from .release import device, load_averaged, load_state
 from .resize import to_bytes
 from .samples import normalise, oriented
-from .trainer import Trainer, run
+from .trainer import Run, Trainer
 
 KIND, CLIPS, KEPT = 'neighbours', 5, 3  # shards' name; clips a photograph; pictures kept of a clip (training)
 VALIDATION_CLIPS = 6
@@ -160,7 +160,7 @@ def trained(start, planes, steps, args):
         state = load_state(folder / 'last.pt')
         trainer.restore(state)
         worked = state['hours']
-    run(trainer, folder, lambda net: {}, None, 500, folder.name, worked)
+    Run(trainer, folder, lambda net: {}, every=500, label=folder.name, worked=worked).train()
     if trainer.number != steps:
         raise GroundError(f'stopped: {folder.name} is at step {trainer.number} of {steps}; the same command goes on.')
     return trainer.averaged(), json.loads((folder / 'log.jsonl').read_text().splitlines()[-1])

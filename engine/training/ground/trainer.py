@@ -1,14 +1,13 @@
 """The training loop: workers of one thread each or a GPU, averaged weights, checkpoints that resume to the same
 numbers."""
 import copy
-import ctypes
 import math
-import platform
 import signal
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -16,6 +15,7 @@ import torch
 from .network import RestorationNet, plain
 from .objective import Objective
 from .optimiser import optimiser_for
+from .processor import runs_in_bfloat16
 from .scoring import Log
 
 
@@ -35,46 +35,6 @@ def rate_at(step, recipe):
     """Learning rate of a step: linear warm-up, constant, linear fall over the last `decay` steps."""
     rise = min(1.0, (step + 1) / max(1, recipe.warm_up))
     return recipe.rate * rise * fall_at(step, recipe)
-
-
-ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # of x86-64: asm/unistd_64.h, asm/prctl.h, the kernel's XFEATURE
-
-
-def request_tiles(call=None):
-    """Asks the kernel for the tile registers, which a process gets only on request (Linux 5.16 and later). False where the
-    processor has none, the kernel is older, or a filter of system calls denies the request."""
-    if platform.system() != 'Linux' or platform.machine() != 'x86_64':
-        return False
-    call = call or ctypes.CDLL(None, use_errno=True).syscall
-    return call(*(ctypes.c_long(v) for v in (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA))) == 0
-
-
-def multiplies_bfloat16(cpuinfo=Path('/proc/cpuinfo'), request=request_tiles):
-    """Whether this processor is faster in bfloat16, and PyTorch uses it: AMX where the kernel grants it, or AVX-512 BF16 of AMD's
-    processors. A step then takes a half to a fifth of the time (AMX), or half to two thirds (AVX-512 BF16). Intel's AVX-512 BF16
-    does no more products a cycle than float32: there a convolution of 32 channels, forward and backward, takes 1.6 times as long."""
-    try:
-        flags = cpuinfo.read_text()
-    except OSError:
-        return False
-    if not torch.amp.is_autocast_available('cpu'):
-        return False
-    if ' amx_bf16' in flags and request():
-        return True
-    return ' avx512_bf16' in flags and 'AuthenticAMD' in flags
-
-
-def runs_in_bfloat16(device, half=None):
-    """Whether the network runs in bfloat16: on GPUs, and on processors that multiply it. On any other it is slower than float32."""
-    if torch.device(device).type == 'cpu':
-        return multiplies_bfloat16() if half is None else half
-    return True
-
-
-def for_processor(recipe, device, half=None):
-    """The recipe with the batch that suits a processor that multiplies bfloat16, where it names one."""
-    large = recipe.batch_bf16 and torch.device(device).type == 'cpu' and runs_in_bfloat16(device, half)
-    return replace(recipe, batch=recipe.batch_bf16) if large else recipe
 
 
 class Trainer:
@@ -215,40 +175,66 @@ def asked_to_stop():
         signal.signal(signal.SIGTERM, before)
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None,
-        written=None):
-    """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
-    `every` steps and at the end. `evaluate`: a function of the averaged network that gives scores, or the future of them
-    (`scoring.ScoredBeside`). `timed`: the rate falls to 0 over the minutes, however many steps they give.
-    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold.
-    `written`: called with the averaged network and {'number', 'hours', 'label'} at every checkpoint."""
-    last, losses, log = time.time(), [], Log(folder / 'log.jsonl')
-    begun, first = last - 60 * clock, last
-    cpu = time.process_time()
-    with asked_to_stop() as asked:
-        while trainer.number < trainer.recipe.steps:
-            trainer.spent = min(1.0, (time.time() - begun) / (60 * minutes)) if timed else 0.0
-            losses.append(trainer.step())
-            ends = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60) \
-                or trainer.number >= trainer.recipe.steps
-            if trainer.number % every and not ends:
-                continue
-            hours = worked + (time.time() - first) / 3600
-            # Before the scores: what they may fail of must not cost the steps.
-            save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
-                 **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
-            averaged = trainer.averaged()
-            if written:
-                written(averaged, {'number': trainer.number, 'hours': hours, 'label': label})
-            row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
-                   'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
-                   'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
-                   'cpu_hours': (time.process_time() - cpu) / 3600}
-            if ends:
-                log.wait()  # the last checkpoint is always scored
-            log.add(row, evaluate(averaged))
-            losses, last = [], time.time()
-            if ends:
-                break
-        log.wait()
-    return trainer
+@dataclass
+class Run:
+    """A training with its checkpoints, scores and log.
+
+    `evaluate`: a function of the averaged network that gives scores, or the future of them (`scoring.ScoredBeside`).
+    `written`: called with the averaged network and {'number', 'hours', 'label'} at every checkpoint.
+    """
+    trainer: Trainer
+    folder: Path
+    evaluate: Callable
+    minutes: float | None = None   # after which it ends; None: it ends with the recipe's last step
+    every: int = 2000              # steps between checkpoints
+    label: str = ''                # name of the recipe
+    worked: float = 0.0            # hours that were worked before
+    timed: bool = False            # the rate falls to 0 over the minutes, however many steps they give
+    clock: float = 0.0             # minutes of a timed run that are over already; checkpoints say how many were
+    kept: dict = field(default_factory=dict)  # what else checkpoints hold
+    written: Callable | None = None
+
+    def train(self):
+        """Until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every `every` steps and
+        at the end. Returns the trainer."""
+        trainer, losses, log = self.trainer, [], Log(self.folder / 'log.jsonl')
+        last = self._start = time.time()
+        self._begun, self._processor_start = last - 60 * self.clock, time.process_time()
+        with asked_to_stop() as asked:
+            while trainer.number < trainer.recipe.steps:
+                trainer.spent = min(1.0, self._seconds() / (60 * self.minutes)) if self.timed else 0.0
+                losses.append(trainer.step())
+                ends = bool(asked) or self._is_over()
+                if trainer.number % self.every and not ends:
+                    continue
+                averaged, row = self._checkpoint(losses, last)
+                if ends:
+                    log.wait()  # the last checkpoint is always scored
+                log.add(row, self.evaluate(averaged))
+                losses, last = [], time.time()
+                if ends:
+                    break
+            log.wait()
+        return trainer
+
+    def _seconds(self):
+        """That the run has taken, with those on its clock."""
+        return time.time() - self._begun
+
+    def _is_over(self):
+        in_time = self.minutes is None or self._seconds() <= 60 * self.minutes
+        return not in_time or self.trainer.number >= self.trainer.recipe.steps
+
+    def _checkpoint(self, losses, last):
+        """Writes it. → (averaged network, row of the log) for the steps since `last`."""
+        trainer, hours = self.trainer, self.worked + (time.time() - self._start) / 3600
+        timed = {'clock': self._seconds() / 60, 'minutes': self.minutes} if self.timed else {}
+        # Before the scores: what they may fail of must not cost the steps.
+        save(self.folder / 'last.pt', trainer.state(), hours=hours, label=self.label, **self.kept, **timed)
+        averaged = trainer.averaged()
+        if self.written:
+            self.written(averaged, {'number': trainer.number, 'hours': hours, 'label': self.label})
+        mean = lambda name: float(sum(step[name] for step in losses)) / len(losses)
+        return averaged, {'step': trainer.number, 'recipe': self.label, 'loss': mean('loss'), 'norm': mean('norm'),
+                          'rate': losses[-1]['rate'], 'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
+                          'cpu_hours': (time.process_time() - self._processor_start) / 3600}

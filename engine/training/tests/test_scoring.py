@@ -10,7 +10,7 @@ import torch
 from test_training import RECIPE, TINY, RandomBatches, trainer
 
 from ground.scoring import ScoredBeside
-from ground.trainer import Trainer, build, run
+from ground.trainer import Run, Trainer, build
 
 
 def weighing(factor, wait=0.0):
@@ -35,8 +35,8 @@ def rows_of(folder):
 def test_scores_come_from_another_process_at_lower_priority(tmp_path):
     beside, inside = trainer(), trainer()
     with ScoredBeside(weighing, 2.0) as scores:
-        run(beside, tmp_path / 'beside', scores, every=50)
-    run(inside, tmp_path / 'inside', weighing(2.0), every=50)
+        Run(beside, tmp_path / 'beside', scores, every=50).train()
+    Run(inside, tmp_path / 'inside', weighing(2.0), every=50).train()
     rows, others = rows_of(tmp_path / 'beside'), rows_of(tmp_path / 'inside')
     assert [row['step'] for row in rows] == [row['step'] for row in others] == [50, 100]
     assert rows[-1]['score'] == others[-1]['score'] and rows[-1]['loss'] == others[-1]['loss']
@@ -47,7 +47,7 @@ def test_scores_come_from_another_process_at_lower_priority(tmp_path):
 
 def test_slow_scores_are_thinned_and_the_last_checkpoint_has_its_own(tmp_path):
     with ScoredBeside(weighing, 1.0, 0.5) as scores:
-        run(trainer(), tmp_path, scores, every=5)
+        Run(trainer(), tmp_path, scores, every=5).train()
     rows = rows_of(tmp_path)
     assert [row['step'] for row in rows] == list(range(5, 101, 5))  # all rows, in order
     assert 'score' in rows[0] and 'score' in rows[-1] and sum('score' in row for row in rows) < 10
@@ -61,19 +61,19 @@ def test_a_run_that_is_told_to_stop_waits_for_its_last_scores(tmp_path):
             return super().at(number)
 
     with ScoredBeside(weighing, 1.0) as scores:
-        run(Trainer(build(TINY), Stopping(), RECIPE, half=False), tmp_path, scores, every=5)
+        Run(Trainer(build(TINY), Stopping(), RECIPE, half=False), tmp_path, scores, every=5).train()
     rows = rows_of(tmp_path)
     assert [row['step'] for row in rows] == [5, 7] and 'score' in rows[1]
     again = trainer()
     again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
     with ScoredBeside(weighing, 1.0) as scores:
-        run(again, tmp_path, scores, every=50)
+        Run(again, tmp_path, scores, every=50).train()
     assert [row['step'] for row in rows_of(tmp_path)] == [5, 7, 50, 100]
 
 
 def test_scores_that_fail_stop_the_run_behind_its_checkpoint(tmp_path):
     with ScoredBeside(failing) as scores, pytest.raises(ValueError, match='no shard'):
-        run(trainer(), tmp_path, scores, every=60)
+        Run(trainer(), tmp_path, scores, every=60).train()
     assert torch.load(tmp_path / 'last.pt', weights_only=True)['number'] == 100
 
 

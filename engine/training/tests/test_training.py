@@ -20,7 +20,8 @@ from ground.optimiser import all_orthogonal
 from ground.recipes import RECIPES, Network, Recipe
 from ground.release import load_state
 from ground.samples import Ahead
-from ground.trainer import Trainer, build, for_processor, multiplies_bfloat16, rate_at, request_tiles, run, save
+from ground.processor import for_processor, multiplies_bfloat16, request_tiles
+from ground.trainer import Run, Trainer, build, rate_at, save
 
 TINY = Network('', '', '', 2, 16, 2)
 RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
@@ -146,7 +147,7 @@ def ticking(monkeypatch):
 def test_a_timed_run_ends_with_its_minutes_and_a_rate_near_zero(tmp_path, ticking):
     t = trainer()
     t.recipe = dataclasses.replace(RECIPE, steps=10**9, decay=0)
-    run(t, tmp_path, lambda net: {}, minutes=1.5 / 60, every=10**6, timed=True)
+    Run(t, tmp_path, lambda net: {}, minutes=1.5 / 60, every=10**6, timed=True).train()
     row = json.loads((tmp_path / 'log.jsonl').read_text())
     assert 30 < t.number < 45 and row['rate'] < 0.05 * RECIPE.rate
     again = trainer()
@@ -162,7 +163,7 @@ def test_a_timed_run_that_was_stopped_goes_on_with_its_clock(tmp_path, ticking):
             return super().at(number)
 
     first = Trainer(build(TINY), Stopping(), dataclasses.replace(RECIPE, steps=10**9, decay=0))
-    run(first, tmp_path, lambda net: {}, minutes=1 / 60, every=10**6, timed=True)
+    Run(first, tmp_path, lambda net: {}, minutes=1 / 60, every=10**6, timed=True).train()
     state = torch.load(tmp_path / 'last.pt', weights_only=True)
     assert first.number == 10 and 0.3 / 60 < state['clock'] < 0.6 / 60
     asked = argparse.Namespace(timed=True, fresh=False, grow=False, start=None, minutes=state['minutes'])
@@ -172,14 +173,14 @@ def test_a_timed_run_that_was_stopped_goes_on_with_its_clock(tmp_path, ticking):
     second = trainer()
     second.recipe = first.recipe
     second.restore(state)
-    run(second, tmp_path, lambda net: {}, asked.minutes, 10**6, timed=True, clock=state['clock'])
+    Run(second, tmp_path, lambda net: {}, asked.minutes, 10**6, timed=True, clock=state['clock']).train()
     assert 20 < second.number < 30
     rows = [json.loads(line) for line in (tmp_path / 'log.jsonl').read_text().splitlines()]
     assert rows[1]['rate'] < 0.1 * RECIPE.rate
 
 
 def test_behind_a_run_sigterm_ends_processes_again(tmp_path):
-    run(trainer(), tmp_path, lambda net: {}, every=10**6)
+    Run(trainer(), tmp_path, lambda net: {}, every=10**6).train()
     waiting = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,))
     waiting.start()
     waiting.terminate()
@@ -203,7 +204,7 @@ def test_a_finish_that_was_stopped_goes_on_to_the_same_end(tmp_path):
         finish = commands.finish_of(state, args)
         t = Trainer(build(TINY), batches, dataclasses.replace(RECIPE, steps=finish['end'], decay=finish['steps']))
         t.restore(state)
-        run(t, tmp_path / name, lambda net: {}, every=10**6, kept={'finish': finish})
+        Run(t, tmp_path / name, lambda net: {}, every=10**6, kept={'finish': finish}).train()
         return path, t
 
     begun = trainer()
