@@ -310,120 +310,166 @@ def shard_name(text):
     return int(text) if text.isdigit() else text
 
 
-def parser():
-    p = argparse.ArgumentParser(prog='engine/training/train')
-    commands = p.add_subparsers(dest='command', required=True)
-    t = commands.add_parser('train', help='trains a network, taking up its last checkpoint')
-    t.add_argument('network', choices=NETWORKS)
-    t.add_argument('--recipe', choices=RECIPES, help='default: that of the network')
-    t.add_argument('--run', help='folder of checkpoints and log (default: runs/NETWORK)')
-    t.add_argument('--start', help='checkpoint or shipped fp32 file to begin from (default: the last of the run)')
-    t.add_argument('--fresh', action='store_true', help='take only weights of that checkpoint (those that fit)')
-    t.add_argument('--grow', action='store_true', help='that checkpoint is of a smaller network: begin as it')
-    t.add_argument('--device', help='cpu, cuda, cuda:1 … (default: a GPU where there is one)')
-    t.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
-    t.add_argument('--resident', action='store_true',
+def _train_parser(commands):
+    p = commands.add_parser('train', help='trains a network, taking up its last checkpoint')
+    p.add_argument('network', choices=NETWORKS)
+    p.add_argument('--recipe', choices=RECIPES, help='default: that of the network')
+    p.add_argument('--run', help='folder of checkpoints and log (default: runs/NETWORK)')
+    p.add_argument('--start', help='checkpoint or shipped fp32 file to begin from (default: the last of the run)')
+    p.add_argument('--fresh', action='store_true', help='take only weights of that checkpoint (those that fit)')
+    p.add_argument('--grow', action='store_true', help='that checkpoint is of a smaller network: begin as it')
+    p.add_argument('--device', help='cpu, cuda, cuda:1 … (default: a GPU where there is one)')
+    p.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
+    p.add_argument('--resident', action='store_true',
                    help='all pictures in the memory of the device, every step one CUDA graph: for a GPU; writes weights.onnx too')
-    t.add_argument('--plain', action='store_true', help='without the wide branches of the layers: a faster step, for the later part of a run')
-    t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
-    t.add_argument('--hard', action='store_true', default=None, help='hard samples more often, but not the hardest twentieth')
-    t.add_argument('--teacher', metavar='FILE',
+    p.add_argument('--plain', action='store_true', help='without the wide branches of the layers: a faster step, for the later part of a run')
+    p.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
+    p.add_argument('--hard', action='store_true', default=None, help='hard samples more often, but not the hardest twentieth')
+    p.add_argument('--teacher', metavar='FILE',
                    help='a shipped fp32 file, or a compact network, to distil from; its share in what is wanted is --taught')
-    t.add_argument('--squared-error', type=float, metavar='SHARE',
+    p.add_argument('--squared-error', type=float, metavar='SHARE',
                    help='squared error over this last share of the falling rate (--finish, --timed, --decay)')
-    t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
-    t.add_argument('--timed', action='store_true',
+    p.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
+    p.add_argument('--timed', action='store_true',
                    help='the rate falls to 0 over --minutes, however many steps; stopped (SIGTERM), it goes on from there')
-    t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
-    t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
-    t.add_argument('--wait-for-scores', action='store_true',
+    p.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
+    p.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
+    p.add_argument('--wait-for-scores', action='store_true',
                    help='score every checkpoint before the next step (default on a CPU: beside the training, at lower priority)')
-    t.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
+    p.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
                        'warm-up': int, 'minutes': float, 'average': float,
                        **{name.replace('_', '-'): float for name in WEIGHTS}}.items():
-        t.add_argument(f'--{name}', type=kind)
+        p.add_argument(f'--{name}', type=kind)
     for name in SHAPE:
-        t.add_argument(f'--{name}', type=int, help='another shape than that of the network, to compare')
-    t.set_defaults(action=train)
-    c = commands.add_parser('clips', help='makes shards of degraded clips')
-    c.add_argument('--split', choices=('training', 'validation'), default='training')
-    c.add_argument('--shards', type=int, nargs='+', default=[0])
-    c.add_argument('--clips', type=int, help='clips a photograph (default: 24, or 3 with real damage)')
-    c.add_argument('--kind', choices=('coloured', 'real', 'pages'), default='coloured',
+        p.add_argument(f'--{name}', type=int, help='another shape than that of the network, to compare')
+    p.set_defaults(action=train)
+
+
+def _clips_parser(commands):
+    p = commands.add_parser('clips', help='makes shards of degraded clips')
+    p.add_argument('--split', choices=('training', 'validation'), default='training')
+    p.add_argument('--shards', type=int, nargs='+', default=[0])
+    p.add_argument('--clips', type=int, help='clips a photograph (default: 24, or 3 with real damage)')
+    p.add_argument('--kind', choices=('coloured', 'real', 'pages'), default='coloured',
                    help='real: shards of real damage; pages: the same of printed pages, for training alone')
-    c.add_argument('--workers', type=int, default=1)
-    c.set_defaults(action=make_shards)
-    g = commands.add_parser('on-gpu', help='training on a rented GPU machine: its data in pieces, the plan, the run, what comes back')
-    g.add_argument('step', choices=GPU_STEPS, help='pack and release: here; unpack, train and collect: there; plan: what to do when')
-    g.add_argument('network', choices=PLANS)
-    g.add_argument('--folder', type=Path, help='of the pieces (pack, plan, unpack), or of what comes back (collect)')
-    g.add_argument('--minutes', type=float, help='of training; over them the rate falls to 0')
-    g.add_argument('--start', help='weights to begin a new run with (default: the shipped ones, where the shape is theirs)')
-    g.add_argument('--run', type=Path, help='folder of the run (default: runs/NETWORK-gpu)')
-    g.add_argument('--workers', type=int, default=os.cpu_count())
-    g.epilog = 'Behind -- may follow further options of `train` or `release`.'
-    g.set_defaults(action=on_gpu)
-    d = commands.add_parser('teach', help='what a large RGB network makes of a shard of real damage, to distil from')
-    d.add_argument('file', help='the network as an ONNX file (models add)')
-    d.add_argument('--split', choices=('training', 'validation'), default='training')
-    d.add_argument('--shard', type=shard_name, default=0)
-    d.add_argument('--limit', type=int, help='at most so many pictures more')
-    d.add_argument('--scale', type=int, choices=(2, 4), default=2, help='of the network that learns from it')
-    d.add_argument('--bf16', action='store_true', help='in bfloat16: faster where the processor multiplies it')
-    d.add_argument('--noisy', action='store_true', help='only the noisy pictures, in place of those of the teacher before')
-    d.add_argument('--chroma', action='store_true', help='its Cb and Cr instead of its luma')
-    d.set_defaults(action=teach_command)
-    f = commands.add_parser('refine', help='the truth of a shard of real damage, enlarged by 2: a ×4 network needs it')
-    f.add_argument('--split', choices=('training', 'validation'), default='training')
-    f.add_argument('--shard', type=shard_name, default=0)
-    f.set_defaults(action=lambda a: print(f'{refine(a.split, a.shard)} pictures'))
-    r = commands.add_parser('release', help='int8, export, scores, manifest')
-    r.add_argument('network', choices=NETWORKS)
-    r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
-    r.add_argument('--shipped', action='store_true', help='not a run: int8 and scores anew from the shipped fp32 file')
-    r.add_argument('--recipe', choices=RECIPES, help='of the samples that int8 is made on; default: that of the network')
-    r.add_argument('--int8-steps', type=int, default=0, help='of training with rounding in the loop')
-    r.add_argument('--int8-rate', type=float, default=1e-4)
-    r.add_argument('--int8-batches', type=int, default=CALIBRATION, help='of samples that int8 is made on (24; fewer for a large network)')
-    r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
-    r.add_argument('--command', help='how the weights were trained, for the manifest')
-    r.add_argument('--taught', type=float, help='share of the teacher in the truth that the chroma of a run is fitted to')
-    r.add_argument('--taught-by', help='whose outputs were mixed into the truth, and its licence, for the manifest')
-    r.set_defaults(action=release_command)
-    s = commands.add_parser('papers', help='scores a run of clean pairs on the sets of the papers, for the tables')
-    s.add_argument('network', choices=NETWORKS)
-    s.add_argument('--run', required=True, help='folder of the run')
-    s.add_argument('--sets', nargs='+', required=True, metavar='NAME=FOLDER', help='sets of pictures to score on')
-    s.set_defaults(action=lambda a: print(json.dumps(score(NETWORKS[a.network], a.run, named_sets(a.sets)))))
-    v = commands.add_parser('real-scores', help='gains over Lanczos-3 on real damage, chain by chain, as JSON')
-    v.add_argument('files', nargs='+', help='checkpoints or shipped fp32 files; TOLD=FILE: one that is told the best strength')
-    v.add_argument('--strength', type=float, default=1, help='of those that are not told one (1)')
-    v.add_argument('--count', type=int, default=12, help='photographs a chain')
-    v.add_argument('--clips', type=int, default=4, help='photographs a chain whose clips are scored by VMAF (0: none)')
-    v.set_defaults(action=score_real)
-    m = commands.add_parser('damage', help='the measurement of damage: pictures, features, training, the engine\'s files, scores')
-    m.add_argument('--minutes', type=float, help='at most so long on pictures, and on features; the rest is made by the next run')
-    m.add_argument('--steps', type=int, default=3000)
-    m.set_defaults(action=lambda a: damage_command(a.minutes, a.steps))
-    x = commands.add_parser('export', help='the averaged weights of a checkpoint as a file that the engine runs')
-    x.add_argument('checkpoint')
-    x.add_argument('file')
-    x.set_defaults(action=lambda a: Path(a.file).write_bytes(to_fp32(load_averaged(load_state(Path(a.checkpoint))))))
-    d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
-    d.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
-    d.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')
-    d.set_defaults(action=lambda a: write_tables(a.sets, a.benches))
-    n = commands.add_parser('neighbours', help='trains `fast` with the pictures before and after, and a control')
-    n.add_argument('--start', default=str(MODELS / 'fast-x2.onnx'), help='checkpoint of `fast` (the shipped one)')
-    n.add_argument('--run', default=str(RUNS / 'neighbours'), help='folder of checkpoints and logs')
-    n.add_argument('--steps', type=int, default=8000, help='of either')
-    n.add_argument('--rate', type=float, default=5e-4)
-    n.add_argument('--seed', type=int, default=1)
-    n.add_argument('--workers', type=int, default=1, help='processes that make the clips')
-    n.set_defaults(action=lambda a: print(json.dumps(compare(a)['rows'])))
-    lister = commands.add_parser('list-photos', help='writes photos.json anew')
-    lister.set_defaults(action=lambda a: list_photos())
+    p.add_argument('--workers', type=int, default=1)
+    p.set_defaults(action=make_shards)
+
+
+def _on_gpu_parser(commands):
+    p = commands.add_parser('on-gpu', help='training on a rented GPU machine: its data in pieces, the plan, the run, what comes back')
+    p.add_argument('step', choices=GPU_STEPS, help='pack and release: here; unpack, train and collect: there; plan: what to do when')
+    p.add_argument('network', choices=PLANS)
+    p.add_argument('--folder', type=Path, help='of the pieces (pack, plan, unpack), or of what comes back (collect)')
+    p.add_argument('--minutes', type=float, help='of training; over them the rate falls to 0')
+    p.add_argument('--start', help='weights to begin a new run with (default: the shipped ones, where the shape is theirs)')
+    p.add_argument('--run', type=Path, help='folder of the run (default: runs/NETWORK-gpu)')
+    p.add_argument('--workers', type=int, default=os.cpu_count())
+    p.epilog = 'Behind -- may follow further options of `train` or `release`.'
+    p.set_defaults(action=on_gpu)
+
+
+def _teach_parser(commands):
+    p = commands.add_parser('teach', help='what a large RGB network makes of a shard of real damage, to distil from')
+    p.add_argument('file', help='the network as an ONNX file (models add)')
+    p.add_argument('--split', choices=('training', 'validation'), default='training')
+    p.add_argument('--shard', type=shard_name, default=0)
+    p.add_argument('--limit', type=int, help='at most so many pictures more')
+    p.add_argument('--scale', type=int, choices=(2, 4), default=2, help='of the network that learns from it')
+    p.add_argument('--bf16', action='store_true', help='in bfloat16: faster where the processor multiplies it')
+    p.add_argument('--noisy', action='store_true', help='only the noisy pictures, in place of those of the teacher before')
+    p.add_argument('--chroma', action='store_true', help='its Cb and Cr instead of its luma')
+    p.set_defaults(action=teach_command)
+
+
+def _refine_parser(commands):
+    p = commands.add_parser('refine', help='the truth of a shard of real damage, enlarged by 2: a ×4 network needs it')
+    p.add_argument('--split', choices=('training', 'validation'), default='training')
+    p.add_argument('--shard', type=shard_name, default=0)
+    p.set_defaults(action=lambda a: print(f'{refine(a.split, a.shard)} pictures'))
+
+
+def _release_parser(commands):
+    p = commands.add_parser('release', help='int8, export, scores, manifest')
+    p.add_argument('network', choices=NETWORKS)
+    p.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
+    p.add_argument('--shipped', action='store_true', help='not a run: int8 and scores anew from the shipped fp32 file')
+    p.add_argument('--recipe', choices=RECIPES, help='of the samples that int8 is made on; default: that of the network')
+    p.add_argument('--int8-steps', type=int, default=0, help='of training with rounding in the loop')
+    p.add_argument('--int8-rate', type=float, default=1e-4)
+    p.add_argument('--int8-batches', type=int, default=CALIBRATION, help='of samples that int8 is made on (24; fewer for a large network)')
+    p.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
+    p.add_argument('--command', help='how the weights were trained, for the manifest')
+    p.add_argument('--taught', type=float, help='share of the teacher in the truth that the chroma of a run is fitted to')
+    p.add_argument('--taught-by', help='whose outputs were mixed into the truth, and its licence, for the manifest')
+    p.set_defaults(action=release_command)
+
+
+def _papers_parser(commands):
+    p = commands.add_parser('papers', help='scores a run of clean pairs on the sets of the papers, for the tables')
+    p.add_argument('network', choices=NETWORKS)
+    p.add_argument('--run', required=True, help='folder of the run')
+    p.add_argument('--sets', nargs='+', required=True, metavar='NAME=FOLDER', help='sets of pictures to score on')
+    p.set_defaults(action=lambda a: print(json.dumps(score(NETWORKS[a.network], a.run, named_sets(a.sets)))))
+
+
+def _real_scores_parser(commands):
+    p = commands.add_parser('real-scores', help='gains over Lanczos-3 on real damage, chain by chain, as JSON')
+    p.add_argument('files', nargs='+', help='checkpoints or shipped fp32 files; TOLD=FILE: one that is told the best strength')
+    p.add_argument('--strength', type=float, default=1, help='of those that are not told one (1)')
+    p.add_argument('--count', type=int, default=12, help='photographs a chain')
+    p.add_argument('--clips', type=int, default=4, help='photographs a chain whose clips are scored by VMAF (0: none)')
+    p.set_defaults(action=score_real)
+
+
+def _damage_parser(commands):
+    p = commands.add_parser('damage', help='the measurement of damage: pictures, features, training, the engine\'s files, scores')
+    p.add_argument('--minutes', type=float, help='at most so long on pictures, and on features; the rest is made by the next run')
+    p.add_argument('--steps', type=int, default=3000)
+    p.set_defaults(action=lambda a: damage_command(a.minutes, a.steps))
+
+
+def _export_parser(commands):
+    p = commands.add_parser('export', help='the averaged weights of a checkpoint as a file that the engine runs')
+    p.add_argument('checkpoint')
+    p.add_argument('file')
+    p.set_defaults(action=lambda a: Path(a.file).write_bytes(to_fp32(load_averaged(load_state(Path(a.checkpoint))))))
+
+
+def _tables_parser(commands):
+    p = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
+    p.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
+    p.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')
+    p.set_defaults(action=lambda a: write_tables(a.sets, a.benches))
+
+
+def _neighbours_parser(commands):
+    p = commands.add_parser('neighbours', help='trains `fast` with the pictures before and after, and a control')
+    p.add_argument('--start', default=str(MODELS / 'fast-x2.onnx'), help='checkpoint of `fast` (the shipped one)')
+    p.add_argument('--run', default=str(RUNS / 'neighbours'), help='folder of checkpoints and logs')
+    p.add_argument('--steps', type=int, default=8000, help='of either')
+    p.add_argument('--rate', type=float, default=5e-4)
+    p.add_argument('--seed', type=int, default=1)
+    p.add_argument('--workers', type=int, default=1, help='processes that make the clips')
+    p.set_defaults(action=lambda a: print(json.dumps(compare(a)['rows'])))
+
+
+def _list_photos_parser(commands):
+    p = commands.add_parser('list-photos', help='writes photos.json anew')
+    p.set_defaults(action=lambda a: list_photos())
+
+
+PARSERS = (_train_parser, _clips_parser, _on_gpu_parser, _teach_parser, _refine_parser, _release_parser, _papers_parser,
+           _real_scores_parser, _damage_parser, _export_parser, _tables_parser, _neighbours_parser, _list_photos_parser)
+
+
+def parser():
+    """Every command's parser sets `action`, a function of the arguments."""
+    p = argparse.ArgumentParser(prog='engine/training/train')
+    commands = p.add_subparsers(dest='command', required=True)
+    for add in PARSERS:
+        add(commands)
     return p
 
 
