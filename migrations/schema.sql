@@ -137,17 +137,21 @@ CREATE TABLE idempotency_keys (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   expires_at timestamp with time zone NOT NULL,
   fingerprint text NOT NULL,
-  job_id text NOT NULL,
+  job_id text,
   key text NOT NULL,
   mode text NOT NULL,
+  upload_id text COLLATE "C",
   CONSTRAINT idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT idempotency_keys_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id) DEFERRABLE INITIALLY DEFERRED,
   CONSTRAINT idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255))),
   CONSTRAINT idempotency_keys_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
-  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (account_id, mode, key)
+  CONSTRAINT idempotency_keys_of_one CHECK ((num_nonnulls(job_id, upload_id) = 1)),
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (account_id, mode, key),
+  CONSTRAINT idempotency_keys_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES uploads(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 CREATE INDEX idempotency_keys_job ON public.idempotency_keys USING btree (job_id);
+CREATE INDEX idempotency_keys_upload ON public.idempotency_keys USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 
 CREATE TABLE invitations (
   account_id text NOT NULL,

@@ -2,7 +2,7 @@
 -- `retention_days`; `idempotency` is null or {key, fingerprint, days}; `queued` is {task, key, max_attempts} of Graphile
 -- Worker. Raises SQLSTATE RM401 if the API key of the caller, which the event names, has been revoked or has expired, RM402 if the
 -- balance does not cover the charge, and RM404 if the upload has been deleted.
--- Returns no row if another job has the same Idempotency-Key. The insert waits until a concurrent request with that key
+-- Returns no row if another job or upload has the same Idempotency-Key. The insert waits until a concurrent request with that key
 -- has committed, so the caller can then read that request's job. An expired key counts as new.
 CREATE OR REPLACE FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text)
 RETURNS SETOF jobs LANGUAGE plpgsql AS $$
@@ -19,7 +19,7 @@ BEGIN
     INSERT INTO idempotency_keys AS k (account_id, mode, key, fingerprint, job_id, expires_at)
       VALUES (job.account_id, job.mode, idempotency ->> 'key', idempotency ->> 'fingerprint', job.id, idempotency_ends)
       ON CONFLICT (account_id, mode, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-        job_id = excluded.job_id, expires_at = excluded.expires_at, created_at = now()
+        job_id = excluded.job_id, upload_id = NULL, expires_at = excluded.expires_at, created_at = now()
       WHERE k.expires_at <= now();
     IF NOT FOUND THEN RETURN; END IF;
   END IF;

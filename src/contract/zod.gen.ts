@@ -1769,6 +1769,10 @@ export const zListUploadsQuery = z.object({
  */
 export const zCreateUploadBody = zUploadInput;
 
+export const zCreateUploadHeaders = z.object({
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+});
+
 export const zDeleteUploadPath = z.object({
     id: zUploadId
 });
@@ -2065,6 +2069,10 @@ export const zConsoleGetPreviewPath = z.object({
  * At most 64 KB.
  */
 export const zConsoleCreateUploadBody = zConsoleUploadInput;
+
+export const zConsoleCreateUploadHeaders = z.object({
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+});
 
 export const zConsoleDeleteUploadPath = z.object({
     id: zUploadId

@@ -1,15 +1,15 @@
 /** POST /v1/jobs after validation: idempotency check, measurement, price, and one call of the store. */
-import { jcs, sha256Hex } from '../domain/audit.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import type { CreateJob, Idempotency, Principal } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
+import { idempotencyOf, withReplay } from './idempotency.ts';
 import { measureVideo } from './measurement.ts';
 import { defaultQuotas, rateLimitExceeded } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
-import { assertTierAllowed, assertWithinMaxCredits, type JobInput, parsePublicUrl, type PreviewInput, tierOf } from './request-checks.ts';
+import { assertTierAllowed, assertWithinMaxCredits, type JobInput, parsePublicUrl, tierOf } from './request-checks.ts';
 import { findVideo } from './requested-video.ts';
 import { assertTestBalance } from './test-mode-refusals.ts';
 
@@ -31,7 +31,7 @@ export async function createJob(deps: HttpDeps, request: CreationRequest): Promi
   const { principal, body, idempotencyKey } = request;
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
-  return withReplay(deps, { principal, idempotency }, () => createNewJob(deps, request, idempotency));
+  return withReplay(idempotency, { find: findJob(deps, principal), create: () => createNewJob(deps, request, idempotency) });
 }
 
 /** The last call stores and charges everything in one transaction. */
@@ -54,27 +54,13 @@ async function createNewJob(deps: HttpDeps, { principal, body, signal }: Creatio
   });
 }
 
-/** Creates a job or preview with `create` unless the idempotency key has created one already, before the call or during it. */
-export async function withReplay(
-  { store }: HttpDeps,
-  { principal: { account, mode }, idempotency }: { principal: Principal; idempotency: Idempotency | null },
-  create: () => Promise<Creation>,
-): Promise<Creation> {
-  const replay = async () => {
-    const job = idempotency === null ? null : await store.jobs.findReplay(account.id, mode, idempotency);
+/** Finds the job or preview that an idempotency key of the principal has created. */
+export const findJob =
+  ({ store }: HttpDeps, { account, mode }: Principal) =>
+  async (idempotency: Idempotency): Promise<Creation | null> => {
+    const job = await store.jobs.findReplay(account.id, mode, idempotency);
     return job && { job, replayed: true };
   };
-  const earlier = await replay();
-  if (earlier !== null) return earlier;
-  try {
-    return await create();
-  } catch (error) {
-    // A request in flight may have created it meanwhile, with what this one lacks: a video that could be measured, or the last of a quota.
-    const meanwhile = await replay();
-    if (meanwhile !== null) return meanwhile;
-    throw error;
-  }
-}
 
 const dayS = 86_400;
 
@@ -123,11 +109,6 @@ export async function createWithinQuota(deps: HttpDeps, principal: Principal, in
     await giveBack();
     throw error;
   }
-}
-
-export function idempotencyOf(key: string | undefined, body: JobInput | PreviewInput): Idempotency | null {
-  if (key === undefined) return null;
-  return { key, fingerprint: sha256Hex(jcs(body)) };
 }
 
 function requestedJob(principal: Principal, body: JobInput) {

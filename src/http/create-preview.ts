@@ -4,8 +4,9 @@ import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
 import type { Idempotency } from '../store/types.ts';
 import { actorOf } from './actor.ts';
-import { type Creation, type CreationRequest, createWithinQuota, idempotencyOf, withReplay } from './create-job.ts';
+import { type Creation, type CreationRequest, createWithinQuota, findJob } from './create-job.ts';
 import type { HttpDeps } from './deps.ts';
+import { idempotencyOf, withReplay } from './idempotency.ts';
 import { measureVideo } from './measurement.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 import { assertModelInstalled, assertTierAllowed, assertWithinMaxCredits, type PreviewInput, tierOf } from './request-checks.ts';
@@ -22,7 +23,7 @@ export async function createPreview(deps: HttpDeps, request: PreviewRequest): Pr
   const { principal, body, idempotencyKey } = request;
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
-  const { job, replayed } = await withReplay(deps, { principal, idempotency }, () => createNewPreview(deps, request, idempotency));
+  const { job, replayed } = await withReplay(idempotency, { find: findJob(deps, principal), create: () => createNewPreview(deps, request, idempotency) });
   return { preview: job, replayed };
 }
 

@@ -4,10 +4,11 @@ import { ReelmendError } from '../domain/errors.ts';
 import { tooLargeMessage } from '../domain/limits.ts';
 import { listedParts, type Part, partLinkValidityS, partsOf, type UploadRecord } from '../domain/uploads.ts';
 import type { MultipartUpload } from '../storage/types.ts';
-import type { Principal, UploadChecksum } from '../store/types.ts';
+import type { Idempotency, Principal, UploadChecksum } from '../store/types.ts';
 import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
 import { docUrl } from './doc-url.ts';
+import { idempotencyOf, withReplay } from './idempotency.ts';
 import { limitsOf, uploadQuotaOf } from './serialize.ts';
 import { uploadNotFound } from './validation.ts';
 
@@ -16,30 +17,58 @@ const reservedBytes = 1_000_000_000;
 /** A file and its parts are on the disk at the same time for a while. */
 const copies = 2;
 
-export interface NewUpload {
-  fileName: string;
-  sizeBytes: number;
-  sha256: string | null;
+export interface UploadRequest {
+  principal: Principal;
+  body: { file_name: string; size_bytes: number; sha256?: string | undefined };
+  idempotencyKey: string | undefined;
 }
 
-/** Throws ReelmendError `video_too_large`, `upload_quota_exceeded`, or `service_unavailable` when disk space is short. */
-export async function createUpload(deps: HttpDeps, principal: Principal, file: NewUpload): Promise<UploadRecord> {
+interface UploadCreation {
+  upload: UploadRecord;
+  replayed: boolean;
+}
+
+/**
+ * Creates the upload, or returns the one that the same idempotency key has created. Throws ReelmendError `video_too_large`,
+ * `upload_quota_exceeded`, `idempotency_key_reused`, or `service_unavailable` when disk space is short.
+ */
+export async function createUpload(deps: HttpDeps, request: UploadRequest): Promise<UploadCreation> {
+  const { principal, body, idempotencyKey } = request;
   const { account, mode } = principal;
-  const { store, storage } = deps;
+  const idempotency = idempotencyOf(idempotencyKey, body);
+  const { upload, replayed } = await withReplay<UploadCreation>(idempotency, {
+    find: async (used) => {
+      const found = await deps.store.uploads.findReplay(account.id, mode, used);
+      return found && { upload: found, replayed: true };
+    },
+    create: () => createNewUpload(deps, request, idempotency),
+  });
+  return { upload: await withTransfer(deps, upload), replayed };
+}
+
+async function createNewUpload(deps: HttpDeps, { principal, body }: UploadRequest, idempotency: Idempotency | null): Promise<UploadCreation> {
+  const { account, mode } = principal;
+  const { file_name: fileName, size_bytes: sizeBytes, sha256 = null } = body;
   const limits = limitsOf(deps);
-  if (file.sizeBytes > limits.bytes) {
-    throw new ReelmendError('video_too_large', tooLargeMessage(file.sizeBytes, limits), { param: '/size_bytes' });
+  if (sizeBytes > limits.bytes) {
+    throw new ReelmendError('video_too_large', tooLargeMessage(sizeBytes, limits), { param: '/size_bytes' });
   }
-  await assertDiskSpace(deps, file.sizeBytes);
+  await assertDiskSpace(deps, sizeBytes);
   const quotaBytes = uploadQuotaOf(deps, account);
-  const upload = await store.uploads.create({ accountId: account.id, mode, ...file, quotaBytes, actor: actorOf(principal) });
+  return deps.store.uploads.create({ accountId: account.id, mode, fileName, sizeBytes, sha256, quotaBytes, idempotency, actor: actorOf(principal) });
+}
+
+/** Begins the transfer of an upload that has none: it is new, or the request that created it has not got this far. */
+async function withTransfer({ store, storage }: HttpDeps, upload: UploadRecord): Promise<UploadRecord> {
+  if (upload.multipartId !== null) return upload;
   try {
     const { id } = await storage.createMultipart(upload.key);
-    if (!(await store.uploads.begin(upload.id, id))) throw new ReelmendError('service_unavailable', 'The upload was deleted while it was created.');
-    return { ...upload, multipartId: id };
+    const multipartId = await store.uploads.begin(upload.id, id);
+    if (multipartId === null) throw new ReelmendError('service_unavailable', 'The upload was deleted while it was created.');
+    return { ...upload, multipartId };
   } catch (error) {
     // Otherwise it would count towards the quota until it expires.
-    await store.uploads.delete(account.id, mode, upload.id).catch(() => undefined);
+    await store.uploads.abandon(upload.accountId, upload.mode, upload.id).catch(() => undefined);
     throw error;
   }
 }

@@ -36,17 +36,8 @@ interface Outcome<Data> {
   response?: Response | undefined;
 }
 
-interface AttemptOptions extends CallOptions {
-  /** Whether a failure may be retried if `isTransient`; default: each. */
-  mayRetry?: ((failure: unknown) => boolean) | undefined;
-}
-
-/** For operations that are not idempotent: whether the response says that nothing was done. */
-export const nothingWasDone = (failure: unknown): boolean =>
-  failure instanceof ReelmendApiError && failure.status !== 502 && failure.status !== 504;
-
 /** Rejects with a ReelmendError, with the reason of `options.signal`, or with a TypeError for an invalid argument. */
-export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: AttemptOptions) => ApiPromise<Data>;
+export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: CallOptions) => ApiPromise<Data>;
 
 const firstDelayMs = 500;
 const longestDelayMs = 8_000;
@@ -86,7 +77,7 @@ export function retryDelayMs(error: unknown, attempt: number, random = Math.rand
 }
 
 /**
- * Retries every operation that may be repeated: all but a few are idempotent, creation of jobs and previews through its
+ * Retries every operation that may be repeated: all but a few are idempotent, creation of jobs, previews and uploads through its
  * Idempotency-Key.
  */
 export function makeCall(defaults: CallDefaults): Call {
@@ -96,9 +87,9 @@ export function makeCall(defaults: CallDefaults): Call {
 async function attempt<Data>(
   { client, timeoutMs, maxRetries }: CallDefaults,
   operation: (base: Base) => Promise<Outcome<Data>>,
-  options: AttemptOptions,
+  options: CallOptions,
 ): Promise<Answer<Data>> {
-  const { signal, mayRetry = () => true } = options;
+  const { signal } = options;
   const ms = options.timeoutMs ?? timeoutMs;
   for (let attempts = 1; ; attempts += 1) {
     const error = () => new ReelmendTimeoutError(`The service did not respond within ${ms} ms.`, { attempts });
@@ -108,7 +99,7 @@ async function attempt<Data>(
       });
     } catch (failure) {
       signal?.throwIfAborted();
-      const isLast = attempts > (options.maxRetries ?? maxRetries) || !mayRetry(failure);
+      const isLast = attempts > (options.maxRetries ?? maxRetries);
       const delay = isLast ? undefined : retryDelayMs(failure, attempts);
       if (delay === undefined) throw failure;
       await pause(delay, signal);

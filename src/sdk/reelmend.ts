@@ -1,5 +1,5 @@
 /** The client: calls by resource, on top of the generated functions. */
-import { makeCall, nothingWasDone, type Call, type CallOptions } from './call.ts';
+import { makeCall, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
 import { downloadBlob, type DownloadDefaults, type DownloadedFile, downloadFile, type DownloadOptions } from './download.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
@@ -35,7 +35,7 @@ export type PreviewInput = Omit<AnyPreviewInput, 'video_url' | 'upload_id'> & Vi
 type VideoInput = { video_url: string; upload_id?: never } | { upload_id: string; video_url?: never };
 
 export interface CreateOptions extends CallOptions {
-  /** Your own key for this job, so that a restart of your process cannot create it twice. Otherwise one is generated. */
+  /** Your own key for this job, preview or upload, so that a restart of your process cannot create it twice. Otherwise one is generated. */
   idempotencyKey?: string | undefined;
 }
 
@@ -48,12 +48,11 @@ export type RequestLogQuery = NonNullable<ListRequestLogData['query']>;
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
 function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
   const uploadCalls = {
-    /**
-     * Creates an upload and sends nothing yet. For web pages that send the file themselves (`sendUpload`). Not retried after a lost
-     * response: there may be two uploads then.
-     */
-    begin: (body: UploadInput, options?: CallOptions) =>
-      call((base) => operations.createUpload({ ...base, body }), { ...options, mayRetry: nothingWasDone }),
+    /** Creates an upload and sends nothing yet. For web pages that send the file themselves (`sendUpload`). Retries safely. */
+    begin: (body: UploadInput, options: CreateOptions = {}) => {
+      const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomUuid() };
+      return call((base) => operations.createUpload({ ...base, headers, body }), options);
+    },
     /** Returns the current state of an upload, with the parts that are missing. */
     get: (id: string, options?: CallOptions) =>
       call((base) => operations.getUpload({ ...base, ...uploadPath(id) }), options),

@@ -193,7 +193,7 @@ export const listPreviews = <ThrowOnError extends boolean = false>(options?: Opt
  * stretches are free. The service refunds the charge automatically if the preview fails. Previews send no webhooks.
  *
  * To make the whole video with a setting, create a job with its fields: each entry of `settings` has the names of a
- * job's body. `Idempotency-Key` works as for `POST /v1/jobs`; keys of jobs and previews are the same kind. The response
+ * job's body. `Idempotency-Key` works as for `POST /v1/jobs`; keys of jobs, previews and uploads are the same kind. The response
  * has no links, also for a repeated request whose preview is done: Get a preview returns them.
  *
  */
@@ -262,6 +262,13 @@ export const listUploads = <ThrowOnError extends boolean = false>(options?: Opti
  * complete one 24 hours after its completion; its file is then deleted. Jobs that were created before keep what
  * they need. The files of all uploads of an account are limited together: see `limits.upload_quota_bytes` of
  * `GET /v1/account`. An account can have 1000 uploads at a time in each mode.
+ *
+ * Send an `Idempotency-Key` to retry safely, as with `POST /v1/jobs`: another request with the same key and body returns
+ * the existing upload in its current state, with fresh URLs for the parts that are missing (201 with
+ * `Idempotent-Replayed: true`). It creates no second upload, even while the first request is in flight. The same key with
+ * another body returns 409 `idempotency_key_reused`, and so does the key of an upload that was deleted or has expired;
+ * the message says which. Jobs, previews and uploads share the keys of an account and a mode. The key of an upload is
+ * kept as long as the upload, at least 24 hours. A refused request does not use up its key.
  *
  */
 export const createUpload = <ThrowOnError extends boolean = false>(options: Options<CreateUploadData, ThrowOnError>): RequestResult<CreateUploadResponses, CreateUploadErrors, ThrowOnError> => (options.client ?? client).post<CreateUploadResponses, CreateUploadErrors, ThrowOnError>({

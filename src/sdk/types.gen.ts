@@ -2338,6 +2338,12 @@ export type CreateUploadData = {
      * The name and size of the file. At most 64 KB.
      */
     body: UploadInput;
+    headers?: {
+        /**
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/v1/uploads';
@@ -2364,8 +2370,9 @@ export type CreateUploadErrors = {
      */
     403: Error;
     /**
-     * The files of the account's uploads would be too large together, or there are too many. Delete uploads that
-     * you no longer need, or wait until they expire. Code: `upload_quota_exceeded`.
+     * The `Idempotency-Key` was used with another request body or for what was deleted since, or the files of the
+     * account's uploads would be too large together, or there are too many. Delete uploads that you no longer need, or
+     * wait until they expire. Codes: `idempotency_key_reused`, `upload_quota_exceeded`.
      *
      */
     409: Error;
@@ -2397,7 +2404,7 @@ export type CreateUploadError = CreateUploadErrors[keyof CreateUploadErrors];
 
 export type CreateUploadResponses = {
     /**
-     * The upload waits for its parts.
+     * The upload waits for its parts, or already existed under the same `Idempotency-Key`.
      */
     201: Upload;
 };

@@ -23,6 +23,11 @@ export interface SendOptions extends CallOptions {
 export interface UploadOptions extends SendOptions {
   /** Name of the file; default: that of a `File`. Results are named after it. */
   name?: string | undefined;
+  /**
+   * Your own key for this file: after a restart of your process, the same call continues the upload. Otherwise one is generated. The service
+   * keeps it as long as the upload.
+   */
+  idempotencyKey?: string | undefined;
 }
 
 /** The calls that continue an upload. A web page sends them to a server of yours, which has the API key. */
@@ -47,15 +52,15 @@ const longestPollMs = 3000;
 
 /** Creates an upload, sends the file and resolves with the upload when it is `ready`. */
 export async function sendFile(
-  calls: UploadCalls & { begin(body: UploadInput, options?: CallOptions): Promise<Upload> },
+  calls: UploadCalls & { begin(body: UploadInput, options?: CallOptions & Pick<UploadOptions, 'idempotencyKey'>): Promise<Upload> },
   defaults: SendDefaults,
   file: Blob,
   options: UploadOptions = {},
 ): Promise<Upload> {
-  const { name = (file as Partial<File>).name, ...rest } = options;
+  const { name = (file as Partial<File>).name, idempotencyKey, ...rest } = options;
   if (name === undefined || name === '') throw new TypeError('The file has no name: give one in the option `name`.');
   assertChecksums();
-  const upload = await calls.begin({ file_name: baseName(name), size_bytes: file.size }, callOptions(options));
+  const upload = await calls.begin({ file_name: baseName(name), size_bytes: file.size }, { ...callOptions(options), idempotencyKey });
   return send(calls, defaults, { upload, file, options: rest });
 }
 

@@ -1,7 +1,6 @@
 /** Jobs as customers see them: create, read, list, delete. */
 import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
 import type postgres from 'postgres';
-import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
@@ -14,6 +13,7 @@ import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition, hasStatus } from './job-states.ts';
+import { assertReplayable, endAfterDeletion, isKey, keyIsExpiring } from './idempotency-keys.ts';
 import { keyIsGone } from './keys.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep, queuedStep, stepKey } from './queue.ts';
@@ -80,13 +80,14 @@ async function createJob(
     const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, apart));
     if (row) return { job: fromVisibleRow(row), replayed: false };
   } catch (error) {
-    throw insufficientCredits(error, credits, isPreview(input) ? 'preview' : 'job') ?? uploadIsGone(error) ?? keyIsGone(error) ?? error;
+    throw insufficientCredits(error, credits, nameOf(input)) ?? uploadIsGone(error) ?? keyIsGone(error) ?? error;
   }
   const job = idempotency && (await findReplay(db, account.id, mode, idempotency));
-  if (!job) throw new ReelmendError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
+  if (!job) throw keyIsExpiring();
   return { job, replayed: true };
 }
 
+const nameOf = (job: Pick<CreateJob, 'preview'>): 'job' | 'preview' => (isPreview(job) ? 'preview' : 'job');
 const isPreview = ({ preview = null }: Pick<CreateJob, 'preview'>): boolean => preview !== null;
 
 /** The parameters of createJobQuery. */
@@ -130,33 +131,13 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
   ];
 }
 
-async function findReplay(
-  on: Executor,
-  accountId: string,
-  mode: Mode,
-  { key, fingerprint }: Idempotency,
-): Promise<JobRecord | null> {
+async function findReplay(on: Executor, accountId: string, mode: Mode, idempotency: Idempotency): Promise<JobRecord | null> {
   const [found] = await on
-    .select({ fingerprint: idempotencyKeys.fingerprint, job: jobs })
+    .select({ fingerprint: idempotencyKeys.fingerprint, created: jobs })
     .from(idempotencyKeys)
-    .innerJoin(jobs, eq(jobs.id, idempotencyKeys.jobId))
-    .where(
-      and(
-        eq(idempotencyKeys.accountId, accountId),
-        eq(idempotencyKeys.mode, mode),
-        eq(idempotencyKeys.key, key),
-        sql`${idempotencyKeys.expiresAt} > now()`,
-      ),
-    );
-  if (!found) return null;
-  if (found.fingerprint !== fingerprint) {
-    throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
-  }
-  if (found.job.deletedAt) {
-    const what = isPreview(found.job) ? 'preview' : 'job';
-    throw new ReelmendError('idempotency_key_reused', `The ${what} made with this Idempotency-Key was deleted.`);
-  }
-  return toJobRecord(found.job);
+    .leftJoin(jobs, eq(jobs.id, idempotencyKeys.jobId))
+    .where(isKey(accountId, mode, idempotency));
+  return found === undefined ? null : toJobRecord(assertReplayable(found, idempotency, nameOf));
 }
 
 async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }> {
@@ -226,7 +207,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
   const upload = job.uploadId === null || job.preview !== null ? null : await markUploadDeleted(tx, eq(uploads.id, job.uploadId), by);
   await tx
     .update(idempotencyKeys)
-    .set({ expiresAt: sql`least(expires_at, greatest(created_at + interval '24 hours', now()))` })
+    .set({ expiresAt: endAfterDeletion })
     .where(eq(idempotencyKeys.jobId, job.id));
   await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${stepKey(job.id)})`);
   await dequeueSegments(tx, job.id);

@@ -222,7 +222,10 @@ export const idempotencyKeys = pgTable(
     mode: text('mode').$type<Mode>().notNull(),
     key: text('key').notNull(),
     fingerprint: text('fingerprint').notNull(),
-    jobId: text('job_id').notNull(),
+    /** of the job or preview that it created; else null */
+    jobId: text('job_id'),
+    /** of the upload that it created; else null */
+    uploadId: text('upload_id'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     expiresAt: timestamptz('expires_at').notNull(),
   },

@@ -112,6 +112,7 @@ export interface CreateUpload {
   sha256: string | null;
   /** limit of the bytes of all uploads of the account and mode */
   quotaBytes: number;
+  idempotency?: Idempotency | null;
   /** for the audit log */
   actor?: Actor;
 }
@@ -137,10 +138,22 @@ export interface DeletedUpload {
 }
 
 export interface UploadStore {
-  /** Throws ReelmendError `upload_quota_exceeded`. */
-  create(input: CreateUpload): Promise<UploadRecord>;
-  /** Stores the storage's id of the transfer. False if the upload was deleted meanwhile: the transfer is destroyed. */
-  begin(id: string, multipartId: string): Promise<boolean>;
+  /**
+   * The upload that was created with this idempotency key; null for a new key. Throws ReelmendError `idempotency_key_reused` if it was used
+   * with another body.
+   */
+  findReplay(accountId: string, mode: Mode, idempotency: Idempotency): Promise<UploadRecord | null>;
+  /**
+   * Throws ReelmendError `upload_quota_exceeded` or `idempotency_key_reused`. `replayed` is true if another request with the same key won.
+   */
+  create(input: CreateUpload): Promise<{ upload: UploadRecord; replayed: boolean }>;
+  /**
+   * Stores the storage's id of the transfer, and returns it, or that of an earlier transfer if there is one. null if the upload was deleted
+   * meanwhile: the transfer is destroyed.
+   */
+  begin(id: string, multipartId: string): Promise<string | null>;
+  /** Deletes an upload unless its transfer has begun. Its idempotency key can be used again. */
+  abandon(accountId: string, mode: Mode, id: string): Promise<void>;
   /** null for an upload that is unknown, deleted, of another account or of the other mode. */
   get(accountId: string, mode: Mode, id: string): Promise<UploadRecord | null>;
   /** Newest first; `startingAfter` is an exclusive id. */

@@ -9,12 +9,13 @@ import type { Mode } from '../domain/job.ts';
 import { maxUploads, partSizeFor, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
 import { lockOpenAccount } from './account-locks.ts';
 import type { AccountTurns } from './account-turns.ts';
-import { databaseError, type Db, transact, type Tx, withEach } from './database.ts';
+import { databaseError, type Db, type Executor, transact, type Tx, withEach } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
+import { assertReplayable, endAfterDeletion, isKey, keyIsExpiring } from './idempotency-keys.ts';
 import { isOpen } from './job-states.ts';
 import { enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
-import { accounts, type DeletedBy, jobs, uploads } from './schema.ts';
-import type { Actor, CreateUpload, DeletedUpload, UploadChecksum, UploadStore } from './types.ts';
+import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
+import type { Actor, CreateUpload, DeletedUpload, Idempotency, UploadChecksum, UploadStore } from './types.ts';
 
 type UploadRow = typeof uploads.$inferSelect;
 
@@ -52,17 +53,26 @@ const ofAccount = (accountId: string, mode: Mode, id: string) =>
 
 export function uploadQueries(db: Db, inTurn: AccountTurns) {
   return {
+    findReplay: (accountId, mode, idempotency) => findReplay(db, accountId, mode, idempotency),
+
     create: (input) => inTurn(input.accountId, () => transact(db, (tx) => createUpload(tx, input))),
 
     begin: (id, multipartId) =>
       transact(db, async (tx) => {
-        const begun = await tx
+        // Another request with the same idempotency key may have begun a transfer, and its client has the URLs of that one.
+        const [begun] = await tx
           .update(uploads)
-          .set({ multipartId })
+          .set({ multipartId: sql`coalesce(${uploads.multipartId}, ${multipartId})` })
           .where(and(eq(uploads.id, id), isNull(uploads.deletedAt)))
-          .returning({ id: uploads.id });
-        if (begun.length === 0) await destroyAgain(tx, id);
-        return begun.length === 1;
+          .returning({ multipartId: uploads.multipartId });
+        if (begun === undefined) await destroyAgain(tx, id);
+        return begun?.multipartId ?? null;
+      }),
+
+    abandon: (accountId, mode, id) =>
+      inTurn(accountId, async () => {
+        const withoutTransfer = and(ofAccount(accountId, mode, id), isNull(uploads.multipartId));
+        await transact(db, (tx) => deleteUpload(tx, withoutTransfer, 'customer'));
       }),
 
     async get(accountId, mode, id) {
@@ -126,6 +136,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
           .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)))
           .returning();
         if (!row) return destroyAgain(tx, id);
+        await tx.update(idempotencyKeys).set({ expiresAt: row.expiresAt }).where(eq(idempotencyKeys.uploadId, id));
         const data = { upload_id: id, sha256: file.sha256, size_bytes: row.sizeBytes };
         await appendEvent(tx, { accountId: row.accountId, kind: 'upload.ready', data });
       }),
@@ -213,8 +224,14 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
   } satisfies UploadStore & Record<string, unknown>;
 }
 
-async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> {
-  const { accountId, mode, fileName, sizeBytes, sha256, quotaBytes, actor = {} } = input;
+async function createUpload(tx: Tx, input: CreateUpload): Promise<{ upload: UploadRecord; replayed: boolean }> {
+  const { accountId, mode, fileName, sizeBytes, sha256, quotaBytes, idempotency = null, actor = {} } = input;
+  const id = newId('upl');
+  if (idempotency !== null && !(await takeKey(tx, input, idempotency, id))) {
+    const upload = await findReplay(tx, accountId, mode, idempotency);
+    if (upload === null) throw keyIsExpiring();
+    return { upload, replayed: true };
+  }
   // The lock lets one creation of the account check the quota at a time.
   if ((await lockOpenAccount(tx, accountId)) === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
   const [used] = await tx
@@ -222,13 +239,36 @@ async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> 
     .from(uploads)
     .where(and(eq(uploads.accountId, accountId), eq(uploads.mode, mode), isNull(uploads.destroyedAt)));
   assertQuota(used!, sizeBytes, quotaBytes);
-  const id = newId('upl');
   const [row] = await tx
     .insert(uploads)
     .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes: partSizeFor(sizeBytes), sha256, key: `uploads/${id}/file`, expiresAt: retentionEnd })
     .returning();
   await appendEvent(tx, { accountId, kind: 'upload.created', data: { upload_id: id, mode, size_bytes: sizeBytes, ...actor } });
-  return toRecord(row!);
+  return { upload: toRecord(row!), replayed: false };
+}
+
+/**
+ * False if another job or upload has the key. Waits until a concurrent request with that key has committed. An expired key counts as new. As
+ * in create_job, the key comes before the lock of the account.
+ */
+async function takeKey(tx: Tx, { accountId, mode }: CreateUpload, { key, fingerprint }: Idempotency, uploadId: string): Promise<boolean> {
+  const { accountId: account, mode: keyMode, key: name, expiresAt } = idempotencyKeys;
+  const taken = { fingerprint, uploadId, jobId: null, expiresAt: retentionEnd };
+  const rows = await tx
+    .insert(idempotencyKeys)
+    .values({ accountId, mode, key, ...taken })
+    .onConflictDoUpdate({ target: [account, keyMode, name], set: { ...taken, createdAt: sql`now()` }, setWhere: sql`${expiresAt} <= now()` })
+    .returning({ key: name });
+  return rows.length > 0;
+}
+
+async function findReplay(on: Executor, accountId: string, mode: Mode, idempotency: Idempotency): Promise<UploadRecord | null> {
+  const [found] = await on
+    .select({ fingerprint: idempotencyKeys.fingerprint, created: uploads })
+    .from(idempotencyKeys)
+    .leftJoin(uploads, eq(uploads.id, idempotencyKeys.uploadId))
+    .where(isKey(accountId, mode, idempotency));
+  return found === undefined ? null : toRecord(assertReplayable(found, idempotency, () => 'upload'));
 }
 
 function assertQuota(used: { bytes: number; files: number }, sizeBytes: number, quotaBytes: number): void {
@@ -274,7 +314,11 @@ export async function markUploadDeleted(tx: Tx, which: SQL | undefined, by: Dele
     .set({ deletedAt: sql`now()`, deletedBy: by, fileName: null, partSha256: null })
     .where(and(which, isNull(uploads.deletedAt)))
     .returning();
-  return row ?? null;
+  if (row === undefined) return null;
+  // Nobody has got an upload whose transfer has not begun: the request may be repeated.
+  const end = row.multipartId === null ? sql`now()` : endAfterDeletion;
+  await tx.update(idempotencyKeys).set({ expiresAt: end }).where(eq(idempotencyKeys.uploadId, row.id));
+  return row;
 }
 
 /** The entry of the audit log. */

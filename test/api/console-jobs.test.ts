@@ -398,8 +398,8 @@ describe('jobs and quotes from uploads', () => {
   const paths = ['/console/api/jobs', '/console/api/quotes'];
   const post = (path: string, upload_id: string) =>
     ours.browser.request(path, { method: 'POST', json: { mode: 'live', request: { upload_id, resolution: '1080p' } } });
-  const upload = (accountId: string) =>
-    world.store.uploads.create({ accountId, mode: 'live', fileName: 'Strand.mov', sizeBytes: 5, sha256: null, quotaBytes: 1e9 });
+  const upload = async (accountId: string) =>
+    (await world.store.uploads.create({ accountId, mode: 'live', fileName: 'Strand.mov', sizeBytes: 5, sha256: null, quotaBytes: 1e9 })).upload;
 
   it('refuse an upload of others, and one that is not ready', async () => {
     const theirs = await upload(stranger.accountId);
@@ -447,6 +447,15 @@ describe('uploads', () => {
       expect(deletion).toMatchObject({ id: upload.id, deleted: true });
       expect((await ours.browser.request(`${path}/${upload.id}`)).status).toBe(404);
     }
+  });
+
+  it('are created once under an idempotency key', async () => {
+    const options = { method: 'POST', headers: { 'Idempotency-Key': 'upload-1' } };
+    const create = (size_bytes: number) => ours.browser.request(path, { ...options, json: { mode: 'test', request: { ...input, size_bytes } } });
+    const [first, again] = [(await (await create(6)).json()) as Upload, (await (await create(6)).json()) as Upload];
+    expect(again).toMatchObject({ id: first.id, parts: [{ number: 1 }] });
+    const other = await create(7);
+    expect([other.status, (await errorOf(other)).code]).toEqual([409, 'idempotency_key_reused']);
   });
 
   it('are refused when they are incomplete, too large together, or of others', async () => {

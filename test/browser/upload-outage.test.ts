@@ -54,6 +54,21 @@ it('end after more than a minute, in the words of the console', async () => {
   expect(ms).toBeLessThan(80_000);
 });
 
+it('are begun once, however often a file is tried whose answers were lost, and twice for two files of the same name and size', async () => {
+  const keys: (string | null)[] = [];
+  vi.stubGlobal('fetch', (_target: string, init: RequestInit) => {
+    keys.push(new Headers(init.headers).get('Idempotency-Key'));
+    return Promise.reject(lost());
+  });
+  const files = [new File(['abc'], 'a.mov'), new File(['xyz'], 'a.mov')];
+  for (const file of [...files, ...files]) {
+    await expect(sendFile({ file, mode: 'test', uploadId: null, onProgress: () => {}, signal: new AbortController().signal })).rejects.toThrow('cannot be reached');
+  }
+  expect(keys[0]).toMatch(/./);
+  expect(keys).toEqual([keys[0], keys[1], keys[0], keys[1]]);
+  expect(keys[1]).not.toBe(keys[0]);
+});
+
 it('end at once with a refusal', async () => {
   expect(await sendThrough(() => refusal(404, 'upload_not_found'), 600_000)).toMatchObject({ outcome: { status: 404 }, ms: 0 });
 });

@@ -387,7 +387,7 @@ def before_call(context, case, kwargs):
         use_sent_upload(case)
     elif operation in ("getPreview", "deletePreview"):
         use_own_preview(case)
-    elif operation in CREATIONS:
+    elif operation in CREATIONS | NEW_UPLOADS:
         use_own_idempotency_key(case)
     body = case.body
     if not isinstance(body, dict):

@@ -216,8 +216,10 @@ export class ApiStore implements HttpStore {
   };
 
   readonly uploads: HttpStore['uploads'] = {
+    findReplay: async (accountId, mode, idempotency) => (await this.#query()).uploads.findReplay(accountId, mode, idempotency),
     create: async (input) => (await this.#query()).uploads.create(input),
     begin: async (id, multipartId) => (await this.#query()).uploads.begin(id, multipartId),
+    abandon: async (accountId, mode, id) => (await this.#query()).uploads.abandon(accountId, mode, id),
     get: async (accountId, mode, id) => (await this.#query()).uploads.get(accountId, mode, id),
     list: async (query) => (await this.#query()).uploads.list(query),
     complete: async (accountId, mode, id, checksum) => (await this.#query()).uploads.complete(accountId, mode, id, checksum),

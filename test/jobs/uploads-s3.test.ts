@@ -40,7 +40,7 @@ describe.skipIf(!haveS3)('an upload to S3', () => {
   /** An upload whose parts were sent to the bucket, and the statuses that S3 answered. */
   async function send(bytes: Buffer, checksum: string) {
     const input = { accountId: account.id, mode: 'live' as const, fileName: 'a.mov', sizeBytes: bytes.length, sha256: checksum, quotaBytes: 1e9 };
-    const upload = await world.store.uploads.create(input);
+    const { upload } = await world.store.uploads.create(input);
     const transfer = await storage.createMultipart(upload.key);
     await world.store.uploads.begin(upload.id, transfer.id);
     const statuses: number[] = [];
@@ -90,7 +90,7 @@ describe.skipIf(!haveS3)('an upload to S3', () => {
 
   it('leaves no part in the bucket when it is deleted before its end', async () => {
     const input = { accountId: account.id, mode: 'live' as const, fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 1e9 };
-    const upload = await world.store.uploads.create(input);
+    const { upload } = await world.store.uploads.create(input);
     const transfer = await storage.createMultipart(upload.key);
     await world.store.uploads.begin(upload.id, transfer.id);
     const { url } = await storage.linkPart(transfer, { number: 1, size: 5, expiresInS: 60 });

@@ -36,7 +36,7 @@ const uploadKinds = async () => (await kinds()).filter((kind) => kind.startsWith
 /** An upload whose parts have arrived, completed with that checksum. */
 async function complete(bytes: Buffer, checksum: Partial<UploadChecksum>, mode: Mode = 'live'): Promise<UploadRecord> {
   const input = { accountId: account.id, mode, fileName: 'Phone film.mov', sizeBytes: bytes.length, sha256: null, quotaBytes: 1e9 };
-  const upload = await world.store.uploads.create(input);
+  const { upload } = await world.store.uploads.create(input);
   const transfer = await shop.storage.createMultipart(upload.key);
   await world.store.uploads.begin(upload.id, transfer.id);
   for (const { number, offset, size } of partsOf(upload)) {
@@ -61,7 +61,7 @@ describe('the list of uploads', () => {
   it('has no expired ones, even before a worker has deleted them', async () => {
     const input = { accountId: account.id, mode: 'live' as const, fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 1e9 };
     const made = [];
-    for (let n = 0; n < 4; n += 1) made.push((await world.store.uploads.create(input)).id);
+    for (let n = 0; n < 4; n += 1) made.push((await world.store.uploads.create(input)).upload.id);
     const [expired, slow, fresh, newest] = made;
     // An upload that is verified is kept: its time starts again.
     await world.store.uploads.complete(account.id, 'live', slow!, { sha256: hash(film), partSha256: null });
@@ -296,7 +296,7 @@ describe('a deletion certificate', () => {
 describe('uploads end', () => {
   it('at their expiry, complete or not', async () => {
     await start();
-    const unfinished = await world.store.uploads.create({ accountId: account.id, mode: 'live', fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 100 });
+    const { upload: unfinished } = await world.store.uploads.create({ accountId: account.id, mode: 'live', fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 100 });
     const transfer = await shop.storage.createMultipart(unfinished.key);
     await world.store.uploads.begin(unfinished.id, transfer.id);
     const made = [unfinished, await ready()];
@@ -309,11 +309,11 @@ describe('uploads end', () => {
 
   it('that are deleted before the storage has begun their transfer: it is destroyed, too', async () => {
     await start();
-    const upload = await world.store.uploads.create({ accountId: account.id, mode: 'live', fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 100 });
+    const { upload } = await world.store.uploads.create({ accountId: account.id, mode: 'live', fileName: 'a.mov', sizeBytes: 5, sha256: null, quotaBytes: 100 });
     await world.store.uploads.delete(account.id, 'live', upload.id);
     await eventually(() => isDestroyed(upload));
     const transfer = await shop.storage.createMultipart(upload.key);
-    expect(await world.store.uploads.begin(upload.id, transfer.id)).not.toBe(true);
+    expect(await world.store.uploads.begin(upload.id, transfer.id)).toBeNull();
     await pause(1000);
     expect(shop.storage.multipart.has(upload.key)).toBe(false);
     expect(await isDestroyed(upload)).toBe(true);

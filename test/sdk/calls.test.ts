@@ -13,7 +13,6 @@ import {
   ReelmendTimeoutError,
   NotFoundError,
   PermissionError,
-  type Reelmend,
   RateLimitError,
   ServerError,
   ValidationError,
@@ -199,6 +198,19 @@ describe('creation', () => {
     expect(requests.map((request) => request.headers.get('Idempotency-Key'))).toEqual(['order-1', 'order-1']);
   });
 
+  it.each([lost, () => refusal(429, 'rate_limit_exceeded'), ...[502, 503, 504].map((status) => () => new Response('', { status }))])(
+    'of an upload is tried again with the same key (%#)',
+    async (failure) => {
+      for (const [options, expected] of [[{}, /^[0-9a-f-]{36}$/], [{ idempotencyKey: 'film-1' }, /^film-1$/]] as const) {
+        const { reelmend, requests } = fakeService([failure(), json({ id: 'upl_x' }, 201)]);
+        expect((await settle(reelmend.uploads.begin({ file_name: 'a.mov', size_bytes: 5 }, options))).value).toEqual({ id: 'upl_x' });
+        const keys = requests.map((request) => request.headers.get('Idempotency-Key'));
+        expect(keys).toEqual([keys[0], keys[0]]);
+        expect(keys[0]).toMatch(expected);
+      }
+    },
+  );
+
   it('makes keys where randomUUID is missing', async () => {
     vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) });
     const { reelmend, requests } = fakeService([json(jobView(), 201)]);
@@ -208,24 +220,6 @@ describe('creation', () => {
 });
 
 describe('what is not idempotent', () => {
-  const begin = ({ uploads }: Reelmend) => uploads.begin({ file_name: 'a.mov', size_bytes: 5 });
-  const busy = [refusal(429, 'rate_limit_exceeded'), refusal(503, 'service_unavailable')];
-  const unknown = [lost(), new Response('', { status: 502 }), new Response('', { status: 504 }), never];
-
-  it('an upload is begun again after a response that says that nothing was done', async () => {
-    const { reelmend, requests } = fakeService([...busy, json({ id: 'upl_x' }, 201)]);
-    expect((await settle(begin(reelmend))).value).toEqual({ id: 'upl_x' });
-    expect(requests).toHaveLength(3);
-  });
-
-  it('an upload is begun once if nobody knows what was done', async () => {
-    for (const answer of unknown) {
-      const { reelmend, requests } = fakeService([answer]);
-      expect((await settle(begin(reelmend))).error).toBeInstanceOf(ReelmendError);
-      expect(requests).toHaveLength(1);
-    }
-  });
-
   it('an endpoint is created once, unless maxRetries says otherwise', async () => {
     const create = async (maxRetries?: number) => {
       const { reelmend, requests } = fakeService([lost()]);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createReelmend, type Reelmend, ReelmendConnectionError } from '../../src/sdk/index.ts';
+import { createReelmend, type Reelmend } from '../../src/sdk/index.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { createCustomer, createSite, type Site } from '../helpers/service.ts';
 import { Wire } from '../helpers/wire.ts';
@@ -42,23 +42,12 @@ async function cutAgainAndAgain(signal: AbortSignal): Promise<number> {
   return cuts;
 }
 
-/** The client does not repeat the creation of an upload, because it has no Idempotency-Key. */
-async function createUpload(file: Blob) {
-  for (;;) {
-    try {
-      return await reelmend.uploads.create(file, { name: 'film.mov' });
-    } catch (error) {
-      if (!(error instanceof ReelmendConnectionError) || error.attempts !== 1) throw error;
-    }
-  }
-}
-
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 /** Two parts, a job, its events, its result in a file and in memory. Returns the job's id. */
 async function useAll(number: number): Promise<string> {
   const bytes = randomBytes(9_000_000);
-  const upload = await createUpload(new Blob([bytes]));
+  const upload = await reelmend.uploads.create(new Blob([bytes]), { name: 'film.mov' });
   expect(upload).toMatchObject({ status: 'ready', sha256: sha256(bytes) });
   const { id } = await reelmend.jobs.create({ upload_id: upload.id, resolution: '1080p' });
   let last: string | undefined;

@@ -245,7 +245,7 @@ describe('the samples of the documents', () => {
       for (const { operation } of samples) {
         const sent = recorder.recorded.get(`${name}-${operation.id}`);
         expect(sent, `${name} ${operation.id}`).toMatchObject([expectedOf(operation)]);
-        if (['createJob', 'createPreview'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{32,36}$/);
+        if (['createJob', 'createPreview', 'createUpload'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{32,36}$/);
       }
     }
   });

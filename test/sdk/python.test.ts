@@ -89,6 +89,6 @@ it('sends what the contract asks for, with the samples of the API reference', as
   for (const { operation } of samples) {
     const sent = recorder.recorded.get(operation.id);
     expect(sent, operation.id).toMatchObject([expectedOf(operation)]);
-    if (['createJob', 'createPreview'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
+    if (['createJob', 'createPreview', 'createUpload'].includes(operation.id)) expect(sent![0]!.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
   }
 });

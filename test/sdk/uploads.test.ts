@@ -47,6 +47,22 @@ const isPart = (request: Request, number?: number) =>
   request.method === 'PUT' && (number === undefined || new URL(request.url).searchParams.get('number') === String(number));
 
 describe('uploads.create', () => {
+  it('with a key of the caller continues the same upload, after a lost response and in another process', async () => {
+    let losses = 0;
+    const { api, parts, reelmend } = service(async (request, next) => {
+      const response = await next(request);
+      if (!request.url.endsWith('/v1/uploads') || losses > 0) return response;
+      losses += 1;
+      throw new TypeError('fetch failed');
+    });
+    const options = { idempotencyKey: 'film-1' };
+    const upload = await reelmend.uploads.create(file(), options);
+    expect([losses, parts.length]).toEqual([1, 3]);
+    expect(await reelmend.uploads.create(file(), options)).toMatchObject({ id: upload.id, status: 'ready' });
+    expect(parts).toHaveLength(3);
+    expect(await (await api.store.sql())`SELECT id FROM uploads WHERE account_id = ${api.account.id}`).toEqual([{ id: upload.id }]);
+  });
+
   it('sends a file in parts, with progress, and resolves when it is verified', async () => {
     const { api, parts, reelmend } = service();
     const progress: UploadProgress[] = [];

@@ -12,6 +12,7 @@ import type {
   Upload,
 } from '../../contract/types.gen.ts';
 import { assertChecksums, baseName, ReelmendConnectionError, sendUpload, type UploadProgress } from '../../sdk/uploads.ts';
+import { sendOnce } from '../app/idempotency-keys.ts';
 import { ApiError, call } from './client.ts';
 
 /** The page may have been opened under another host name than the one in the URLs of the parts. */
@@ -89,11 +90,23 @@ async function unfinished(id: string, signal: AbortSignal): Promise<Upload | nul
   }
 }
 
+const numbers = new WeakMap<File, number>();
+let lastNumber = 0;
+
+/** Tells files apart that have the same name and size. */
+function numberOf(file: File): number {
+  const number = numbers.get(file) ?? (lastNumber += 1);
+  numbers.set(file, number);
+  return number;
+}
+
 /** Not aborted halfway: only the answer names the upload, which has to be deleted then. */
 async function begin({ file, mode, signal }: Pick<FileToSend, 'file' | 'mode' | 'signal'>): Promise<Upload> {
   signal.throwIfAborted();
   const body = { mode, request: { file_name: baseName(file.name), size_bytes: file.size } };
-  const upload = onThisHost(await call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }));
+  const create = (idempotencyKey: string) =>
+    call<ConsoleCreateUploadData, ConsoleCreateUploadResponse>('POST', '/console/api/uploads', { body }, { idempotencyKey });
+  const upload = onThisHost(await sendOnce({ upload: body, file: numberOf(file) }, create));
   if (signal.aborted) await deleteUpload(upload.id).catch(() => undefined);
   signal.throwIfAborted();
   return upload;

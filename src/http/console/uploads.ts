@@ -20,11 +20,10 @@ export function uploadHandlers(deps: WithConsole): UploadHandlers {
   const { uploads } = deps.store;
   return {
     consoleCreateUpload: async (c) => {
-      const { mode, request } = c.req.valid('json');
+      const { mode, request: body } = c.req.valid('json');
       const principal = principalOf(c, mode);
       assertApproved(principal);
-      const { file_name: fileName, size_bytes: sizeBytes, sha256 = null } = request;
-      const upload = await createUpload(deps, principal, { fileName, sizeBytes, sha256 });
+      const { upload } = await createUpload(deps, { principal, body, idempotencyKey: c.req.valid('header')['Idempotency-Key'] });
       return c.json(await describeUpload(deps, upload), 201);
     },
 

@@ -23,10 +23,14 @@ export function uploadHandlers(deps: HttpDeps): UploadHandlers {
   const limiter = partLimiter();
   return {
     createUpload: async (c) => {
-      const { file_name: fileName, size_bytes: sizeBytes, sha256 = null } = c.req.valid('json');
-      const upload = await createUpload(deps, c.get('principal'), { fileName, sizeBytes, sha256 });
+      const { upload, replayed } = await createUpload(deps, {
+        principal: c.get('principal'),
+        body: c.req.valid('json'),
+        idempotencyKey: c.req.valid('header')['Idempotency-Key'],
+      });
       c.set('resourceId', upload.id);
       c.header('Location', `/v1/uploads/${upload.id}`);
+      if (replayed) c.header('Idempotent-Replayed', 'true');
       return c.json(await describeUpload(deps, upload), 201);
     },
 
