@@ -595,6 +595,7 @@ CREATE UNIQUE INDEX webhook_deliveries_of_job ON public.webhook_deliveries USING
 CREATE TABLE webhook_endpoints (
   account_id text NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  deleted_at timestamp with time zone,
   description text NOT NULL DEFAULT ''::text,
   enabled boolean NOT NULL DEFAULT true,
   events text[] NOT NULL,
@@ -609,6 +610,7 @@ CREATE TABLE webhook_endpoints (
   CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_endpoints_account ON public.webhook_endpoints USING btree (account_id, mode, id DESC);
+CREATE INDEX webhook_endpoints_deleted ON public.webhook_endpoints USING btree (id) WHERE (deleted_at IS NOT NULL);
 
 CREATE TABLE webhook_secrets (
   account_id text NOT NULL,

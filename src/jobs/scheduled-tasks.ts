@@ -80,7 +80,13 @@ async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
     { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
   ];
-  await runEach(batches.map((each) => () => runBatches(worker, each)));
+  await runEach([...batches.map((each) => () => runBatches(worker, each)), () => forgetDeletedEndpoints(worker, bounds)]);
+}
+
+/** Deleted webhook endpoints may have very many deliveries that still have their URL. */
+async function forgetDeletedEndpoints({ store, stopping }: ScheduledTaskContext, { limit, maxMs }: Pick<Batches, 'limit' | 'maxMs'>): Promise<void> {
+  const end = performance.now() + maxMs;
+  while ((await store.webhookEndpoints.forgetDeleted(limit)).length > 0 && performance.now() < end && !stopping.aborted);
 }
 
 async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, limit: number): Promise<string[]> {

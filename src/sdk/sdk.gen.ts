@@ -422,7 +422,8 @@ export const createWebhookEndpoint = <ThrowOnError extends boolean = false>(opti
 /**
  * Delete a webhook endpoint
  *
- * Deletes the endpoint and its secret. Its pending deliveries stop. Its URL is removed from all of its deliveries.
+ * Deletes the endpoint and its secret. Its pending deliveries stop. Its URL is removed from all of its deliveries; if there are
+ * more than 1000, from the others within minutes.
  *
  */
 export const deleteWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<DeleteWebhookEndpointData, ThrowOnError>): RequestResult<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).delete<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError>({

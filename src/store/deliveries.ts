@@ -1,5 +1,5 @@
 /** Webhook deliveries: created with the end of a job, sent by a task, stored with all their attempts. */
-import { and, asc, desc, eq, inArray, isNotNull, lt, not, type SQL, sql, type SQLWrapper } from './orm.ts';
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -86,6 +86,7 @@ function endpointsFor(tx: Tx, { accountId, mode }: { accountId: string; mode: Mo
         eq(webhookEndpoints.accountId, accountId),
         eq(webhookEndpoints.mode, mode),
         eq(webhookEndpoints.enabled, true),
+        isNull(webhookEndpoints.deletedAt),
         sql`${event} = ANY (${webhookEndpoints.events})`,
       ),
     )
@@ -111,6 +112,12 @@ function lockDeliveries(tx: Tx, which: SQL | undefined) {
   return tx.select({ id, state }).from(webhookDeliveries).where(which).orderBy(asc(id)).for('no key update');
 }
 
+/** Locks up to `limit` deliveries and waits for none, so their order does not matter. */
+function lockSome(tx: Tx, which: SQL | undefined, limit: number) {
+  const { id, state } = webhookDeliveries;
+  return tx.select({ id, state }).from(webhookDeliveries).where(which).limit(limit).for('no key update', { skipLocked: true });
+}
+
 /** One parameter, however many ids: a statement has at most 65,535. */
 const isOneOf = (column: SQLWrapper, ids: string[]) => sql`${column} = ANY (${sql.param(ids)}::text[])`;
 
@@ -122,7 +129,17 @@ export async function redirectDeliveries(tx: Tx, { id, url }: WebhookEndpointRec
 
 /** Stops the pending deliveries of an endpoint. */
 export async function stopDeliveriesOf(tx: Tx, endpointId: string): Promise<void> {
-  const ids = (await lockDeliveries(tx, pendingOf(endpointId))).map(({ id }) => id);
+  await stop(tx, (await lockDeliveries(tx, pendingOf(endpointId))).map(({ id }) => id));
+}
+
+/** The same for up to `limit` of them; returns how many. Leaves out those that another transaction has locked. */
+export async function stopSomeOf(tx: Tx, endpointId: string, limit: number): Promise<number> {
+  const some = await lockSome(tx, pendingOf(endpointId), limit);
+  await stop(tx, some.map(({ id }) => id));
+  return some.length;
+}
+
+async function stop(tx: Tx, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx
     .update(webhookDeliveries)
@@ -131,39 +148,33 @@ export async function stopDeliveriesOf(tx: Tx, endpointId: string): Promise<void
   await unqueue(tx, ids);
 }
 
-const isPending = eq(webhookDeliveries.state, 'pending');
-const pendingOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), isPending);
+const pendingOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), eq(webhookDeliveries.state, 'pending'));
+/** A deleted endpoint gets nothing any more, also while its pending deliveries are being stopped. */
+const hasTarget = sql`NOT EXISTS (SELECT FROM webhook_endpoints e WHERE e.id = ${webhookDeliveries.endpointId} AND e.deleted_at IS NOT NULL)`;
 /** URLs are dropped when their job or endpoint is deleted. */
 const keptOf = (endpointId: string) => and(eq(webhookDeliveries.endpointId, endpointId), isNotNull(webhookDeliveries.url));
 
 /** Stops the deliveries and drops their URL and responses, in the transaction that deletes the job. */
-export const stopDeliveries = (tx: Tx, jobId: string): Promise<void> => stopAndForget(tx, eq(webhookDeliveries.jobId, jobId));
+export const stopDeliveries = async (tx: Tx, jobId: string): Promise<void> =>
+  stopAndForget(tx, await lockDeliveries(tx, eq(webhookDeliveries.jobId, jobId)));
 
-/** The same, in the transaction that deletes the endpoint. */
-export const stopAndForgetDeliveriesOf = (tx: Tx, endpointId: string): Promise<void> => stopAndForget(tx, keptOf(endpointId));
+/**
+ * The same for up to `limit` deliveries of a deleted endpoint. Leaves out those that another transaction has locked. Returns how many it was,
+ * and whether there are more.
+ */
+export async function stopAndForgetSomeOf(tx: Tx, endpointId: string, limit: number): Promise<{ forgotten: number; isMore: boolean }> {
+  const some = await lockSome(tx, keptOf(endpointId), limit);
+  await stopAndForget(tx, some);
+  const left = await tx.select({ id: webhookDeliveries.id }).from(webhookDeliveries).where(keptOf(endpointId)).limit(1);
+  return { forgotten: some.length, isMore: left.length > 0 };
+}
 
-async function stopAndForget(tx: Tx, which: SQL | undefined): Promise<void> {
-  const deliveries = await lockDeliveries(tx, which);
+async function stopAndForget(tx: Tx, deliveries: Pick<Row, 'id' | 'state'>[]): Promise<void> {
   if (deliveries.length === 0) return;
   await forget(tx, deliveries.map(({ id }) => id));
   // A settled delivery has no queue row.
   const pending = deliveries.filter(({ state }) => state === 'pending').map(({ id }) => id);
   if (pending.length > 0) await unqueue(tx, pending);
-}
-
-/**
- * Drops URLs and responses of up to `limit` settled deliveries of an endpoint that is about to be deleted; returns how many.
- * Leaves out those that another transaction has locked.
- */
-export async function forgetSettledOf(tx: Tx, endpointId: string, limit: number): Promise<number> {
-  const settled = await tx
-    .select({ id: webhookDeliveries.id })
-    .from(webhookDeliveries)
-    .where(and(keptOf(endpointId), not(isPending)))
-    .limit(limit)
-    .for('no key update', { skipLocked: true });
-  if (settled.length > 0) await forget(tx, settled.map(({ id }) => id));
-  return settled.length;
 }
 
 async function forget(tx: Tx, ids: string[]): Promise<void> {
@@ -214,6 +225,7 @@ export function deliveryQueries(db: Db) {
           and(
             eq(webhookDeliveries.id, id),
             eq(webhookDeliveries.state, 'pending'),
+            hasTarget,
             sql`coalesce(${webhookDeliveries.busyUntil} < clock_timestamp(), true)`,
           ),
         )
@@ -252,10 +264,10 @@ export function deliveryQueries(db: Db) {
     /** Whether the job or endpoint of a delivery was deleted, and so its URL. */
     async isGone(id: string): Promise<boolean> {
       const [row] = await db
-        .select({ url: webhookDeliveries.url })
+        .select({ isGone: sql<boolean>`${webhookDeliveries.url} IS NULL OR NOT ${hasTarget}` })
         .from(webhookDeliveries)
         .where(eq(webhookDeliveries.id, id));
-      return row?.url === null;
+      return row?.isGone === true;
     },
 
     /** Drops up to `limit` deliveries that were settled more than `days` ago, with their attempts; returns how many. */
@@ -304,7 +316,7 @@ async function queueBusy(tx: Tx, id: string): Promise<void> {
   const [row] = await tx
     .select({ inS: sql<number>`extract(epoch FROM ${dueAt} - clock_timestamp())::float8` })
     .from(webhookDeliveries)
-    .where(and(eq(webhookDeliveries.id, id), eq(state, 'pending')))
+    .where(and(eq(webhookDeliveries.id, id), eq(state, 'pending'), hasTarget))
     .for('no key update');
   if (row) await enqueueDelivery(tx, id, Math.max(0, row.inS));
 }
@@ -351,13 +363,13 @@ async function startAgain(tx: Tx, id: string): Promise<void> {
 }
 
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
-  const endpointUrl = await holdEndpointOf(tx, id);
+  const endpoint = await holdEndpointOf(tx, id);
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return null;
   const [account] = await tx.select({ closedAt: accounts.closedAt }).from(accounts).where(eq(accounts.id, row.accountId));
   if (account!.closedAt !== null) throw new Error(`The account ${row.accountId} is closed.`);
-  if (row.url === null) throw new Error(`The job or endpoint of ${id} was deleted, and the URL with it.`);
-  const url = endpointUrl ?? row.url;
+  if (row.url === null || (endpoint !== undefined && endpoint.deletedAt !== null)) throw new Error(`The job or endpoint of ${id} was deleted, and the URL with it.`);
+  const url = endpoint?.url ?? row.url;
   await tx
     .update(webhookDeliveries)
     // The clock's time, not that of the transaction: the attempt may have begun while this waited for the lock.
@@ -367,11 +379,12 @@ async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   return (await withAttempts(tx, [{ ...row, url, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;
 }
 
-/** The URL that the endpoint of a delivery has now, and has until the commit; undefined without an endpoint. Locks it before the delivery, as everywhere. */
-async function holdEndpointOf(tx: Tx, id: string): Promise<string | undefined> {
+/** The endpoint of a delivery, as it is until the commit; undefined without one. Locks it before the delivery, as everywhere. */
+async function holdEndpointOf(tx: Tx, id: string): Promise<{ url: string; deletedAt: Date | null } | undefined> {
   const ofDelivery = sql`(SELECT endpoint_id FROM webhook_deliveries WHERE id = ${id})`;
-  const [endpoint] = await tx.select({ url: webhookEndpoints.url }).from(webhookEndpoints).where(eq(webhookEndpoints.id, ofDelivery)).for('share');
-  return endpoint?.url;
+  const { url, deletedAt } = webhookEndpoints;
+  const [endpoint] = await tx.select({ url, deletedAt }).from(webhookEndpoints).where(eq(webhookEndpoints.id, ofDelivery)).for('share');
+  return endpoint;
 }
 
 async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: DeliveryQuery): Promise<DeliveryRecord[]> {

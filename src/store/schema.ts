@@ -470,6 +470,8 @@ export const webhookEndpoints = pgTable('webhook_endpoints', {
   description: text('description').notNull().default(''),
   enabled: boolean('enabled').notNull().default(true),
   createdAt: timestamptz('created_at').notNull().defaultNow(),
+  /** its deliveries still have its URL */
+  deletedAt: timestamptz('deleted_at'),
 });
 
 export const webhookSecrets = pgTable('webhook_secrets', {

@@ -250,6 +250,17 @@ describe('a webhook endpoint', () => {
     await settled('delivered');
   });
 
+  it('that is deleted is forgotten by a worker, however many deliveries it has', async () => {
+    const { endpoint } = await add();
+    await world.sql`INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event, url, state, next_at)
+      SELECT 'evt_' || lpad(n::text, 26, '0'), ${account.id}, ${endpoint.id}, 'job.completed', ${url}, 'pending', now() FROM generate_series(1, 2500) n`;
+    await endpoints().delete({ accountId: account.id, id: endpoint.id });
+    await startWorker();
+    await eventually(async () => (await world.sql`SELECT 1 FROM webhook_endpoints WHERE id = ${endpoint.id}`).length === 0);
+    expect(await world.sql`SELECT state, url, count(*)::int FROM webhook_deliveries WHERE account_id = ${account.id} GROUP BY 1, 2`).toEqual([{ state: 'stopped', url: null, count: 2500 }]);
+    expect(received).toEqual([]);
+  });
+
   it('goes with its account', async () => {
     const { endpoint } = await add();
     await world.store.accounts.close(account.id);

@@ -1,7 +1,8 @@
 /** Webhook endpoints with more deliveries than a statement may have parameters (65,535). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Account } from '../../src/store/types.ts';
-import { createWorld, fundedAccount, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { auditEntries, createWorld, fundedAccount, type World } from '../helpers/worker-world.ts';
 
 const many = 70_000;
 const url = 'https://example.com/hook';
@@ -35,23 +36,67 @@ const queueNewest = () =>
 
 const deliveries = () =>
   world.sql`SELECT state, url, count(*)::int FROM webhook_deliveries WHERE account_id = ${account.id} GROUP BY 1, 2 ORDER BY 1, 2`;
+const kept = async () => (await world.sql`SELECT 1 FROM webhook_deliveries WHERE account_id = ${account.id} AND url IS NOT NULL`).length;
 const queued = async () => (await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'webhook_deliver'`).length;
 
 describe('a webhook endpoint with very many deliveries', () => {
-  it('is deleted, and forgets the URL and the responses of all of them', async () => {
+  it('is deleted at once, and a worker forgets the URL and the responses of all of them', async () => {
     const endpoint = await add();
-    await addDeliveries(endpoint, many, 'delivered');
+    await addDeliveries(endpoint, 3000, 'delivered');
     await addAttempt();
-    await addDeliveries(endpoint, 2, 'pending');
+    await addDeliveries(endpoint, 3000, 'pending');
     await queueNewest();
     expect(await endpoints().delete(endpoint)).toBe(true);
-    expect(await endpoints().get(endpoint)).toBeNull();
+    expect([await endpoints().get(endpoint), await endpoints().list(account.id), await endpoints().delete(endpoint)]).toEqual([null, [], false]);
+    expect([await endpoints().test(endpoint, 'job.completed'), await endpoints().update(endpoint, { enabled: true })]).toEqual([null, null]);
+    expect(await world.sql`SELECT 1 FROM webhook_secrets WHERE endpoint_id = ${endpoint.id}`).toHaveLength(0);
+    // The request itself deals with a thousand.
+    expect(await kept()).toBe(5000);
+    expect(await endpoints().forgetDeleted(200)).toEqual([endpoint.id]);
+    expect(await kept()).toBe(4000);
+    while ((await endpoints().forgetDeleted(200)).length > 0);
     expect(await deliveries()).toEqual([
-      { state: 'delivered', url: null, count: many },
-      { state: 'stopped', url: null, count: 2 },
+      { state: 'delivered', url: null, count: 3000 },
+      { state: 'stopped', url: null, count: 3000 },
     ]);
     expect(await world.sql`SELECT 1 FROM webhook_attempts WHERE response_body IS NOT NULL`).toHaveLength(0);
     expect(await queued()).toBe(0);
+    expect(await world.sql`SELECT 1 FROM webhook_endpoints WHERE id = ${endpoint.id}`).toHaveLength(0);
+    expect((await auditEntries(world.store, { accountId: account.id, limit: 1 }))[0]).toMatchObject({ kind: 'webhook_endpoint.deleted' });
+  });
+
+  it('gets nothing once it is deleted, although its deliveries are not stopped yet', async () => {
+    const endpoint = await add();
+    await addDeliveries(endpoint, 2000, 'pending');
+    await endpoints().delete(endpoint);
+    const [left] = await world.sql<{ id: string }[]>`SELECT id FROM webhook_deliveries WHERE account_id = ${account.id} AND url IS NOT NULL LIMIT 1`;
+    expect(await world.store.deliveries.begin(left!.id)).toBeNull();
+    expect(await queued()).toBe(0);
+    expect(await world.store.deliveries.isGone(left!.id)).toBe(true);
+    await expect(world.store.deliveries.resend(left!.id)).rejects.toThrow('was deleted');
+    // One that is being sent is left for the next time, and holds up no other.
+    await world.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM webhook_deliveries WHERE id = ${left!.id} FOR UPDATE`;
+      while ((await endpoints().forgetDeleted(200)).length > 0);
+      expect(await kept()).toBe(1);
+    });
+    await endpoints().forgetDeleted(200);
+    expect(await kept()).toBe(0);
+  });
+
+  it('is disabled in short transactions', async () => {
+    const endpoint = await add();
+    await addDeliveries(endpoint, 3000, 'pending');
+    // Until the last one, which waits for the lock of the endpoint, others may use it.
+    await world.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM webhook_endpoints WHERE id = ${endpoint.id} FOR SHARE`;
+      const disabled = endpoints().update(endpoint, { enabled: false });
+      await eventually(async () => (await deliveries()).every(({ state }) => state === 'stopped'));
+      expect(await endpoints().get(endpoint)).toMatchObject({ enabled: true });
+      return { disabled };
+    }).then(({ disabled }) => disabled);
+    expect(await endpoints().get(endpoint)).toMatchObject({ enabled: false });
+    expect(await deliveries()).toEqual([{ state: 'stopped', url, count: 3000 }]);
   });
 
   it('gets a new URL and is disabled', async () => {
