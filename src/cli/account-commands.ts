@@ -63,6 +63,7 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
       deletedJobs += deleted.length;
     }
     await store.webhookEndpoints.deleteOfClosed(deletedAtOnce);
+    await store.webhookSecrets.deleteOfClosed();
     show({ ...closed, deletedJobs });
   });
 }

@@ -48,10 +48,10 @@ async function post(worker: WorkerContext, delivery: DueDelivery): Promise<Answe
 }
 
 async function secretsOf({ store }: WorkerContext, { accountId, endpointId }: DueDelivery): Promise<SigningSecrets> {
-  if (endpointId === null) return store.webhookSecrets.signing(accountId);
-  const secrets = await store.webhookSecrets.signingOfEndpoint({ accountId, endpointId });
-  // Deleting the endpoint has stopped the delivery: the next run finds nothing to do.
-  if (secrets === null) throw new Error(`The webhook endpoint ${endpointId} was deleted.`);
+  const { webhookSecrets } = store;
+  const secrets = await (endpointId === null ? webhookSecrets.signing(accountId) : webhookSecrets.signingOfEndpoint({ accountId, endpointId }));
+  // Deleting the endpoint, or the jobs of the closed account, stops the delivery: a later run finds nothing to do.
+  if (secrets === null) throw new Error(endpointId === null ? `The account ${accountId} is closed.` : `The webhook endpoint ${endpointId} was deleted.`);
   return secrets;
 }
 

@@ -119,6 +119,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     () => store.workers.dropExpiredKeys(),
     () => store.workers.dropFinishedRows(),
     ...batches.map((each) => () => runBatches(worker, { ...bounds, ...each })),
+    () => store.webhookSecrets.deleteOfClosed(),
     () => pruneRequestLog(worker, { onlyBusy: true }),
     () => store.rateLimits.prune(),
     () => store.machineTime.forget(idleAccountS),

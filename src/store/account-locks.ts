@@ -18,8 +18,8 @@ export async function lockOpenAccount(tx: Tx, accountId: string): Promise<Accoun
 }
 
 /**
- * Keeps an account open until the commit, without excluding others that do the same. Called before a user is added:
- * a transaction that closes the account waits, and then removes the new user too. False for an unknown or closed account.
+ * Keeps an account open until the commit, without excluding others that do the same. Called before a user or a secret is added:
+ * a transaction that closes the account waits, and what was added is then removed, too. False for an unknown or closed account.
  */
 export async function holdOpen(tx: Tx, accountId: string): Promise<boolean> {
   const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));

@@ -69,7 +69,7 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
 
     /**
      * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. `jobs.deleteOfClosed`
-     * deletes the jobs. null for an unknown account; a closed one stays as it is. Throws ReelmendError `operator_protected`
+     * deletes the jobs, and those of webhook endpoints, webhook secrets and uploads the others. null for an unknown account; a closed one stays as it is. Throws ReelmendError `operator_protected`
      * if an operator of the console would close the account of an operator.
      */
     close: (accountId: string, actor: Operator = {}): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId, actor)),

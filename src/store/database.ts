@@ -91,7 +91,7 @@ const maxAttempts = 5;
  *   keys take on a job or an account when a row that refers to it is inserted, even after step 6.
  * - FOR SHARE if a row must only stay as it is: the job while an object is registered (objects.ts), the upload while a job
  *   is created from it (create_job.sql), webhook endpoints while deliveries to them are created or resent, and the account while a
- *   user is added (`holdOpen` in account-locks.ts). None of these transactions locks that row more strongly later: two such
+ *   user or its first secret is added (`holdOpen` in account-locks.ts). None of these transactions locks that row more strongly later: two such
  *   transactions would deadlock.
  * - FOR UPDATE for rows that are deleted.
  */

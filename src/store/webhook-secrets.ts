@@ -3,14 +3,14 @@
  * current. For 24 h after a rotation, the old and the new secret both sign `webhook-signature`. `x-service-signature`
  * contains only one signature: the old secret makes it until the account switches or the 24 h are over.
  */
-import { and, asc, desc, eq, gt, isNull, lte, or, sql } from './orm.ts';
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { maxActiveSecrets, newWebhookSecret } from '../domain/webhooks.ts';
-import { lockOpenAccount } from './account-locks.ts';
+import { holdOpen, lockOpenAccount, notOpen } from './account-locks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { webhookSecrets } from './schema.ts';
+import { accounts, webhookSecrets } from './schema.ts';
 import type { Actor } from './types.ts';
 
 /** hours that a replaced secret also signs */
@@ -50,10 +50,10 @@ export interface SecretsOverview extends SigningSecrets {
 
 export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
   return {
-    /** Creates the first secret of an account that has none. */
-    async signing(accountId: string): Promise<SigningSecrets> {
-      const { secrets, serviceSecret } = await this.overview(accountId);
-      return { secrets, serviceSecret };
+    /** Creates the first secret of an account that has none. null if the account is closed and its secrets are gone. */
+    async signing(accountId: string): Promise<SigningSecrets | null> {
+      const rows = await withFirst(db, required(cipher), accountId);
+      return rows.length === 0 ? null : describe(rows);
     },
 
     /** null if the endpoint was deleted */
@@ -62,13 +62,11 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
       return rows.length === 0 ? null : describe(rows);
     },
 
-    /** The same, with the times when replaced secrets expire. */
+    /** The same, with the times when replaced secrets expire. Throws where `signing` returns null. */
     async overview(accountId: string): Promise<SecretsOverview> {
-      const owner = accountOwner(accountId);
-      const rows = await readActive(db, required(cipher), owner);
-      if (rows[0]?.expiresAt === null) return describe(rows);
-      await addSecret(db, required(cipher), owner);
-      return describe(await readActive(db, required(cipher), owner));
+      const rows = await withFirst(db, required(cipher), accountId);
+      if (rows.length === 0) throw notOpen(accountId);
+      return describe(rows);
     },
 
     /**
@@ -90,12 +88,35 @@ export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
         return true;
       }),
 
+    /**
+     * Drops the secrets of closed accounts; returns how many. It runs on schedule, after the deletion of their jobs, because a process of the
+     * previous version may create one again for a webhook that it sends meanwhile.
+     */
+    async deleteOfClosed(): Promise<number> {
+      const closed = db.select({ id: accounts.id }).from(accounts).where(isNotNull(accounts.closedAt));
+      // Those of an endpoint go with it.
+      const ofClosed = and(inArray(webhookSecrets.accountId, closed), isNull(webhookSecrets.endpointId));
+      const dropped = await db.delete(webhookSecrets).where(ofClosed).returning({ id: webhookSecrets.id });
+      return dropped.length;
+    },
+
     /** Drops secrets that have expired, with which nothing is signed any more; returns how many. */
     async prune(): Promise<number> {
       const dropped = await db.delete(webhookSecrets).where(lte(webhookSecrets.expiresAt, sql`now()`)).returning({ id: webhookSecrets.id });
       return dropped.length;
     },
   };
+}
+
+/** The secrets that sign for an account. An open one without a current secret gets one. */
+async function withFirst(db: Db, cipher: SecretCipher, accountId: string): Promise<ActiveSecret[]> {
+  const owner = accountOwner(accountId);
+  const rows = await readActive(db, cipher, owner);
+  if (rows[0]?.expiresAt === null) return rows;
+  await transact(db, async (tx) => {
+    if (await holdOpen(tx, accountId)) await addSecret(tx, cipher, owner);
+  });
+  return readActive(db, cipher, owner);
 }
 
 async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Actor): Promise<string | null> {

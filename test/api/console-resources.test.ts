@@ -181,7 +181,7 @@ describe('webhooks', () => {
     const before = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
     expect(before.replaced).toEqual([]);
     expect(before.service_signature).toEqual({ secret: before.secret, switches_at: null });
-    expect((await world.store.webhookSecrets.signing(ours.accountId)).secrets).toEqual([before.secret]);
+    expect((await world.store.webhookSecrets.signing(ours.accountId))!.secrets).toEqual([before.secret]);
     const after = await ours.browser.post<ConsoleWebhookSecret>('/console/api/webhooks/secret/rotation');
     expect(after.secret).not.toBe(before.secret);
     expect(after.replaced).toMatchObject([{ secret: before.secret }]);
@@ -259,7 +259,7 @@ describe('webhooks', () => {
   it('are signed with the secret that is shown', async () => {
     const { secret } = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
     const { webhookHeaders } = await import('../../src/domain/webhooks.ts');
-    const signing = await world.store.webhookSecrets.signing(ours.accountId);
+    const signing = (await world.store.webhookSecrets.signing(ours.accountId))!;
     const headers = webhookHeaders({ id: 'evt_x', at: new Date(), body: '{}', ...signing });
     const shown = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
     expect(shown.secret).toBe(secret);

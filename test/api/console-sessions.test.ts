@@ -29,7 +29,7 @@ describe('signing up', () => {
     expect(user).toMatchObject({ email: 'First@Example.com', operator: false });
     const kinds = (await auditEntries(world.store, { accountId: account.id, limit: 10 })).map(({ kind }) => kind);
     expect(kinds).toEqual(['user.created', 'account.created']);
-    expect((await world.store.webhookSecrets.signing(account.id)).secrets).toHaveLength(1);
+    expect((await world.store.webhookSecrets.signing(account.id))!.secrets).toHaveLength(1);
   });
 
   it('answers alike for a known email and changes nothing of it', async () => {

@@ -45,7 +45,7 @@ it('the service starts, keeps the old public key, and signs webhooks again', asy
   const { keys } = await evidence.jwks();
   expect(keys).toHaveLength(2);
   expect(keys[0]).toEqual(before.keys[0]);
-  expect((await store.webhookSecrets.signing(account.id)).secrets).toHaveLength(1);
+  expect((await store.webhookSecrets.signing(account.id))!.secrets).toHaveLength(1);
   expect(await store.webhookSecrets.signingOfEndpoint(owner)).toBeNull();
   const { secret } = await store.webhookEndpoints.rotateSecret(which) ?? {};
   await store.webhookEndpoints.switchSecret(which);

@@ -335,7 +335,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     for (const { id, accountId } of expected) {
       const mine = received.filter(({ body }) => body.includes(id));
       expect(new Set(mine.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-      const [secret] = (await store.webhookSecrets.signing(accountId)).secrets;
+      const [secret] = (await store.webhookSecrets.signing(accountId))!.secrets;
       for (const { body, headers } of mine)
         expect(new Webhook(secret!).verify(body, headers)).toMatchObject({ status: 'done' });
     }

@@ -90,7 +90,7 @@ export function setUpWebhooks({ use }: { use: (suite: WebhookSuite) => void }) {
       return delivery();
     },
     /** that signs the webhooks to the URLs of the account's jobs */
-    secret: async () => (await world.store.webhookSecrets.signing(account.id)).secrets[0]!,
+    secret: async () => (await world.store.webhookSecrets.signing(account.id))!.secrets[0]!,
   };
 }
 

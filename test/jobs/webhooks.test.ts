@@ -7,7 +7,7 @@ import type { Account } from '../../src/store/types.ts';
 import { eventually } from '../helpers/wait.ts';
 import { opensslHmac, type Received, type Receiver, setUpWebhooks } from '../helpers/webhook-suite.ts';
 import type { Workshop } from '../helpers/worker-fakes.ts';
-import { auditEntries, type World } from '../helpers/worker-world.ts';
+import { auditEntries, fundedAccount, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
@@ -311,4 +311,39 @@ describe('a worker that dies in mid-try', () => {
       expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
     });
   }
+});
+
+describe('the secrets of an account', () => {
+  const secrets = async (id: string) => (await world.sql`SELECT 1 FROM webhook_secrets WHERE account_id = ${id}`).length;
+
+  it('go when it is closed, and none is made again', async () => {
+    const stays = await fundedAccount(world.store, 0);
+    await world.store.webhookSecrets.rotate(account.id);
+    expect([await secrets(account.id), await secrets(stays.id)]).toEqual([2, 1]);
+    await world.store.accounts.close(account.id);
+    await startWorker();
+    await eventually(async () => (await secrets(account.id)) === 0);
+    expect(await world.store.webhookSecrets.signing(account.id)).toBeNull();
+    await expect(world.store.webhookSecrets.overview(account.id)).rejects.toThrow('is closed');
+    expect([await secrets(account.id), await secrets(stays.id)]).toEqual([0, 1]);
+  });
+
+  it('are gone before a webhook of a job that its closing has yet to delete: nothing is sent unsigned', async () => {
+    await create();
+    await startWorker();
+    await settled('delivered');
+    await shop.close();
+    const { id } = (await world.store.deliveries.page({ accountId: account.id, limit: 1 }))[0]!;
+    await world.store.deliveries.resend(id);
+    await world.store.accounts.close(account.id);
+    expect(await world.store.webhookSecrets.deleteOfClosed()).toBeGreaterThanOrEqual(1);
+    const sent = received.length;
+    await startWorker();
+    const isStopped = async () => (await world.store.deliveries.get(account.id, id))?.state === 'stopped';
+    const hasFailed = async () => (await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE key = ${`webhook:${id}`} AND last_error LIKE '%is closed%'`).length === 1;
+    await eventually(async () => (await hasFailed()) || (await isStopped()));
+    await world.store.jobs.deleteOfClosed(200);
+    expect(await isStopped()).toBe(true);
+    expect([received.length, await secrets(account.id)]).toEqual([sent, 0]);
+  });
 });
