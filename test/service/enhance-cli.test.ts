@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fetchInput, targetsOf } from '../../src/cli/inputs.ts';
 import { loadAddon } from '../../src/media/addon.ts';
 import { runCommand, script, spawnCommand } from '../helpers/command.ts';
-import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { ffmpeg, ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
 import { isLongRun } from '../helpers/long-run.ts';
 import { startRawServer } from '../helpers/rawserver.ts';
@@ -27,6 +27,9 @@ beforeAll(async () => {
   await copyFile('clips/a.mp4', 'clips/b.mov');
   await writeFile('clips/notes.txt', 'no video');
   await writeFile('text.mp4', 'no video');
+  await makeClip('short.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 4, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+  // A minute, which commands enhance until they are stopped. Only its first four seconds are encoded.
+  await ffmpeg(['-stream_loop', '14', '-i', 'short.mp4', '-c', 'copy', 'long.mp4']);
 });
 afterEach(() => rm('out', { recursive: true, force: true }));
 afterAll(async () => {
@@ -163,7 +166,6 @@ describe('one video', () => {
 
   it('leaves nothing behind when its terminal ends', async () => {
     await mkdir('hung-up');
-    await makeClip('long.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 60, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
     // `script` gives it a terminal of its own, which ends with `script`.
     const command = ['enhance', 'long.mp4', 'hung-up/out.mp4', ...quick, '--resolution', '4k'];
     const terminal = spawn('script', ['-qfc', [script, ...command].join(' '), 'typescript'], { env: env(), stdio: 'ignore' });
@@ -174,7 +176,6 @@ describe('one video', () => {
 
   it('goes on under nohup when its terminal ends', async () => {
     await mkdir('nohup');
-    await makeClip('short.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 4, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
     const command = spawn('nohup', [script, 'enhance', 'short.mp4', 'nohup/out.mp4', ...quick], { env: env(), stdio: 'ignore' });
     const ended = once(command, 'exit');
     await eventually(async () => (await readdir('nohup')).length > 0);
@@ -185,7 +186,6 @@ describe('one video', () => {
 
   it('removes what killed commands left in the folder of the result, and nothing else', async () => {
     await mkdir('left');
-    await makeClip('long.mp4', { video: 'testsrc2=size=640x360:rate=30', seconds: 60, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
     const folders = async () => (await readdir('left')).filter((name) => name.startsWith('.reelmend-'));
     const locked = async (count: number) => {
       const files = (await readdir('left', { recursive: true })).filter((name) => name.endsWith('/lock'));
