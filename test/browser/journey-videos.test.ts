@@ -195,7 +195,7 @@ describe('a file from this computer', () => {
   it('may be one of several, which are priced together and become a job each', async () => {
     const { page } = customer;
     const clips = [join(world.site.dataDir, 'first.mp4'), join(world.site.dataDir, 'second.mp4')];
-    for (const clip of clips) await makeClip(clip, { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+    for (const clip of clips) await makeClip(clip, { video: 'testsrc2=size=320x180:rate=5', seconds: 1, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
     await page.goto(`${world.url}/enhance`);
     await page.getByRole('radio', { name: 'Files' }).check();
     await page.getByLabel('Video files').setInputFiles(clips);
