@@ -14,8 +14,8 @@ describe('GET /v1/models', () => {
     const response = await api.request('/v1/models');
     expect(response.status).toBe(200);
     const { data } = (await response.json()) as { data: Model[] };
-    expect(data.map(({ name }) => name)).toEqual(['detail', 'detail-large', 'fast', 'quality']);
-    expect(data[2]).toEqual({
+    expect(data.map(({ name }) => name)).toEqual(['detail', 'detail-best', 'detail-large', 'fast', 'quality']);
+    expect(data[3]).toEqual({
       name: 'fast',
       title: 'Fast ×2 for CPUs',
       description: 'For sources in fair condition, where speed matters.',

@@ -10,6 +10,7 @@ const msPerMegapixel: Readonly<Record<string, { int8: number; fp32: number }>> =
   detail: { int8: 45, fp32: 160 },
   quality: { int8: 260, fp32: 1000 },
   'detail-large': { int8: 280, fp32: 1100 },
+  'detail-best': { int8: 1400, fp32: 4800 },
 };
 
 /**

@@ -45,7 +45,7 @@ it('does what customers do, with types for every answer', async () => {
   const outcome = await exec(join(venv, 'bin/python'), [join(import.meta.dirname, 'consumer.py')], { env, timeout: hangMs });
   expect(JSON.parse(outcome.stdout)).toEqual({
     sandbox: true,
-    models: ['detail', 'detail-large', 'fast', 'quality'],
+    models: ['detail', 'detail-best', 'detail-large', 'fast', 'quality'],
     replayed: true,
     status: 'done',
     whole: true,

@@ -165,7 +165,7 @@ describe('the speed of this machine', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const [cpu] = JSON.parse(stdout) as { id: string; speeds: Networks & { threads: number } }[];
     expect(cpu).toMatchObject({ id: 'cpu', speeds: { threads } });
-    expect(new Set(cpu!.speeds.networks.map(({ name }) => name))).toEqual(new Set(['detail', 'detail-large', 'fast', 'quality']));
+    expect(new Set(cpu!.speeds.networks.map(({ name }) => name))).toEqual(new Set(['detail', 'detail-best', 'detail-large', 'fast', 'quality']));
     const before = await readFile(kept(), 'utf8');
     const read = await runCommand(['devices'], { env: { ...environment(), ...env() }, isTerminal: true });
     expect(read.stderr).toBe('');

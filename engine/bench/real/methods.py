@@ -49,6 +49,8 @@ PRODUCT = (
     Method('detail-large', ('--model', 'detail-large', '--denoise', '1'), 'detail-large'),
     Method('detail-best', ('--model', 'detail-best', '--denoise', '1'), 'detail-best'),
     Method('auto'),
+    # With a minimum speed that `detail-best` does not reach on two cores.
+    Method('auto:10fps', ('--min-speed', '10fps')),
 )
 DETAIL = ('detail', 'detail-large', 'detail-best')  # networks for damaged sources
 # Open networks inside the product: what the stages around a network are worth.

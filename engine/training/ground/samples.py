@@ -188,6 +188,8 @@ def with_strength(planes, strength):
 class Batches:
     """Mixes sources by their shares."""
 
+    device = torch.device('cpu')  # where its batches lie
+
     def __init__(self, sources, shares, batch, patch, scale, seed, colour=False, pairs=False):
         self.sources = [sources[name] for name in shares]
         self.shares = np.array(list(shares.values()))

@@ -12,8 +12,9 @@ from .validate import filter_scores
 
 INTRODUCTION = '''# Networks
 
-Made by this project: trained by `engine/training` on the photographs listed below and on what that code makes of them;
-no weights come from elsewhere. This page is written by `engine/training/ground.sh tables`; the numbers are those of
+Made by this project: trained by `engine/training` on the photographs listed below and on what that code makes of them. The
+training of `detail-best` began with the weights of Real-ESRGAN's realesr-animevideov3 ([licence](detail-best.LICENSE.txt)); no
+other weights come from elsewhere. This page is written by `engine/training/ground.sh tables`; the numbers are those of
 the files in this folder as OpenVINO runs them. `manifest.json` says the same to programs.
 
 Layout `luma+strength`, input `x`: float32 [1, 2, H, W], H and W even. Plane 0: luma, gamma-coded, 0 black, 1 white.

@@ -16,7 +16,6 @@ from ground.export import from_fp32, to_fp32
 from ground.network import RestorationNet, halved, plain
 from ground.openvino_net import OpenVinoNet
 from ground.quantise import QuantNet
-from ground.recipes import NETWORKS
 from ground.release import load_averaged, load_state
 
 
@@ -127,17 +126,22 @@ def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monke
     assert any(not torch.equal(a, b) for a, b in zip(now.slopes, begun.slopes))
 
 
-def test_it_is_released_with_both_licences(tmp_path, monkeypatch):
+@pytest.mark.parametrize('name,scale', [('detail-best', 4), ('detail-best-x2', 2)])
+def test_a_run_is_released_at_both_scales_with_both_licences(name, scale, shards, tmp_path, monkeypatch):  # noqa: F811
+    net = from_compact(made()[0]).eval()
+    release.write_weights(tmp_path / 'run', net, {'number': 1, 'hours': 0.0, 'label': 'real'})
+    monkeypatch.setattr(commands, 'make_real_shard', lambda *_: None)
     monkeypatch.setattr(release, 'MODELS', tmp_path)
     monkeypatch.setattr(release, 'data_of', list)
     monkeypatch.setattr(release, 'scores_of', lambda *_, **__: {'real': {'twice': {'psnr_gain': 1.0}}})
-    training = {'recipe': 'real', 'command': '', 'steps': 1, 'device': '', 'hours': 0}
-    net = from_compact(made()[0])
-    quant = QuantNet(net)
-    quant.calibrate([(planes_of(torch.rand(2, 3, 32, 32)), None)])
-    release.release(NETWORKS['detail-best'], net, quant, training)
+    args = commands.parser().parse_args(['release', name, '--run', str(tmp_path / 'run'), '--int8-batches', '1'])
+    args.action(args)
     entry, small = json.loads((tmp_path / 'manifest.json').read_text())['models']
-    assert (entry['file'], entry['precision'], entry['layout'], entry['blind']) == ('detail-best-x4.onnx', 'fp32', 'ycbcr+strength', True)
-    assert entry['license'] == 'Apache-2.0 AND BSD-3-Clause'
-    assert (small['file'], small['precision'], small['license']) == ('detail-best-x4-int8.onnx', 'int8', entry['license'])
-    assert sorted(path.name for path in tmp_path.glob('*.onnx')) == ['detail-best-x4-int8.onnx', 'detail-best-x4.onnx']
+    assert (entry['file'], entry['precision'], entry['layout'], entry['blind']) == (f'detail-best-x{scale}.onnx', 'fp32', 'ycbcr+strength', True)
+    assert (small['file'], small['precision']) == (f'detail-best-x{scale}-int8.onnx', 'int8')
+    assert entry['license'] == small['license'] == 'Apache-2.0 AND BSD-3-Clause'
+    assert sorted(path.name for path in tmp_path.glob('*.onnx')) == [f'detail-best-x{scale}-int8.onnx', f'detail-best-x{scale}.onnx']
+    x = planes_of(torch.rand(1, 3, 16, 16, generator=torch.Generator().manual_seed(6)))
+    with torch.no_grad():
+        wanted = net(x) if scale == 4 else F.avg_pool2d(net(x), 2)
+    assert (OpenVinoNet((tmp_path / entry['file']).read_bytes(), scale)(x) - wanted).abs().max() < 1e-4
