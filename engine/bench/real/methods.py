@@ -50,7 +50,7 @@ PRODUCT = (
     Method('detail-best', ('--model', 'detail-best', '--denoise', '1'), 'detail-best'),
     Method('auto'),
     # With a minimum speed that `detail-best` does not reach on two cores.
-    Method('auto:10fps', ('--min-speed', '10fps')),
+    Method('auto:6fps', ('--min-speed', '6fps')),
 )
 DETAIL = ('detail', 'detail-large', 'detail-best')  # networks for damaged sources
 # Open networks inside the product: what the stages around a network are worth.

@@ -95,9 +95,9 @@ def test_the_text_chain_has_lines_of_small_letters():
 def test_methods_are_those_that_are_installed():
     def names(*args):
         return [m.name for m in methods.chosen(*args)]
-    assert names({'fast', 'quality'}, {'clearreality'}) == ['lanczos', 'fast', 'quality', 'auto', 'auto:10fps', 'clearreality']
+    assert names({'fast', 'quality'}, {'clearreality'}) == ['lanczos', 'fast', 'quality', 'auto', 'auto:6fps', 'clearreality']
     everything = names({'fast', 'quality', 'detail', 'detail-large'}, set(methods.PEERS), 2)
-    assert everything == ['lanczos', 'fast', 'quality', 'detail', 'detail-large', 'auto', 'auto:10fps', 'engine:realesr-animevideov3', *methods.PEERS]
+    assert everything == ['lanczos', 'fast', 'quality', 'detail', 'detail-large', 'auto', 'auto:6fps', 'engine:realesr-animevideov3', *methods.PEERS]
     assert 'realesrgan-x4plus' not in names({'fast'}, set(methods.PEERS))
     slow = methods.chosen(set(), {'realesrgan-x4plus'}, 2)[-1]
     assert slow.frames == 2
