@@ -130,7 +130,7 @@ export interface ModelTrial {
   height?: number;
   /** timed frames of a round; the mean of the fastest round counts */
   frames?: number;
-  /** at most two if a round takes longer than 0.8 s */
+  /** no further one begins after 0.8 s */
   rounds?: number;
   threads?: number;
 }

@@ -98,7 +98,7 @@ ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
   const auto fill = [&](const inference::InputArea& area) { FillRamp(area, planes); };
   const auto timed = Clock::now();
   report.ms_per_frame = TimeRound_ms(network, fill, trial.frames);
-  for (int round = 1; round < trial.rounds && (round == 1 || Milliseconds(timed) < kRounds_ms); ++round) {
+  for (int round = 1; round < trial.rounds && Milliseconds(timed) < kRounds_ms; ++round) {
     report.ms_per_frame = std::min(report.ms_per_frame, TimeRound_ms(network, fill, trial.frames));
   }
   return report;

@@ -67,7 +67,7 @@ struct ModelTrial {
   int width = 256;   ///< of the frame
   int height = 256;
   int frames = 3;    ///< number of timed frames of a round; their mean counts
-  int rounds = 1;    ///< several reduce the influence of other load; at most two of slow rounds
+  int rounds = 1;    ///< several reduce the influence of other load; no further one begins after 0.8 s
   int threads = 0;   ///< 0 = all cores that this process may use
 };
 
