@@ -172,6 +172,19 @@ describe.skipIf(!isLongRun)('the rendered chart', () => {
     ]);
   });
 
+  it.each([
+    ['as many threads as requested cores', [], '4'],
+    ['whole threads', ['--set', 'workers.cpu.resources.requests.cpu=2500m'], '2'],
+    ['at least one', ['--set', 'workers.cpu.resources.requests.cpu=0.5'], '1'],
+    ['its share of them, if it runs several jobs at a time', ['--set', 'workers.cpu.concurrency=2'], '2'],
+    ['the number that is set', ['--set', 'env.REELMEND_THREADS=7'], '7'],
+    ['no number without requested cores', ['--set', 'workers.cpu.resources.requests.cpu=null'], undefined],
+  ])('gives a job of a worker %s', async (_name, args, threads) => {
+    const { manifests } = await rendered('cpu', ...args);
+    const [{ env }] = podOf(manifests.find(({ kind }) => kind === 'ScaledJob')!)!.containers;
+    expect(env.find(({ name }) => name === 'REELMEND_THREADS')?.value).toBe(threads);
+  });
+
   it('passes numbers of a values file on as they are written', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'reelmend-chart-'));
     try {

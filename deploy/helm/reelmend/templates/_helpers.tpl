@@ -98,6 +98,15 @@ securityContext:
 {{- end }}
 {{- end }}
 
+{{/* .resources, .concurrency: threads of one job, from the requested cores; nothing if none are requested */}}
+{{- define "reelmend.threads" -}}
+{{- $cores := dig "requests" "cpu" "" .resources | toString }}
+{{- if $cores }}
+{{- $millis := ternary (trimSuffix "m" $cores | float64) (mulf (float64 $cores) 1000) (hasSuffix "m" $cores) }}
+{{- max 1 (floor (divf $millis (mulf 1000 (max 1 .concurrency)))) }}
+{{- end }}
+{{- end }}
+
 {{/* .scratch: size of the data folder, which holds only scratch files */}}
 {{- define "reelmend.volumes" -}}
 - { name: data, emptyDir: { sizeLimit: {{ .scratch }} } }
