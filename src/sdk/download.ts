@@ -63,36 +63,36 @@ export async function downloadFile(
   { id, path }: { id: string; path: string },
   options: DownloadOptions = {},
 ): Promise<DownloadedFile> {
+  const { files, paths } = await checkedTarget(path);
+  // Not the name with something appended: the name may have all the bytes that a file system allows.
+  const draft = paths.join(paths.dirname(path), `reelmend-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}.part`);
+  const { output, bytes } = await openResult(calls, defaults, id, options);
+  try {
+    const file = await files.open(draft, 'wx');
+    try {
+      for await (const chunk of bytes) await file.appendFile(chunk);
+    } finally {
+      await file.close();
+    }
+    await files.rename(draft, path);
+    return { path, sizeBytes: output.size_bytes, sha256: output.sha256 };
+  } finally {
+    await files.rm(draft, { force: true });
+  }
+}
+
+/** What writes files here. Rejects if this runtime has none of it, or if the path names no file or lies in no folder. */
+export async function checkedTarget(path: string): Promise<{ files: FileSystem; paths: Paths }> {
   const files = nodeModule<FileSystem>('node:fs/promises');
-  const hashing = nodeModule<Hashing>('node:crypto');
   const paths = nodeModule<Paths>('node:path');
-  if (files === undefined || hashing === undefined || paths === undefined) {
+  if (files === undefined || paths === undefined) {
     throw new TypeError('This runtime cannot write files (Node can from 20.16 on). Use jobs.downloadBlob, or open download_url of jobs.result.');
   }
   // The result would take the place of a device, such as /dev/null, also for all other programs.
   const found = await files.stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile()) throw new TypeError(`${path} is no file: name a file for the result.`);
-  // Not the name with something appended: the name may have all the bytes that a file system allows.
-  const draft = paths.join(paths.dirname(path), `reelmend-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}.part`);
-  const hash = hashing.createHash('sha256');
-  const { output, bytes } = await openResult(calls, defaults, id, options);
-  try {
-    const file = await files.open(draft, 'wx');
-    try {
-      for await (const chunk of bytes) {
-        hash.update(chunk);
-        await file.appendFile(chunk);
-      }
-    } finally {
-      await file.close();
-    }
-    const sha256 = hash.digest('hex');
-    if (sha256 !== output.sha256) throw new ReelmendError(`The result of ${id} does not have the checksum of the job.`);
-    await files.rename(draft, path);
-    return { path, sizeBytes: output.size_bytes, sha256 };
-  } finally {
-    await files.rm(draft, { force: true });
-  }
+  await files.stat(paths.dirname(path));
+  return { files, paths };
 }
 
 /** Resolves with the whole result in memory. */
@@ -108,6 +108,27 @@ export async function downloadBlob(
   return new Blob(chunks, { type: 'video/mp4' });
 }
 
+/** Resolves with a stream that reads no further than its consumer. */
+export async function downloadStream(
+  calls: ResultCalls,
+  defaults: DownloadDefaults,
+  id: string,
+  options: DownloadOptions = {},
+): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const { bytes } = await openResult(calls, defaults, id, options);
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await bytes.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => void (await bytes.return()),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
 interface OpenResult {
   output: NonNullable<Job['output']>;
   bytes: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>;
@@ -121,7 +142,17 @@ async function openResult(calls: ResultCalls, defaults: DownloadDefaults, id: st
   if (output === null) throw new ReelmendError(`The job ${id} has no result.`);
   const source = { url: download_url, totalBytes: output.size_bytes };
   const freshUrl = async () => (await calls.result(id, callOptions(options))).download_url;
-  return { output, bytes: resultBytes({ source, freshUrl, defaults }, options) };
+  return { output, bytes: verified(resultBytes({ source, freshUrl, defaults }, options), id, output.sha256) };
+}
+
+/** Yields the bytes, and throws at their end if their checksum is wrong. Without `node:crypto`, nothing computes one piece by piece. */
+async function* verified(bytes: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>, id: string, sha256: string) {
+  const hash = nodeModule<Hashing>('node:crypto')?.createHash('sha256');
+  for await (const chunk of bytes) {
+    hash?.update(chunk);
+    yield chunk;
+  }
+  if (hash !== undefined && hash.digest('hex') !== sha256) throw new ReelmendError(`The result of ${id} does not have the checksum of the job.`);
 }
 
 interface Receiving {

@@ -4,9 +4,10 @@
  * openapi.yaml.
  */
 export { createReelmend } from './reelmend.ts';
-// Its JobInput and PreviewInput require exactly one of `video_url` and `upload_id`, which the generated types cannot
-// express.
-export type { AuditLogQuery, CreateOptions, JobInput, PreviewInput, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, RequestLogQuery, UploadsQuery } from './reelmend.ts';
+export type { AuditLogQuery, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, RequestLogQuery, UploadsQuery } from './reelmend.ts';
+// JobInput and PreviewInput require exactly one of `video_url` and `upload_id`, which the generated types cannot express.
+export type { CreateOptions, JobInput, PreviewInput } from './inputs.ts';
+export type { EnhanceInput, EnhanceOptions, EnhanceProgress } from './enhance.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';

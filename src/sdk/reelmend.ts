@@ -1,12 +1,14 @@
 /** The client: calls by resource, on top of the generated functions. */
 import { makeCall, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
-import { downloadBlob, type DownloadDefaults, type DownloadedFile, downloadFile, type DownloadOptions } from './download.ts';
+import { checkedTarget, downloadBlob, type DownloadDefaults, type DownloadedFile, downloadFile, type DownloadOptions, downloadStream } from './download.ts';
+import { enhance, type EnhanceInput, type EnhanceOptions } from './enhance.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
+import type { CreateOptions, JobInput, PreviewInput } from './inputs.ts';
 import { listing } from './pages.ts';
 import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput as AnyJobInput, Preview, PreviewInput as AnyPreviewInput, ListAuditLogData, ListJobsData, ListPreviewsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
+import type { AccountUpdate, Job, Preview, ListAuditLogData, ListJobsData, ListPreviewsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, waitForPreview, type WaitOptions } from './wait.ts';
 
@@ -24,19 +26,6 @@ export interface ReelmendOptions {
   maxRetries?: number | undefined;
   /** Timeout of each attempt in ms; default 30,000. Creating a job measures the video, which may take 20,000. */
   timeoutMs?: number | undefined;
-}
-
-/** A job or a quote to create: a video, as a URL or an upload, and how to enhance it. */
-export type JobInput = Omit<AnyJobInput, 'video_url' | 'upload_id'> & VideoInput;
-
-/** A preview to create: a video, and one to three settings. */
-export type PreviewInput = Omit<AnyPreviewInput, 'video_url' | 'upload_id'> & VideoInput;
-
-type VideoInput = { video_url: string; upload_id?: never } | { upload_id: string; video_url?: never };
-
-export interface CreateOptions extends CallOptions {
-  /** Your own key for this job, preview or upload, so that a restart of your process cannot create it twice. Otherwise one is generated. */
-  idempotencyKey?: string | undefined;
 }
 
 export type ListQuery = NonNullable<ListJobsData['query']>;
@@ -67,13 +56,26 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
   const results = { get: getJob, result: getResult };
   const getPreview = (id: string, options?: CallOptions) =>
     call((base) => operations.getPreview({ ...base, ...segment(id, 'a preview looks like prv_') }), options);
+  const createJob = (body: JobInput, options: CreateOptions = {}) => {
+    const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomUuid() };
+    return call((base) => operations.createJob({ ...base, headers, body }), options);
+  };
+  const steps = {
+    upload: (file: Blob, options: UploadOptions) => sendFile(uploadCalls, transfers, file, options),
+    create: createJob,
+    wait: (id: string, options: WaitOptions) => waitForJob(getJob, id, options),
+    checkTarget: async (path: string) => void (await checkedTarget(path)),
+    download: (id: string, path: string, options: DownloadOptions) => downloadFile(results, transfers, { id, path }, options),
+  };
   return {
+    /**
+     * Enhances a video: sends the file, if the input has one, creates a job, waits until it is done, writes the result into `output`, if
+     * given, and resolves with the job. Rejects as the steps do: UploadFailedError, JobFailedError … An abort ends the waiting, not the job.
+     */
+    enhance: (input: EnhanceInput, options?: EnhanceOptions): Promise<Job> => enhance(steps, input, options),
     jobs: {
       /** Creates a job: measures the video, charges the account and queues the job. Retries safely; never charges twice. */
-      create: (body: JobInput, options: CreateOptions = {}) => {
-        const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomUuid() };
-        return call((base) => operations.createJob({ ...base, headers, body }), options);
-      },
+      create: createJob,
       /** Returns the current state of a job. */
       get: getJob,
       ...listing((query: ListQuery, options) => call((base) => operations.listJobs({ ...base, query }), options)),
@@ -85,6 +87,12 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
        */
       download: (id: string, path: string, options?: DownloadOptions): Promise<DownloadedFile> =>
         downloadFile(results, transfers, { id, path }, options),
+      /**
+       * Resolves with the bytes of the result as a stream, for example to store them in a bucket of yours. Goes on after a broken
+       * connection. In Node, Deno and Bun, the stream fails at its end if the checksum is wrong.
+       */
+      downloadStream: (id: string, options?: DownloadOptions): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> =>
+        downloadStream(results, transfers, id, options),
       /**
        * Resolves with the whole result in memory, in browsers too: in a page that has the API at its own origin (the service's, or a
        * proxy). With S3, its bucket must allow GET from the page's origin.

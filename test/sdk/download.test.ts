@@ -231,7 +231,7 @@ describe('a download in an outage', () => {
         if (Date.now() >= brokeAt && Date.now() < brokeAt + awayMs) throw new TypeError('fetch failed');
         return json({ download_url: 'https://bucket.example.com/out.mp4' });
       }
-      if (!url.endsWith('.mp4')) return json(jobView({ status: 'done', output: { ...output, size_bytes: 5 } }));
+      if (!url.endsWith('.mp4')) return json(jobView({ status: 'done', output: { ...output, size_bytes: 5, sha256: createHash('sha256').update('hello').digest('hex') } }));
       if (headers.has('Range')) return new Response('lo', { status: 206 });
       brokeAt = Date.now();
       return cut(new Response('hello'), 3);
@@ -247,6 +247,35 @@ describe('a download in an outage', () => {
     expect(outcome).toMatchObject({ name: 'ReelmendConnectionError' });
     expect(ms).toBeGreaterThan(60_000);
     expect(ms).toBeLessThan(80_000);
+  });
+});
+
+describe('jobs.downloadStream', () => {
+  it('yields the result in order, also after a broken connection, and reads no further than it is read', async () => {
+    let broken = 0;
+    const { reelmend, id, links } = await service(async (_request, next) => (++broken < 2 ? cut(await next(), 70_000) : next()));
+    const stream = await reelmend.jobs.downloadStream(id);
+    expect(links).toEqual([]);
+    expect(Buffer.from(await new Response(stream).arrayBuffer()).equals(video)).toBe(true);
+    expect(links.map(({ range }) => range)).toEqual([null, 'bytes=70000-']);
+  });
+
+  it('fails at its end if it is another file', async () => {
+    const { reelmend, id } = await service(async () => new Response(video.map((byte) => byte ^ 1)));
+    const stream = await reelmend.jobs.downloadStream(id);
+    await expect(new Response(stream).arrayBuffer()).rejects.toThrow('does not have the checksum of the job');
+  });
+
+  it('ends its connection when it is cancelled', async () => {
+    let isAborted = false;
+    const { reelmend, id } = await service(async (request, next) => {
+      request.signal.addEventListener('abort', () => (isAborted = true));
+      return next();
+    });
+    const reader = (await reelmend.jobs.downloadStream(id)).getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(isAborted).toBe(true);
   });
 });
 
