@@ -5,6 +5,7 @@ import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';
 import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import { certificateCode, createStore, migrate, parseConnectionUrl } from '../store/index.ts';
 
 export interface OpenStore {
@@ -12,10 +13,12 @@ export interface OpenStore {
   maxConnections?: number | undefined;
   /** gets the restarts of the embedded server */
   logger?: Pick<Logger, 'warn' | 'error'> | undefined;
+  /** ends the opening */
+  signal?: AbortSignal | undefined;
 }
 
 /** Opens and migrates the database. */
-export async function openStore(config: Config, { maxConnections, logger }: OpenStore = {}) {
+export async function openStore(config: Config, { maxConnections, logger, signal }: OpenStore = {}) {
   const secrets = await loadSecrets(config);
   const onRestart = (err?: unknown) => {
     if (err === undefined) logger?.warn('the embedded PostgreSQL had ended and was started again');
@@ -25,7 +28,7 @@ export async function openStore(config: Config, { maxConnections, logger }: Open
   const sessionUrl = config.databaseSessionUrl;
   try {
     // Not through a pooler, if possible: it would go on using sessions from before the settings of the role.
-    await migrate({ url: sessionUrl ?? database.url });
+    await migrate({ url: sessionUrl ?? database.url, signal });
   } catch (error) {
     await database.stop();
     throw explained(error, config);
@@ -39,7 +42,7 @@ export async function openStore(config: Config, { maxConnections, logger }: Open
   };
   try {
     // Under another pepper no existing key or secret would work.
-    await evidence.assertDecrypts();
+    await unlessAborted(evidence.assertDecrypts(), signal);
   } catch (error) {
     await close();
     throw error;

@@ -27,6 +27,7 @@ import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
 import { startTracing } from '../observability/tracing.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import { warnOfMissingEngines } from './warn-of-missing-engines.ts';
 
 export type { Lifetime };
@@ -40,6 +41,8 @@ export interface StartOptions {
   demo?: DemoParts | undefined;
   /** of the worker; default: until stop() */
   lifetime?: Lifetime | undefined;
+  /** ends the start; the service itself ends by stop() */
+  signal?: AbortSignal | undefined;
 }
 
 export interface Service {
@@ -82,7 +85,7 @@ class Shutdown {
   }
 }
 
-/** Starts the parts that `roles` names. If one fails to start, stops the others and throws. */
+/** Starts the parts that `roles` names. If one fails to start, or the signal aborts, stops the others and throws. */
 export async function startService(config: Config, roles: Roles, options: StartOptions = {}): Promise<Service> {
   const shutdown = new Shutdown();
   try {
@@ -93,11 +96,13 @@ export async function startService(config: Config, roles: Roles, options: StartO
   }
 }
 
-async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo, lifetime }: StartOptions): Promise<Service> {
-  const parts = await openParts(config, roles, shutdown);
+async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo, lifetime, signal }: StartOptions): Promise<Service> {
+  const parts = await openParts({ config, roles, shutdown, signal });
   let worker: Worker | undefined;
   const registry = await serveMetrics(parts, roles, () => worker);
+  signal?.throwIfAborted();
   if (roles.worker) worker = await startWorker(parts, registry, lifetime);
+  signal?.throwIfAborted();
   const url = roles.api ? await startApi(parts, registry, demo) : null;
   const { store, keyPepper, logger } = parts;
   const finished = worker?.finished ?? new Promise<number>(() => {});
@@ -114,21 +119,29 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 /** A worker alone makes few queries at a time. With the two connections of the queue it has four (docs/fleet.md). */
 const workerStoreConnections = 2;
 
-async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
+interface Opening {
+  config: Config;
+  roles: Roles;
+  shutdown: Shutdown;
+  signal: AbortSignal | undefined;
+}
+
+async function openParts({ config, roles, shutdown, signal }: Opening) {
   const logger = createLogger(config);
   if (config.tracesEndpoint !== undefined) {
     const tracing = await startTracing({ endpoint: config.tracesEndpoint, logger });
     shutdown.add(() => tracing.stop());
   }
-  const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { logger, maxConnections: roles.api ? undefined : workerStoreConnections });
+  const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { logger, signal, maxConnections: roles.api ? undefined : workerStoreConnections });
   shutdown.add(close);
   // Creates the signing key at the first start.
-  await evidence.jwks();
+  await unlessAborted(evidence.jwks(), signal);
   const models = installedModels(config.modelsDir);
   const { requireIsolation, enginesDir } = config;
   const growth = limitFactors(config.limits);
   const outputLimitMb = Math.ceil(defaultOutputLimitMb * growth.duration);
   const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb, speeds: { ...speedOptions(config), shared: store.machineSpeeds } });
+  signal?.throwIfAborted();
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond, totalMs: defaultTimeouts.totalMs * growth.size };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
@@ -137,17 +150,18 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const publicUrl = () => config.publicUrl ?? listening.url;
   const storage = await createStorage({ ...config, ...secrets, publicUrl });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
-  if (!config.acceptMissingFiles) await checkStorage({ store, storage });
+  if (!config.acceptMissingFiles) await unlessAborted(checkStorage({ store, storage }), signal);
   const { keyPepper } = secrets;
-  return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, publicUrl, storage };
+  return { config, shutdown, signal, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, publicUrl, storage };
 }
 
 async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
-  const { config, shutdown, logger, store, evidence, databaseUrl, media, models, net, storage } = parts;
+  const { config, shutdown, signal, logger, store, evidence, databaseUrl, media, models, net, storage } = parts;
   // Not awaited: opening the GPUs takes seconds, and jobs do not depend on it.
   if (config.workerConcurrency > 0 && media.hasGpu && config.device !== 'cpu') void warnOfMissingEngines({ media, models, logger, enginesDir: config.enginesDir });
   // Before the first job: other work would make the machine appear slower.
-  if (config.minSpeed !== undefined && runsOnCpu(config.device, media.hasGpu) && config.workerConcurrency > 0) await media.speeds();
+  if (config.minSpeed !== undefined && runsOnCpu(config.device, media.hasGpu) && config.workerConcurrency > 0) await media.speeds(signal);
+  signal?.throwIfAborted();
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;
   const silenceTimeoutS = config.databaseTimeoutS;

@@ -1,7 +1,8 @@
 /**
  * `reelmend start|serve|work`: runs until SIGINT or SIGTERM, or until the end of the worker's lifetime, then stops in order.
- * A second signal aborts the running jobs.
+ * A second signal aborts the running jobs. A signal while the service starts ends the start, and a second one the process at once.
  */
+import { constants } from 'node:os';
 import type { Config } from '../app/config.ts';
 import { unknownVariables } from '../app/unknown-variables.ts';
 import { createDemoAccount, welcome, welcomeBack } from '../demo/demo-account.ts';
@@ -21,6 +22,11 @@ export async function startCommand(config: Config, roles: Roles, lifetime: Lifet
   const sample = roles.api && roles.worker && config.demo ? await startSample(config) : null;
   try {
     await runService({ config, roles, lifetime, sample, stopRequests });
+  } catch (error) {
+    if (error !== stopRequests.stopping.reason) throw error;
+    // All that was started has stopped in order. A connection to a database that does not answer would keep the process alive.
+    await sample?.close();
+    process.exit(0);
   } finally {
     await sample?.close();
   }
@@ -31,18 +37,21 @@ interface StopRequests {
   stopping: AbortSignal;
   /** resolves at the first signal, even if it comes before anything waits for it */
   stopped: Promise<void>;
-  /** Sets what a second signal does; until then it does nothing. */
+  /** Sets what a second signal does; until then it ends the process. */
   onSecond(forceStop: () => void): void;
 }
+
+type StopSignal = 'SIGINT' | 'SIGTERM';
 
 function listenForStops(): StopRequests {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
-  let forceStop = () => {};
-  const signalled = () => (stopping.signal.aborted ? forceStop() : stopping.abort());
+  // With the status that shells report for a program ended by the signal.
+  let second = (signal: StopSignal): void => process.exit(128 + constants.signals[signal]);
+  const signalled = (signal: StopSignal) => (stopping.signal.aborted ? second(signal) : stopping.abort());
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
-  onSupervisorGone(signalled);
-  return { stopping: stopping.signal, stopped, onSecond: (act) => void (forceStop = act) };
+  onSupervisorGone(() => signalled('SIGTERM'));
+  return { stopping: stopping.signal, stopped, onSecond: (forceStop) => void (second = forceStop) };
 }
 
 interface ServiceRun {
@@ -57,7 +66,7 @@ interface ServiceRun {
 /** Runs the service until it is to stop, or its lifetime is over. */
 async function runService({ config, roles, lifetime, sample, stopRequests: { stopping, stopped, onSecond } }: ServiceRun): Promise<void> {
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
-  const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? { sampleUrl: sample.url } : undefined, lifetime });
+  const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? { sampleUrl: sample.url } : undefined, lifetime, signal: stopping });
   onSecond(() => service.forceStop());
   reportUp();
   try {

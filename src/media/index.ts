@@ -203,8 +203,8 @@ class ChildMedia implements Media {
     });
   }
 
-  speeds(): Promise<MachineSpeeds | undefined> {
-    return this.#speeds.measure();
+  speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined> {
+    return this.#speeds.measure(signal);
   }
 
   checkModel(request: CheckModelRequest): Promise<ModelReport> {

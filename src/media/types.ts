@@ -193,7 +193,7 @@ export interface Media {
   /** Whether jobs with this option `device` can run now: false if all of its GPUs have failed and none responds again. */
   isUsable(device: string): Promise<boolean>;
   /** Measures the networks unless that was done before; undefined where it is impossible. */
-  speeds(): Promise<MachineSpeeds | undefined>;
+  speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined>;
   /** whether this machine has a GPU that jobs could use; its driver may still refuse */
   readonly hasGpu: boolean;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */

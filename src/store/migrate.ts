@@ -26,6 +26,8 @@ export interface MigrateOptions {
   directory?: string;
   /** how many times a file is tried whose tables others have locked; default 20, which is about a minute */
   attempts?: number;
+  /** ends the wait for a server that does not answer and for other processes that migrate */
+  signal?: AbortSignal | undefined;
 }
 
 export interface SqlFile {
@@ -41,11 +43,11 @@ export interface SqlFile {
  * Worker's first migration fails if two run it at once. Throws if a migration that was applied has been changed or is
  * missing, because migrations are append-only, and if a newer version has applied its functions.
  */
-export async function migrate({ url, directory = ownMigrations, attempts = 20 }: MigrateOptions): Promise<string[]> {
+export async function migrate({ url, directory = ownMigrations, attempts = 20, signal }: MigrateOptions): Promise<string[]> {
   const migrations = await readSqlFiles(directory, '', /^\d{4}_\w+\.sql$/);
   const functions = await readSqlFiles(directory, 'functions/', /^\w+\.sql$/);
   const revision = await readRevision(directory);
-  return withLock(url, async (sql) => {
+  return withLock(url, signal, async (sql) => {
     await assertServerVersion(sql);
     await assertEncoding(sql);
     await applySessionSettings(sql);
@@ -65,19 +67,28 @@ const ownMigrations = fileURLToPath(new URL('../../migrations', import.meta.url)
 
 /**
  * Passes a connection to `work` while another connection holds the lock in a transaction. Behind a pooler in transaction
- * mode, a session lock would outlive this process.
+ * mode, a session lock would outlive this process. An aborted signal closes both, which undoes the file that is being applied.
  */
-async function withLock<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+async function withLock<T>(url: string, signal: AbortSignal | undefined, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const target = postgresOptions(url);
   const [holder, sql] = [0, 1].map(() => postgres(target.url, { ...target.options, max: 1, prepare: false, onnotice: () => {} })) as [postgres.Sql, postgres.Sql];
+  const close = (timeoutS: number) => Promise.all([holder, sql].map((each) => each.end({ timeout: timeoutS })));
+  const leave = () => void close(0);
+  signal?.addEventListener('abort', leave, { once: true });
   try {
+    signal?.throwIfAborted();
     return (await holder.begin(async (tx) => {
       await removeTimeouts(tx);
       await tx`SELECT pg_advisory_xact_lock(${lockId})`;
       return work(sql);
     })) as T;
+  } catch (error) {
+    // The driver reports only that its connection was closed.
+    signal?.throwIfAborted();
+    throw error;
   } finally {
-    await Promise.all([holder, sql].map((each) => each.end({ timeout: 5 })));
+    signal?.removeEventListener('abort', leave);
+    await close(signal?.aborted === true ? 0 : 5);
   }
 }
 
