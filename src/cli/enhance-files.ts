@@ -1,7 +1,7 @@
 /** `reelmend enhance` with several videos: a few at a time, finished ones skipped, and a table at the end. */
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { MultiBar } from 'cli-progress';
+import { MultiBar, type SingleBar } from 'cli-progress';
 import type { Config } from '../app/config.ts';
 import type { EnhanceResult, Media } from '../media/types.ts';
 import { type EnhanceSettings, enhanceOne, removeUnfinishedResults, size } from './enhance-file.ts';
@@ -34,7 +34,10 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
   await mkdir(folder, { recursive: true });
   await removeUnfinishedResults(folder);
   const outcomes: Outcome[] = [];
-  await interruptible(async (signal) => {
+  await interruptible(async (interrupted) => {
+    // Aborted by the first failure, too: no worker goes on without a summary.
+    const failed = new AbortController();
+    const signal = AbortSignal.any([interrupted, failed.signal]);
     const bars = progressBars();
     const waiting = inputs.entries();
     const work = async () => {
@@ -44,8 +47,13 @@ export async function enhanceFiles(media: Media, config: Config, command: Enhanc
         outcomes[index] = await enhanceNext(media, config, { command, input, output: outputs[index]!, signal, bars });
       }
     };
+    const workers = Array.from({ length: Math.min(jobs, inputs.length) }, work);
     try {
-      await Promise.all(Array.from({ length: Math.min(jobs, inputs.length) }, work));
+      await Promise.all(workers);
+    } catch (error) {
+      failed.abort(error);
+      await Promise.allSettled(workers);
+      throw error;
     } finally {
       bars?.stop();
     }
@@ -69,10 +77,11 @@ interface Next {
 }
 
 async function enhanceNext(media: Media, config: Config, { command, input, output, signal, bars }: Next): Promise<Outcome> {
-  if (!command.force && (await isFinished(input, output))) return { state: 'skipped' };
   const payload = (percent: number) => ({ name: plain(basename(output)), percent });
-  const bar = bars?.create(1, 0, payload(0));
+  let bar: SingleBar | undefined;
   try {
+    if (!command.force && (await isFinished(input, output))) return { state: 'skipped' };
+    bar = bars?.create(1, 0, payload(0));
     const onProgress = ({ fraction }: { fraction: number }) => bar?.update(fraction, payload(Math.floor(fraction * 100)));
     return { state: 'done', result: await enhanceOne(media, config, { ...command, input, output }, { signal, onProgress }) };
   } catch (error) {
