@@ -18,10 +18,11 @@ export async function endedJobs(reelmend: Reelmend): Promise<EndedJobs> {
 
 class EndedJobs {
   readonly #reelmend: Reelmend;
-  readonly #ended = new Set<string>();
+  /** of the jobs of the last poll */
+  #ended = new Set<string>();
   readonly #running = new Set<string>();
-  /** Ids are in the order of time. Jobs older than this may move up to the first page when newer ones are deleted. */
-  readonly #oldest: string;
+  /** Ids are in the order of time. Jobs older than this are known; they may move up to the first page when newer ones are deleted. */
+  #oldest: string;
   /** id of the newest job of the last poll */
   #newest: string;
 
@@ -45,10 +46,12 @@ class EndedJobs {
   /** The jobs that have ended since the last call, oldest end first. */
   async next(signal: AbortSignal): Promise<Job[]> {
     const listed = (await this.#newJobs(signal)).filter(({ id }) => id >= this.#oldest || this.#running.has(id));
-    const others = await this.#otherRunningJobs(listed, signal);
+    const others = await this.#otherEndedJobs(listed, signal);
     // All that can fail is behind us: what is remembered is returned.
     this.#newest = listed[0]?.id ?? this.#newest;
-    return this.update([...listed, ...others]).toSorted((a, b) => (a.finished_at ?? '').localeCompare(b.finished_at ?? ''));
+    const ended = this.update([...listed, ...others]);
+    this.#forgetOld(listed);
+    return ended.toSorted((a, b) => (a.finished_at ?? '').localeCompare(b.finished_at ?? ''));
   }
 
   /** The newest page, and those after it until one reaches back to the newest job of the last poll: there may be many new jobs. */
@@ -62,16 +65,37 @@ class EndedJobs {
     return jobs;
   }
 
-  /** The running jobs that are not among the newest any more. */
-  async #otherRunningJobs(listed: Job[], signal: AbortSignal): Promise<Job[]> {
-    const ids = new Set(listed.map(({ id }) => id));
+  /** What is neither listed nor newer than all that is listed does not come back: it is deleted, or older than `#oldest` from now on. */
+  #forgetOld(listed: Job[]): void {
+    this.#ended = new Set(listed.filter(hasEnded).map(({ id }) => id));
+    if (listed.length >= largestPage && listed.at(-1)!.id > this.#oldest) this.#oldest = listed.at(-1)!.id;
+  }
+
+  /**
+   * The running jobs that have ended, of those that are not among the newest any more. Only these are read one by one: lists take a
+   * hundred jobs from the key's quota of reads at once, and the audit log names each read of a job that has a part of its result.
+   */
+  async #otherEndedJobs(listed: Job[], signal: AbortSignal): Promise<Job[]> {
+    const newest = new Set(listed.map(({ id }) => id));
+    const others = [...this.#running].filter((id) => !newest.has(id));
+    if (others.length === 0) return [];
+    const open = await this.#openJobs(signal);
     const jobs: Job[] = [];
-    for (const id of [...this.#running].filter((one) => !ids.has(one))) {
+    for (const id of others.filter((one) => !open.has(one))) {
       const job = await this.#reelmend.jobs.get(id, { signal }).catch(unlessDeleted);
       if (job === undefined) this.#running.delete(id);
       else jobs.push(job);
     }
     return jobs;
+  }
+
+  /** Queued ones first: a job that begins meanwhile is in the second list. */
+  async #openJobs(signal: AbortSignal): Promise<Set<string>> {
+    const open = new Set<string>();
+    for (const status of ['queued', 'running'] as const) {
+      for await (const { id } of this.#reelmend.jobs.list({ status, limit: largestPage }, { signal })) open.add(id);
+    }
+    return open;
   }
 }
 

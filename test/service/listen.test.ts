@@ -18,9 +18,11 @@ let jobs: Listed[];
 /** whether pages after the first are answered */
 let away: boolean;
 let refused: number;
+/** ids of the jobs that were read one by one */
+let read: string[];
 
 beforeEach(async () => {
-  [jobs, away, refused] = [[], false, 0];
+  [jobs, away, refused, read] = [[], false, 0, []];
   server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://service');
     const send = (body: unknown) => void response.setHeader('Content-Type', 'application/json').end(JSON.stringify(body));
@@ -29,7 +31,10 @@ beforeEach(async () => {
       refused += 1;
       return void request.destroy();
     }
-    if (pathname !== '/v1/jobs') return send(jobs.find(({ id }) => pathname.endsWith(id)));
+    if (pathname !== '/v1/jobs') {
+      read.push(pathname.slice('/v1/jobs/'.length));
+      return send(jobs.find(({ id }) => pathname.endsWith(id)));
+    }
     const status = searchParams.get('status');
     const found = jobs.toReversed().filter((job) => (status === null || job.status === status) && (after === null || job.id < after));
     const data = found.slice(0, Number(searchParams.get('limit')));
@@ -67,6 +72,18 @@ it('shows every job that ended since the last poll, however many, oldest first',
   // A poll that had begun may show the old job before the others.
   expect(shown()).toContain(idOf(1));
   expect(shown().filter((id) => id !== idOf(1))).toEqual(numbers(301, 550).map(idOf));
+});
+
+it('reads one by one only the old jobs that have ended, since each such read counts for the key and for the audit log', async () => {
+  jobs = numbers(1, 400).map((number) => (number <= 250 ? { ...done(number), status: 'running', finished_at: null } : done(number)));
+  const { ended, shown } = await listen(2);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(read).toEqual([]);
+  jobs[0] = done(1);
+  jobs[219] = done(220);
+  await ended;
+  expect(shown().toSorted()).toEqual([1, 220].map(idOf));
+  expect(new Set(read)).toEqual(new Set([1, 220].map(idOf)));
 });
 
 it('shows nothing old when newer jobs are deleted', async () => {
