@@ -3,7 +3,7 @@
  * anywhere, with an API key. They need neither database nor storage.
  */
 import { basename, resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { interruptible } from './interruptible.ts';
@@ -68,6 +68,8 @@ async function sendFiles(files: string[], options: UploadOptions & { signal: Abo
 }
 
 interface CreateOptions extends SettingOptions {
+  idempotencyKey?: string;
+  metadata?: Record<string, string>;
   maxCredits?: number;
   webhook?: string;
   poster?: boolean;
@@ -86,6 +88,8 @@ function jobCommands(): Command {
     .option('--thumbnails <count>', 'also make this many thumbnails of the result; jobs result prints their links', positiveWhole)
     .option('--webhook <url>', 'URL that receives a signed event when the job ends')
     .option('--max-credits <number>', 'reject the job if it would cost more', wholeNumber)
+    .option('--metadata <name=value>', 'a value of your own that the job keeps; repeat for several', collectMetadata)
+    .option('--idempotency-key <key>', 'the same key again gives the same job, so that a repeated command creates no second one')
     .option('--wait', 'wait until the job ends')
     .option('--output <file>', 'wait, and write the result to this file; replaces an existing file')
     .option('--json', 'print the job as JSON')
@@ -169,6 +173,13 @@ async function printAuditLog(reelmend: Reelmend): Promise<void> {
 const line = ({ id, status, progress, resolution, file_name }: Job) =>
   [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, plain(file_name ?? '')].join('  ').trimEnd();
 
+/** The service checks names and values. */
+function collectMetadata(text: string, earlier: Record<string, string> = {}): Record<string, string> {
+  const [name = '', value] = text.split(/=(.*)/s);
+  if (name === '' || value === undefined) throw new InvalidArgumentError('Expected name=value.');
+  return { ...earlier, [name]: value };
+}
+
 async function createJob(source: string, options: CreateOptions): Promise<void> {
   const { output } = options;
   const isFile = !isUrl(source) && !isUpload(source);
@@ -179,7 +190,10 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
     const settings = await newJobOf(reelmend, options, signal);
     const upload = isFile ? await sendFile(reelmend, source, { ...options, signal }) : undefined;
     const body = { ...settings, ...videoOf(upload?.id ?? source) };
-    let job = await withNote(uploadIsKept(upload), () => reelmend.jobs.create(body, { signal }));
+    const { idempotencyKey } = options;
+    const mayExist = () => (signal.aborted ? `The job may have been created; see: ${commandFor(options, 'jobs', 'list')}` : '');
+    const note = () => [mayExist(), uploadIsKept(upload)].filter((sentence) => sentence !== '').join('. ');
+    let job = await withNote(note, () => reelmend.jobs.create(body, { signal, idempotencyKey }));
     const { id } = job;
     const waits = options.wait === true || output !== undefined;
     if (waits) job = await withNote((error) => stateOf('job', id, { error, options }), () => waitFor(reelmend, id, signal));
@@ -193,12 +207,13 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
 }
 
 async function newJobOf(reelmend: Reelmend, options: CreateOptions, signal: AbortSignal): Promise<Settings> {
-  const { maxCredits, webhook, poster, thumbnails } = options;
+  const { maxCredits, metadata, webhook, poster, thumbnails } = options;
   const settings = await settingsOf(reelmend, options, signal);
   const output = { ...settings.output, ...(poster === true ? { poster } : {}), ...(thumbnails === undefined ? {} : { thumbnails }) };
   return {
     ...settings,
     ...(Object.keys(output).length === 0 ? {} : { output }),
+    ...(metadata === undefined ? {} : { metadata }),
     ...(webhook === undefined ? {} : { webhook_url: webhook }),
     ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
   };

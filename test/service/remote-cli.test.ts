@@ -120,6 +120,15 @@ describe('reelmend preview', () => {
 });
 
 describe('reelmend jobs', () => {
+  it('creates one job for one idempotency key, with metadata', async () => {
+    const create = () => json<Job>('jobs', 'create', 'https://media.example.com/a.mp4', '--idempotency-key', 'order-7', '--metadata', 'order=A=7', '--metadata', 'note=', '--json');
+    const job = await create();
+    expect(job.metadata).toEqual({ order: 'A=7', note: '' });
+    expect((await create()).id).toBe(job.id);
+    const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/a.mp4', '--metadata', 'order');
+    expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('Expected name=value.') as string });
+  });
+
   it('enhances a file in one step and writes the result', async () => {
     const { status, stdout } = await reelmend('jobs', 'create', file('Ferien.mov'), '--output', file('out.mp4'));
     expect(status).toBe(0);

@@ -152,6 +152,11 @@ describe('reelmend jobs', () => {
     expect(await reelmend('jobs', 'create', upload)).toEqual(failed('The balance is too low.'));
   });
 
+  it('say at Ctrl-C during the creation that there may be a job', async () => {
+    answers['POST /v1/jobs'] = interrupt;
+    expect(await reelmend('jobs', 'create', upload)).toEqual(interrupted(' The job may have been created; see: reelmend jobs list'));
+  });
+
   it('name the job that goes on, and the one that has ended', async () => {
     const create = () => reelmend('jobs', 'create', file('my film.mov'), '--wait', '--url', url);
     answers[`GET /v1/jobs/${job}`] = interrupt;
