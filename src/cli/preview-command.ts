@@ -38,7 +38,7 @@ export function previewCommand(): Command {
   return withService(new Command('preview'))
     .description('compare up to three settings on a few seconds of a video; the service chooses the seconds')
     .argument('<source>', 'a video file (sent first), an upload (upl_…) or a URL')
-    .option('--setting <list>', 'one setting, such as 4k,model=none,sharpen=0.6,quality=20; repeat for up to three; default: 1080p', collectSetting)
+    .option('--setting <list>', 'one setting, such as 4k,model=none,face_restoration=off,quality=20; repeat for up to three; default: 1080p', collectSetting)
     .option('--secure', 'create the preview in the Secure tier')
     .option('--max-credits <number>', 'reject the preview if it would cost more', wholeNumber)
     .option('--output <folder>', 'write the clips into this folder; replaces existing files')
@@ -77,26 +77,36 @@ const line = ({ id, status, progress, settings, file_name }: Preview): string =>
 const strengths: Readonly<Record<string, keyof EnhancementsInput>> = {
   denoise: 'denoise',
   sharpen: 'sharpen',
-  faces: 'face_restoration',
-  contrast: 'adaptive_contrast',
+  face_restoration: 'face_restoration',
+  adaptive_contrast: 'adaptive_contrast',
 };
 
-const named = ['model', 'quality', 'max-bitrate', ...Object.keys(strengths)];
+const named = ['model', 'quality', 'max_bitrate', ...Object.keys(strengths)];
+
+/** Names of earlier versions. */
+const shortNames: Readonly<Record<string, string>> = { faces: 'face_restoration', contrast: 'adaptive_contrast' };
+
+/** The API's name of a setting, also for one that is written like the options of other commands. */
+function apiName(name: string): string {
+  const underscored = name.replaceAll('-', '_');
+  return shortNames[underscored] ?? underscored;
+}
 
 /** Reads `4k,model=none,sharpen=0.6`. The service checks the values. */
 function parseSetting(text: string): PreviewSetting {
   const setting: PreviewSetting = { resolution: '1080p' };
   for (const part of text.split(',')) {
-    const [name = '', value] = part.split(/=(.*)/s);
+    const [given = '', value] = part.split(/=(.*)/s);
+    const name = apiName(given);
     const stage = strengths[name];
-    const target = name.toLowerCase();
+    const target = given.toLowerCase();
     if (value === undefined && (target === '1080p' || target === '4k')) setting.resolution = target;
     else if (value === undefined) throw new InvalidArgumentError(`Expected name=value, 1080p or 4k instead of "${part}".`);
     else if (name === 'model') setting.model = value;
     else if (name === 'quality') setting.output = { ...setting.output, quality: numberOr(value) as NonNullable<OutputInput['quality']> };
-    else if (name === 'max-bitrate') setting.output = { ...setting.output, max_bitrate: Number(value) };
+    else if (name === 'max_bitrate') setting.output = { ...setting.output, max_bitrate: Number(value) };
     else if (stage !== undefined) setting.enhancements = { ...setting.enhancements, [stage]: numberOr(value) };
-    else throw new InvalidArgumentError(`There is no "${name}"; use 1080p or 4k, and ${named.join(', ')} with "=".`);
+    else throw new InvalidArgumentError(`There is no "${given}"; use 1080p or 4k, and ${named.join(', ')} with "=".`);
   }
   return setting;
 }

@@ -108,10 +108,18 @@ describe('reelmend preview', () => {
     expect((await reelmend('previews', 'list')).stdout).not.toContain(id);
   });
 
+  it.each(['face_restoration=off,adaptive_contrast=0.3,max_bitrate=5000000', 'face-restoration=off,adaptive-contrast=0.3,max-bitrate=5000000', 'faces=off,contrast=0.3,max-bitrate=5000000'])(
+    'takes the names of the API and of other commands: %s',
+    async (setting) => {
+      const { settings } = await json<Preview>('preview', 'https://media.example.com/a.mp4', '--setting', setting, '--json');
+      expect(settings).toEqual([{ resolution: '1080p', enhancements: { face_restoration: 'off', adaptive_contrast: 0.3 }, output: { max_bitrate: 5_000_000 } }]);
+    },
+  );
+
   it.each([
     ['8k', 'Expected name=value, 1080p or 4k instead of "8k".'],
     ['sharpen', 'Expected name=value, 1080p or 4k instead of "sharpen".'],
-    ['resolution=4k', 'There is no "resolution"; use 1080p or 4k, and model, quality, max-bitrate, denoise, sharpen, faces, contrast with "=".'],
+    ['resolution=4k', 'There is no "resolution"; use 1080p or 4k, and model, quality, max_bitrate, denoise, sharpen, face_restoration, adaptive_contrast with "=".'],
   ])('refuses the setting %s and says what there is', async (setting, reason) => {
     const { status, stderr } = await reelmend('preview', 'https://media.example.com/a.mp4', '--setting', setting);
     expect(status).toBe(1);
