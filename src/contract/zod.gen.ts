@@ -243,6 +243,19 @@ export const zJobInput = z.strictObject({
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
 
+/**
+ * The settings of the request, as it sent them: fields that it omitted are omitted here. With `resolution`, `metadata`,
+ * the video and, for a job of the Secure tier, `secure`, they are the body of the same job. The URL of a video is not
+ * returned, because it may grant access to the file.
+ *
+ */
+export const zRequestedSettings = z.object({
+    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
+    enhancements: zEnhancementsInput.optional(),
+    output: zOutputInput.optional(),
+    webhook_url: z.url().optional()
+});
+
 export const zPartialOutput = z.object({
     url: z.url(),
     expires_in: z.int().gte(1),
@@ -416,6 +429,7 @@ export const zJob = z.object({
     error: zJobError.nullable(),
     enhancements: zAppliedEnhancements.nullable(),
     metadata: zMetadata,
+    requested: zRequestedSettings,
     upload_id: zUploadId.nullable(),
     file_name: zFileName.nullable(),
     partial_output: zPartialOutput.nullish(),

@@ -31,7 +31,8 @@ export async function describePreview(deps: HttpDeps, principal: Principal, prev
 type Linked = Pick<Preview, 'stretches' | 'links_expire_in'>;
 
 export function serializePreview(deps: HttpDeps, preview: JobRecord, linked: Linked | null): Preview {
-  const { id: _id, resolution: _resolution, duration_seconds, output: _output, enhancements: _applied, metadata: _metadata, ...common } = serializeJob(deps, preview);
+  const { id: _id, resolution: _resolution, duration_seconds, output: _output, enhancements: _applied, ...rest } = serializeJob(deps, preview);
+  const { metadata: _metadata, requested: _requested, ...common } = rest;
   return {
     ...common,
     id: preview.id,

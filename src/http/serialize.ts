@@ -1,9 +1,10 @@
 /** Converts the store's records to the types of the contract. */
-import type { Account as AccountBody, Job, JobError, Limits, Model, Pricing } from '../contract/types.gen.ts';
+import type { Account as AccountBody, Job, JobError, Limits, Model, Pricing, RequestedSettings } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
 import type { ModelDescription } from '../domain/models.ts';
 import type { EffectiveQuotas } from '../domain/quotas.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { priceTable } from '../domain/pricing.ts';
 import { testCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
@@ -44,6 +45,18 @@ export const etaOf = ({ etaSeconds }: Pick<JobRecord, 'etaSeconds'>) => (etaSeco
 
 export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
 
+/** The settings of the request. Its `video_url` stays out: a URL of a video is often signed, and grants access to the file. */
+function serializeRequested({ model, enhancements, outputSettings, webhookUrl }: JobRecord): RequestedSettings {
+  return omitUndefined({
+    model: model ?? undefined,
+    enhancements: unlessEmpty(enhancements),
+    output: unlessEmpty(outputSettings),
+    webhook_url: webhookUrl ?? undefined,
+  });
+}
+
+const unlessEmpty = <T extends object>(settings: T): T | undefined => (Object.keys(settings).length === 0 ? undefined : settings);
+
 export function serializeJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobRecord): Job {
   return {
     id: job.id,
@@ -65,6 +78,7 @@ export function serializeJob(deps: Pick<HttpDeps, 'publicUrl'>, job: JobRecord):
     error: serializeJobError(deps, job),
     enhancements: job.applied === null ? null : serializeApplied(job.applied),
     metadata: job.metadata,
+    requested: serializeRequested(job),
     upload_id: job.uploadId,
     file_name: job.fileName,
   };

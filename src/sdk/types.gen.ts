@@ -471,6 +471,7 @@ export type Job = {
      */
     enhancements: AppliedEnhancements | null;
     metadata: Metadata;
+    requested: RequestedSettings;
     /**
      * The upload that the job was created from; null for a job with a `video_url`.
      */
@@ -491,6 +492,25 @@ export type Job = {
      *
      */
     segments?: Array<JobSegment>;
+};
+
+/**
+ * The settings of the request, as it sent them: fields that it omitted are omitted here. With `resolution`, `metadata`,
+ * the video and, for a job of the Secure tier, `secure`, they are the body of the same job. The URL of a video is not
+ * returned, because it may grant access to the file.
+ *
+ */
+export type RequestedSettings = {
+    /**
+     * The model, or `auto` or `none`. The `enhancements` of a done job name the model that was applied.
+     */
+    model?: string;
+    enhancements?: EnhancementsInput;
+    output?: OutputInput;
+    /**
+     * URL that receives the event when the job ends, as the service parsed it.
+     */
+    webhook_url?: string;
 };
 
 export type PartialOutput = {

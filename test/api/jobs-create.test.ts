@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/contract/types.gen.ts';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorOf, installed, makeApi, source } from '../helpers/http.ts';
 import { eventually } from '../helpers/wait.ts';
@@ -61,6 +62,36 @@ describe('POST /v1/jobs 201', () => {
       enhancements: { denoise: 'off', sharpen: 0.4, face_restoration: 'auto' },
       metadata: { order: 'A-1' },
     });
+  });
+
+  it('returns the settings of the request, so that the same job can be made again', async () => {
+    const api = makeApi({ options: { models: [installed('fine')] } });
+    const settings = {
+      model: 'fine',
+      enhancements: { denoise: 'off', sharpen: 0.4 },
+      output: { quality: 'high', max_bitrate: 8_000_000, poster: true, thumbnails: 3 },
+      webhook_url: 'https://hooks.example.com/x',
+    };
+    const create = (json: object) => api.request('/v1/jobs', { method: 'POST', json });
+    const created = (await (await create({ ...input, ...settings, metadata: { order: 'A-1' } })).json()) as Job;
+    expect(created.requested).toEqual(settings);
+    const read = (await (await api.request(`/v1/jobs/${created.id}`)).json()) as Job;
+    expect(read.requested).toEqual(settings);
+    const again = await create({ video_url: input.video_url, resolution: read.resolution, metadata: read.metadata, ...read.requested });
+    expect(again.status).toBe(201);
+    expect(((await again.json()) as Job).requested).toEqual(settings);
+    // Nothing of the video's URL is returned: it may be signed.
+    expect(JSON.stringify(created)).not.toContain(input.video_url);
+    await api.request(`/v1/jobs/${created.id}`, { method: 'DELETE' });
+    const gone = await api.request(`/v1/jobs/${created.id}`);
+    expect(gone.status).toBe(404);
+    expect(await gone.text()).not.toContain('hooks.example.com');
+  });
+
+  it('omits the settings that the request omitted', async () => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, enhancements: {}, output: {} } });
+    expect(await response.json()).toMatchObject({ requested: {} });
   });
 
   it('accepts exactly 600 s and refuses a little more', async () => {

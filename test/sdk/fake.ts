@@ -74,6 +74,7 @@ export function jobView(changes: Partial<Job> = {}): Job {
     error: null,
     enhancements: null,
     metadata: {},
+    requested: {},
     upload_id: null,
     file_name: null,
     ...changes,
