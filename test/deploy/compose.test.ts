@@ -30,6 +30,7 @@ interface Service {
   environment?: Record<string, string>;
   command?: string[];
   deploy?: object;
+  depends_on?: object;
   ports?: string[];
   volumes?: unknown[];
   profiles?: string[];
@@ -40,7 +41,7 @@ type Services = Record<string, Service>;
 
 const servicesOf = async (name: string) => (parse(await read(name), { merge: true }) as { services: Services }).services;
 /** What `${NAME:-default}` stands for when NAME is not set, and a secret for `${NAME:?}`. */
-const plain = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace(/\$\{\w+:\?[^}]*\}/g, 'a-secret-of-16-letters');
+const plain = (value: string) => value.replace(/\$\{\w+:\?[^}]*\}/g, 'a-secret-of-16-letters').replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 const configOf = ({ environment = {} }: Service) =>
   loadConfig(Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, plain(value)])));
 
@@ -58,6 +59,21 @@ describe('compose.yaml', () => {
     }
     expect(configOf(services['worker']!).device).toBe('cpu');
     expect(services['api']!.build).toMatchObject({ dockerfile: 'Dockerfile' });
+  });
+
+  it('leads the published port to the one inside, whatever .env sets', async () => {
+    const { api } = await servicesOf('compose.yaml');
+    expect(api!.ports).toEqual(['${BIND_ADDRESS:-127.0.0.1}:${API_PORT:-8080}:8080']);
+    expect(configOf(api!).port).toBe(8080);
+    expect(api!.environment!['PORT']).toBe('8080');
+  });
+
+  it('takes the database and the image from .env', async () => {
+    const { api, worker } = await servicesOf('compose.yaml');
+    for (const service of [api!, worker!]) {
+      expect(service.environment!['DATABASE_URL']).toMatch(/^\$\{DATABASE_URL:-postgres:.*\}$/);
+      expect(service.image).toBe('${IMAGE:-reelmend}');
+    }
   });
 
   it('lets requests in progress end when the API stops', async () => {
@@ -86,10 +102,25 @@ describe('compose.yaml', () => {
   });
 });
 
+describe('compose.worker.yaml', () => {
+  it('runs a worker as compose.yaml does, with the servers of another machine', async () => {
+    const { worker, ...others } = await servicesOf('compose.worker.yaml');
+    expect(others).toEqual({});
+    const { depends_on: _, environment: first, ...same } = (await servicesOf('compose.yaml'))['worker']!;
+    expect(worker).toMatchObject(same);
+    expect(worker).not.toHaveProperty('depends_on');
+    const shared = Object.keys(first!).filter((name) => name !== 'PORT');
+    expect(Object.keys(worker!.environment!).toSorted()).toEqual(shared.toSorted());
+    for (const name of ['DATABASE_URL', 'S3_ENDPOINT']) expect(worker!.environment![name]).toBe(`\${${name}:?set ${name}}`);
+    const values = { DATABASE_URL: 'postgres://reelmend@10.0.0.1/reelmend', S3_ENDPOINT: 'http://10.0.0.1:7070' };
+    expect(configOf({ ...worker!, environment: { ...worker!.environment, ...values } })).toMatchObject({ device: 'cpu', s3: { endpoint: values.S3_ENDPOINT } });
+  });
+});
+
 describe('compose.gpu.yaml', () => {
   it('lets one service write engines for the GPUs, and workers read them', async () => {
     const services = await servicesOf('compose.gpu.yaml');
-    expect(services['worker']).toMatchObject({ image: 'reelmend-gpu', volumes: ['engines:/engines:ro'] });
+    expect(services['worker']).toMatchObject({ image: '${IMAGE:-reelmend-gpu}', volumes: ['engines:/engines:ro'] });
     expect(services['engines']).toMatchObject({ volumes: ['engines:/engines'], command: ['models', 'compile', '--out', '/engines'], profiles: ['engines'] });
     expect(services['engines']!.deploy).toEqual(services['worker']!.deploy);
     expect(configOf(services['worker']!).device).toBe('auto');
@@ -107,11 +138,11 @@ describe('compose.gpu.yaml', () => {
         Array.isArray(environment) ? environment : Object.entries(environment).map(([key, value]) => `${key}=${value}`);
       return Object.fromEntries(Object.entries(services).map(([key, service]) => [key, { ...service, environment: entries(service.environment ?? []) }]));
     };
-    expect((await load('compose.yaml'))['worker']).toMatchObject({ image: 'reelmend', build: { dockerfile: 'Dockerfile' } });
+    expect((await load('compose.yaml'))['worker']).toMatchObject({ image: '${IMAGE:-reelmend}', build: { dockerfile: 'Dockerfile' } });
     const { api, worker, engines } = await load('compose.yaml', 'compose.gpu.yaml');
     for (const service of [api!, worker!, engines!]) {
-      expect(service).toMatchObject({ image: 'reelmend-gpu', build: { dockerfile: 'Dockerfile.gpu' } });
-      expect(service.environment).toContainEqual(expect.stringMatching(/^DATABASE_URL=postgres:/));
+      expect(service).toMatchObject({ image: '${IMAGE:-reelmend-gpu}', build: { dockerfile: 'Dockerfile.gpu' } });
+      expect(service.environment).toContainEqual(expect.stringMatching(/^DATABASE_URL=\$\{DATABASE_URL:-postgres:/));
     }
     expect(worker!.environment.filter((entry) => entry.startsWith('REELMEND_DEVICE='))).toEqual(['REELMEND_DEVICE=${REELMEND_DEVICE:-auto}']);
     await writeFile(join(dir, 'wrong.yaml'), 'services: { api: { comand: [serve] } }');
