@@ -4,7 +4,7 @@
  * them alone; the engine measures nothing itself.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -32,6 +32,8 @@ export interface SpeedParts {
   hasGpu: boolean;
   /** identifies the processor; default: reads /proc/cpuinfo */
   processor?: () => Promise<Processor>;
+  /** the addon's file; default: the installed one */
+  engine?: string;
 }
 
 /** The networks that the engine's automatic choice knows (plan/speed_choice.cc). */
@@ -171,7 +173,7 @@ export class Speeds {
     // Here, not in #measureAll: a process that measures again at once finds the folder too young, and later ones measure nothing.
     await removeLeftOver(tmpdir(), folderPrefix, 2 * trialTimeoutMs).catch(() => {});
     for (const { path, sha256 } of this.#candidates) {
-      this.#checksums.set(path, sha256 ?? createHash('sha256').update(await readFile(path)).digest('hex'));
+      this.#checksums.set(path, sha256 ?? (await checksum(path)));
     }
     const key = await this.#key(options);
     const stored = parse(await readFile(options.file, 'utf8').catch(() => ''));
@@ -191,8 +193,8 @@ export class Speeds {
 
   /** A hash of everything that the results depend on. Stored results with another key are ignored. */
   async #key({ threads, encoder }: SpeedOptions): Promise<string> {
-    const addon = await stat(projectRoot + addonFile);
-    const engine = [addon.size, Math.floor(addon.mtimeMs)];
+    // By content: each machine that builds the addon has a file of another time.
+    const engine = await checksum(this.#parts.engine ?? projectRoot + addonFile);
     const networks = this.#candidates.map(({ path, allowBf16 }) => [this.#checksums.get(path), allowBf16]).toSorted();
     const facts = { processor: await this.#processor(), threads, encoder, engine, networks, trial };
     return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
@@ -264,6 +266,8 @@ export class Speeds {
     }
   }
 }
+
+const checksum = async (path: string) => createHash('sha256').update(await readFile(path)).digest('hex');
 
 function parse(text: string): StoredSpeeds | undefined {
   try {

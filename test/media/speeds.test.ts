@@ -33,13 +33,15 @@ interface Machine {
   processor?: string;
   options?: Partial<SpeedOptions>;
   hasGpu?: boolean;
+  engine?: string;
 }
 
-function machine({ models = shipped, processor = 'a processor', options = {}, hasGpu = false }: Machine = {}): Speeds {
+function machine({ models = shipped, processor = 'a processor', options = {}, hasGpu = false, engine }: Machine = {}): Speeds {
   return new Speeds({
     options: { file, sample: 'sample.mp4', threads: 2, encoder: { preset: 'fast', crf: 20 }, ...options },
     models,
     hasGpu,
+    ...(engine === undefined ? {} : { engine }),
     processor: async () => ({ name: processor, generation: '25/17/1', features: ['avx2'] }),
     logger: { info: (_, message) => infos.push(message), warn: (_, message) => warnings.push(message) },
     checkModel: async ({ model, trial, signal }) => {
@@ -125,6 +127,25 @@ describe('the speed of the networks', () => {
     await machine({ options: { shared, file: `${file}-of-another` }, processor: 'another' }).measure();
     expect(rows.size).toBe(2);
     expect(trials).not.toEqual([]);
+  });
+
+  it('is shared with machines that built the same engine at another time, and not with those of another engine', async () => {
+    const rows = new Map<string, unknown>();
+    const shared = { find: async (key: string) => rows.get(key), keep: async (key: string, speeds: object) => void rows.set(key, structuredClone(speeds)) };
+    mkdirSync(join(file, '..'), { recursive: true });
+    const built = (name: string, content: string, at: number) => {
+      const engine = join(file, '..', `${name}.node`);
+      writeFileSync(engine, content);
+      utimesSync(engine, at, at);
+      return { engine, options: { shared, file: join(file, '..', `${name}.json`) } };
+    };
+    const first = await machine(built('first', 'engine a', 1_000_000)).measure();
+    trials = [];
+    expect(await machine(built('second', 'engine a', 2_000_000)).measure()).toEqual(first);
+    expect(trials).toEqual([]);
+    await machine(built('third', 'engine b', 1_000_000)).measure();
+    expect(trials).toContain('model none');
+    expect(rows.size).toBe(2);
   });
 
   it('is measured where the shared results cannot be read or are of another form', async () => {
