@@ -121,14 +121,21 @@ const clocks = () => ({ monotonic: performance.now(), date: Date.now() });
 /** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */
 export const poolsOf = (runners: readonly KeptRunner[]): string[] => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
 
-/** Writes the worker's host and devices to its row. Repeated, since the row of a process that slept may have been removed. */
-function describeWorker({ id, store, media, config, deviceClasses }: WorkerContext): () => Promise<void> {
+/** Writes the worker's host and devices, without those that are lost at the moment, to its row. Repeated, also since the row of a process that slept may have been removed. */
+function describeWorker({ id, store, media, config, deviceClasses, metrics }: WorkerContext): () => Promise<void> {
   let devices: Promise<WorkerDevice[]> | undefined;
   return async () => {
     devices ??= media.devices();
     // A failed query of the devices is repeated at the next run.
     devices.catch(() => (devices = undefined));
-    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: await devices, deviceClasses: config.workerConcurrency === 0 ? [] : [...deviceClasses] };
+    const option = config.device ?? 'auto';
+    const found = await devices;
+    // Polls lost GPUs again, also while no job comes.
+    const takesJobs = config.workerConcurrency > 0 && (await media.isUsable(option));
+    const lost = new Map(media.lostDevices(option).map((device) => [device.id, device.reason]));
+    const current = found.map((device) => (lost.has(device.id) ? { ...device, usable: false, reason: lost.get(device.id)! } : device));
+    for (const { id: device, usable } of current) metrics.deviceUsable(device, usable);
+    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: current, deviceClasses: takesJobs ? [...deviceClasses] : [] };
     await store.workers.describe(id, facts);
   };
 }

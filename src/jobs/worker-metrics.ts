@@ -28,6 +28,8 @@ export interface WorkerMetrics {
   storageFault(): void;
   /** whether the storage answers this worker */
   storageUp(isUp: boolean): void;
+  /** whether a device of this machine gets jobs */
+  deviceUsable(device: string, isUsable: boolean): void;
 }
 
 /**
@@ -55,6 +57,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
   const storageFaults = counter('storage_faults_total', 'Steps that failed because the storage did not answer or refused.', []);
   const storageUp = new Gauge({ name: 'reelmend_storage_up', help: 'Whether the storage answers this worker (1) or not (0).', registers: [registry] });
   storageUp.set(1);
+  const deviceUsable = new Gauge({ name: 'reelmend_device_usable', help: 'Whether a device of this worker can be used (1) or not (0).', labelNames: ['device'], registers: [registry] });
   const durations = new Histogram({
     name: 'reelmend_job_step_duration_seconds',
     help: 'Duration of a job step in seconds.',
@@ -83,6 +86,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
     jobReplanned: (reason) => replans.inc({ reason }),
     storageFault: () => storageFaults.inc(),
     storageUp: (isUp) => storageUp.set(isUp ? 1 : 0),
+    deviceUsable: (device, isUsable) => deviceUsable.set({ device }, isUsable ? 1 : 0),
     webhookAttempted: (outcome) => attempts.inc({ outcome }),
     enhanced(result) {
       const { device } = result;

@@ -1,6 +1,6 @@
 /** Chooses the device of each job: the GPU with the fewest jobs, and another device if a GPU fails. */
 import { isDeviceFault, isNoEngine, noUsableGpu } from './failures.ts';
-import type { DeviceInfo } from './types.ts';
+import type { DeviceInfo, LostDevice } from './types.ts';
 
 /** Whether a device option names several GPUs: `cuda:all` or a list such as `cuda:0,cuda:2`. */
 export const namesSeveral = (device: string): boolean => device === 'cuda:all' || device.includes(',');
@@ -23,6 +23,8 @@ interface Slot {
   jobs: number;
   /** `performance.now()` when a poll found it unusable */
   lostAt: number | undefined;
+  /** why it is lost; empty if it is not */
+  reason: string;
 }
 
 type Job<T> = (device: string) => Promise<T>;
@@ -32,6 +34,8 @@ const maxHealthyGpus = 2;
 
 export class DevicePool {
   readonly #options: Required<DevicePoolOptions>;
+  /** the GPUs that get no jobs at the moment, as last polled */
+  lost: LostDevice[] = [];
   /** one for each GPU if the option names several; created at the first job */
   #slots: Promise<Slot[]> | undefined;
   #polling: Promise<void> | undefined;
@@ -128,7 +132,7 @@ export class DevicePool {
     });
     const gpus = devices.filter(({ id }) => /^cuda:\d+$/.test(id));
     const ids = device === 'cuda:all' ? gpus.map(({ id }) => id) : [...new Set(device.split(','))];
-    const slots = ids.map((id): Slot => ({ id, jobs: 0, lostAt: undefined }));
+    const slots = ids.map((id): Slot => ({ id, jobs: 0, lostAt: undefined, reason: '' }));
     this.#update(slots, gpus);
     return slots;
   }
@@ -151,7 +155,9 @@ export class DevicePool {
       if (usable && slot.lostAt !== undefined) warn({ device: slot.id, reason: '' }, 'a GPU can be used again');
       if (!usable && slot.lostAt === undefined) warn({ device: slot.id, reason }, 'a GPU cannot be used and gets no jobs');
       slot.lostAt = usable ? undefined : performance.now();
+      slot.reason = usable ? '' : reason;
     }
+    this.lost = slots.filter(({ lostAt }) => lostAt !== undefined).map(({ id, reason }) => ({ id, reason }));
   }
 }
 

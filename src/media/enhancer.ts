@@ -16,7 +16,7 @@ import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from '.
 import { enhanceResult, joinResult } from './messages.ts';
 import { insideEngines, insideInput, insideOutput, insidePieces, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { NotBegun, runChild } from './child-session.ts';
-import type { ByteSource, EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, WarmPoolHandle, WarmPoolRequest } from './types.ts';
+import type { ByteSource, EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, LostDevice, WarmPoolHandle, WarmPoolRequest } from './types.ts';
 import type { Speeds } from './speeds.ts';
 import { canBeRead, giveToChild, takeFromChild } from './child-user.ts';
 import { onSameFileSystem, type WarmChild, WarmPool } from './warm-pool.ts';
@@ -156,6 +156,10 @@ export class Enhancer {
 
   isUsable(device: string): Promise<boolean> {
     return this.#devicePool(device).isUsable();
+  }
+
+  lostDevices(device: string): LostDevice[] {
+    return this.#devicePool(device).lost;
   }
 
   #devicePool(device = 'auto'): DevicePool {

@@ -190,6 +190,10 @@ class ChildMedia implements Media {
     return this.#enhancer.isUsable(device);
   }
 
+  lostDevices(device: string) {
+    return this.#enhancer.lostDevices(device);
+  }
+
   get hasGpu() {
     return this.#gpuFiles.length > 0;
   }

@@ -170,6 +170,12 @@ export interface CompileModelRequest {
  * `unreadable_video`, `video_too_long`, `processing_failed` (crash, memory), `processing_timeout`,
  * or whatever the byte source rejected with. An aborted signal rejects with its reason.
  */
+export interface LostDevice {
+  /** `cuda:N` */
+  id: string;
+  reason: string;
+}
+
 export interface Media {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   enhance(request: EnhanceRequest): Promise<EnhanceResult>;
@@ -192,6 +198,8 @@ export interface Media {
   devices(): Promise<DeviceInfo[]>;
   /** Whether jobs with this option `device` can run now: false if all of its GPUs have failed and none responds again. */
   isUsable(device: string): Promise<boolean>;
+  /** The GPUs of this option `device` that get no jobs, because they failed and have not responded since. */
+  lostDevices(device: string): LostDevice[];
   /** Measures the networks unless that was done before; undefined where it is impossible. */
   speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined>;
   /** whether this machine has a GPU that jobs could use; its driver may still refuse */

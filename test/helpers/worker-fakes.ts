@@ -27,6 +27,8 @@ import type {
   SegmentPlan,
   WarmPoolHandle,
   WarmPoolRequest,
+  DeviceInfo,
+  LostDevice,
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
 import type { ByteRange, MultipartUpload, Storage, StoredObject, StoredPart } from '../../src/storage/types.ts';
@@ -134,8 +136,15 @@ export class FakeMedia implements Media {
     return this.usable;
   }
 
+  found: DeviceInfo[] = [];
+  lost: LostDevice[] = [];
+
+  lostDevices() {
+    return this.lost;
+  }
+
   async devices() {
-    return [];
+    return this.found;
   }
 
   async speeds() {

@@ -142,8 +142,10 @@ describe('several GPUs', () => {
     expect(await pool.isUsable()).toBe(true);
     await expect(pool.run(loses(1))).rejects.toThrow();
     expect(await pool.isUsable()).toBe(false);
+    expect(pool.lost).toContainEqual({ id: 'cuda:0', reason: 'It fell off the bus.' });
     mend(1);
     await expect.poll(() => pool.isUsable()).toBe(true);
+    expect(pool.lost.length).toBeLessThan(2);
   });
 
   it('come back when they answer again', async () => {
