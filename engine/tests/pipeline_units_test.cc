@@ -198,6 +198,18 @@ TEST(ChooseCuts, KeepsTheLongestLengthUnlessFramesAreFew) {
   }
 }
 
+TEST(ChooseCuts, LeaveAVideoOfFewFramesWhole) {
+  for (const std::int64_t frames : {1, 2, 63}) {
+    media::FrameIndex index;
+    // At its exact size: AddressSanitizer sees a read before its first element.
+    index.times = std::vector<std::int64_t>(static_cast<std::size_t>(frames));
+    for (std::int64_t frame = 0; frame < frames; ++frame) index.times[static_cast<std::size_t>(frame)] = frame * 60'000;
+    index.keys = index.times;
+    const SegmentLengths lengths{.shortest_s = 10, .wanted_s = 20, .longest_s = 60};
+    EXPECT_EQ(plan::ChooseCuts(index, {1, 1000}, {1, 1000}, lengths).size(), 1U) << frames;
+  }
+}
+
 TEST(BoundedQueue, KeepsOrderAndBound) {
   BoundedQueue<int> queue(2);
   std::stop_source stop;

@@ -5,7 +5,7 @@
  */
 import type { Job, WorkerEvents } from 'graphile-worker';
 import type { Store } from '../store/index.ts';
-import { StorageDown } from './storage-health.ts';
+import { NotFetching } from './not-fetching.ts';
 
 /** After so many seconds a row that was locked has reached its slot, and one that was completed is gone from the queue. */
 const settledAfterS = 5;
@@ -27,7 +27,7 @@ export class LostRows {
     if (this.#pools.size > 0) this.#noteLoss();
     events.on('pool:create', ({ workerPool }) => this.#pools.add(workerPool.id));
     events.on('worker:getJob:error', ({ error }) => {
-      if (!(error instanceof StorageDown)) this.#noteLoss();
+      if (!(error instanceof NotFetching)) this.#noteLoss();
     });
     events.on('job:start', ({ job }) => this.#received.set(job.id, job));
     events.on('job:complete', ({ job }) => this.#forgetLater(job));

@@ -13,6 +13,7 @@ import { AccountLimiter } from './account-limiter.ts';
 import type { FairShare } from './fair-share.ts';
 import { pollsPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import { LostRows } from './lost-rows.ts';
+import { NotFetching } from './not-fetching.ts';
 import type { QueueConnections } from './queue-connections.ts';
 import { neverMs, QueuePoller } from './queue-poller.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -94,8 +95,7 @@ export async function keepRunner(worker: WorkerContext, connections: QueueConnec
   };
 }
 
-/** Thrown instead of fetching work. The queue's slot tries again at its next poll. */
-class DeviceDown extends Error {
+class DeviceDown extends NotFetching {
   override readonly name = 'DeviceDown';
 }
 

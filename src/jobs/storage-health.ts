@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { isStorageFault } from '../storage/faults.ts';
 import type { Storage } from '../storage/types.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
+import { NotFetching } from './not-fetching.ts';
 import type { Tuning } from './tuning.ts';
 
 export interface StorageHealthOptions {
@@ -18,8 +19,7 @@ export interface StorageHealthOptions {
   stopping: AbortSignal;
 }
 
-/** Thrown instead of fetching work. The queue's slot tries again at its next poll. */
-export class StorageDown extends Error {
+export class StorageDown extends NotFetching {
   override readonly name = 'StorageDown';
 }
 

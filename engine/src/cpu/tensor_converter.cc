@@ -273,8 +273,8 @@ class RgbConverter : public TensorConverter {
   }
 
  private:
-  /// Networks of this layout have learned no values outside [0, 1].
-  static float Unit(double value) { return static_cast<float>(std::clamp(value, 0.0, 1.0)); }
+  /// Networks of this layout have learned no values outside [0, 1]. NaN becomes 0, as on a GPU.
+  static float Unit(double value) { return value > 0 ? static_cast<float>(std::min(value, 1.0)) : 0.0F; }
 
   void ToRgb(const std::uint16_t* y, const std::uint16_t* cb, const std::uint16_t* cr, int count, float* red, float* green,
              float* blue) const {

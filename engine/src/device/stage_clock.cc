@@ -47,17 +47,13 @@ static_assert(kNames.size() == static_cast<std::size_t>(Stage::kCount));
 
 double ThreadCpuSeconds() { return Seconds(CLOCK_THREAD_CPUTIME_ID); }
 
-LibraryThreads::Guard::Guard(LibraryThreads& owner) : owner_(owner) {
-  open_mutex.lock();
-  before_ = ThreadIds();
-}
+LibraryThreads::Guard::Guard(LibraryThreads& owner) : owner_(owner), lock_(open_mutex), before_(ThreadIds()) {}
 
 LibraryThreads::Guard::~Guard() {
   const std::vector<int> after = ThreadIds();
   std::vector<int> appeared;
   std::ranges::set_difference(after, before_, std::back_inserter(appeared));
   for (const int id : appeared) owner_.threads_.push_back({id, 0});
-  open_mutex.unlock();
 }
 
 double LibraryThreads::CpuSeconds() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class LibraryThreads {
 
    private:
     LibraryThreads& owner_;
+    std::unique_lock<std::mutex> lock_;
     std::vector<int> before_;
   };
   struct Watched {

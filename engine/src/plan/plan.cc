@@ -126,7 +126,7 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
 float RateError(const media::Demuxer& demuxer, const AVFrame& first, const ProbeResult& source, AVRational frame_rate) {
   const AVCodecParameters& codec = *demuxer.video()->codecpar;
   const double file_rate = source.duration_s > 0 ? static_cast<double>(source.size_bytes) * 8 / source.duration_s : 0;
-  const std::int64_t rate = codec.bit_rate > 0 ? codec.bit_rate : static_cast<std::int64_t>(file_rate);
+  const std::int64_t rate = codec.bit_rate > 0 ? codec.bit_rate : static_cast<std::int64_t>(std::min(file_rate, 1e12));
   return CompressionErrorOfRate(codec.codec_id, rate, first.width, first.height, av_q2d(frame_rate));
 }
 

@@ -45,12 +45,13 @@ class CutChooser {
 
   /// The first frame after the segment that begins with frame `from`; nothing if that is the last one.
   std::optional<std::ptrdiff_t> Next(std::ptrdiff_t from) const {
+    if (count_ - from < 2 * kFewestFrames) return std::nullopt;
     const std::int64_t start = time(from);
     const std::int64_t last = time(count_ - 1);
     const std::int64_t rest = last - start + last - time(count_ - 2);
     // With one more cut, both segments would be nearer to the wanted length.
     const bool is_short = rest <= std::min(wanted_ + wanted_ / 2, longest_);
-    if (is_short || count_ - from < 2 * kFewestFrames) return std::nullopt;
+    if (is_short) return std::nullopt;
     const std::int64_t earliest = std::max(start + shortest_, time(from + kFewestFrames));
     const std::int64_t latest_of_all = std::min(last - shortest_, time(count_ - kFewestFrames));
     if (earliest > latest_of_all) return std::nullopt;
