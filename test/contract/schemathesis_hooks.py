@@ -248,8 +248,8 @@ def use_console_upload(case):
     case.path_parameters = {"id": upload["id"]}
 
 
-# The first well-formed call of each operation gets a real id, then every other one: few calls of an operation are well-formed.
-REAL_ID_TURNS = collections.defaultdict(itertools.count)
+# The first well-formed call of each operation gets a real id or token, then every other one: few calls of an operation are well-formed.
+OPERATION_TURNS = collections.defaultdict(itertools.count)
 REAL_IDS = {
     "consoleUpdateWebhookEndpoint": new_endpoint,
     "consoleDeleteWebhookEndpoint": new_endpoint,
@@ -313,7 +313,7 @@ LINKS = {
 def prepare_people(operation, case):
     """Calls that would change how the people under test sign in, or that succeed with one token or amount only."""
     body = case.body if isinstance(case.body, dict) else {}
-    if operation in LINKS and next(TURNS) % 2:
+    if operation in LINKS and next(OPERATION_TURNS[operation]) % 2 == 0:
         body["token"] = LINKS[operation]()
     if not as_ours(case):
         return
@@ -355,7 +355,7 @@ def prepare_console(operation, case):
         if operation == "consoleSignOut" and as_ours(case):
             case.headers.update(new_session()[0])
         return
-    if operation in REAL_IDS and as_ours(case) and next(REAL_ID_TURNS[operation]) % 2 == 0:
+    if operation in REAL_IDS and as_ours(case) and next(OPERATION_TURNS[operation]) % 2 == 0:
         case.path_parameters = {"id": REAL_IDS[operation]()}
     if operation in UPLOAD_CALLS and as_ours(case) and turn:
         use_console_upload(case)
