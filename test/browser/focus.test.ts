@@ -139,3 +139,25 @@ it('stays where the user has put it', async () => {
   await page.waitForTimeout(300);
   expect(await focused()).toMatch(/^BODY/);
 });
+
+it('stays in the navigation while a job that was opened there is loading', async () => {
+  const id = await page.evaluate(async () => ((await (await fetch('/console/api/jobs')).json()) as { data: { id: string }[] }).data[0]!.id);
+  await page.goto(`${world.url}/jobs`);
+  let answer = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const detail = `**/console/api/jobs/${id}`;
+  await page.route(detail, async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.locator(`a[href$="${id}"]`).first().press('Enter');
+  await waitForFocus('H1 Job');
+  const credits = page.getByRole('navigation').getByRole('link', { name: 'Credits' });
+  await credits.focus();
+  answer();
+  await page.getByRole('heading', { level: 1, name: 'first.mp4' }).waitFor();
+  expect(await credits.evaluate((link) => link === document.activeElement)).toBe(true);
+  await page.unroute(detail);
+});

@@ -103,6 +103,34 @@ describe('a job whose creation got no answer', () => {
   });
 });
 
+describe('a job of a URL whose creation got no answer', () => {
+  const fill = async () => {
+    await page.getByRole('radio', { name: 'URL' }).check();
+    await page.getByLabel('Video URL').fill('https://media.example.com/returned.mp4');
+    await expect.poll(() => submit().isEnabled()).toBe(true);
+  };
+
+  it('is created once, though the page was left and opened again before it was submitted again', async () => {
+    await page.goto(`${world.url}/enhance`);
+    await fill();
+    const allow = await onCreation(async (route, number) => {
+      if (number !== 1) return false;
+      await route.fetch({ maxRetries: 3 });
+      await route.abort();
+      return true;
+    });
+    await submitInVain();
+    await page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
+    await page.waitForURL(`${world.url}/jobs`);
+    await page.goBack();
+    await fill();
+    await submit().click();
+    await page.waitForURL(/\/jobs\/job_/);
+    await allow();
+    expect((await jobNames()).filter((name) => name === 'returned.mp4')).toHaveLength(1);
+  });
+});
+
 describe('a job that is created while its page is left', () => {
   it('does not call the person away from the page where they are', async () => {
     await choose([await clip('slow.mp4')]);

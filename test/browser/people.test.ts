@@ -407,6 +407,15 @@ describe('an operator', () => {
     await open('Set quotas');
     expect(await page.getByLabel('Uploads together, GB').inputValue()).toBe('5.36870912');
     await page.keyboard.press('Escape');
+    // What another operator changes while the dialog is open stays.
+    await open('Set quotas');
+    await world.site.reelmend('accounts', 'set-quotas', account.id, '--create-per-minute', '7');
+    await page.getByLabel('Live jobs and previews per day').fill('502');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await world.site.reelmend<{ id: string; quotas: object }[]>('accounts', 'list')).find(({ id }) => id === account.id)?.quotas).toMatchObject({
+      jobs_per_day: 502,
+      create_per_minute: 7,
+    });
     await open('Close');
     await page.getByRole('textbox', { name: 'Name of the account' }).fill('Analytical');
     await page.getByRole('button', { name: 'Close the account' }).click();

@@ -1,5 +1,5 @@
 /** The list of jobs: loaded page by page, and kept current by the event stream (job-stream.ts). */
-import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { ConsoleJob, ConsoleJobList } from '../../contract/types.gen.ts';
 import { type JobFilters, listJobs } from './jobs.ts';
@@ -43,6 +43,11 @@ async function withChanges<T>(client: QueryClient, load: () => Promise<T>): Prom
 }
 
 const from = (cursor: string | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
+
+export function useLatestJobs(limit: number) {
+  const client = useQueryClient();
+  return useQuery({ queryKey: ['latest-jobs', limit], queryFn: ({ signal }) => withChanges(client, () => listJobs({ limit }, signal)) });
+}
 
 export function useJobs(filters: JobFilters) {
   const client = useQueryClient();
@@ -130,6 +135,18 @@ export function applyToLists(client: QueryClient, changes: Changes): void {
   for (const [queryKey, pages] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
     if (pages !== undefined) client.setQueryData(queryKey, mergeIntoPages(pages, changes, queryKey[1] as JobFilters));
   }
+  for (const [queryKey, list] of client.getQueriesData<ConsoleJobList>({ queryKey: ['latest-jobs'] })) {
+    if (list !== undefined) client.setQueryData(queryKey, mergeIntoLatest(list, changes, queryKey[1] as number));
+  }
+}
+
+/** `limit`: the jobs that the page shows */
+export function mergeIntoLatest(list: ConsoleJobList, changes: Changes, limit: number): ConsoleJobList {
+  const fresh = jobsNotIn(list.data, changes, {}).filter(({ id }) => reaches(list, id));
+  const data = mergeJobs(list.data, changes, {}, fresh);
+  if (data.length <= limit) return { ...list, data };
+  const shown = data.slice(0, limit);
+  return { data: shown, has_more: true, next_cursor: shown.at(-1)!.id };
 }
 
 /** Updates known jobs in place, removes those that no longer match the filters, and puts others where they belong. */
@@ -148,16 +165,16 @@ export function mergeIntoPages(pages: Pages, changes: Changes, filters: JobFilte
 }
 
 /** Changed jobs that the list lacks although they fit. */
-export function jobsNotIn(list: readonly ConsoleJob[], changes: Changes, filters: JobFilters): ConsoleJob[] {
+function jobsNotIn(list: readonly ConsoleJob[], changes: Changes, filters: JobFilters): ConsoleJob[] {
   const known = new Set(list.map(({ id }) => id));
   return [...changes.values()].filter((job) => job !== null).filter((job) => !known.has(job.id) && fits(job, filters));
 }
 
 /** Ids sort by time, and the newest is first. A page goes down to its cursor, and the last one of the whole list to the end. */
-export const reaches = ({ next_cursor: cursor }: Pick<ConsoleJobList, 'next_cursor'>, id: string): boolean => cursor === null || id >= cursor;
+const reaches = ({ next_cursor: cursor }: Pick<ConsoleJobList, 'next_cursor'>, id: string): boolean => cursor === null || id >= cursor;
 
 /** Replaces or removes jobs that have changed, and adds the new ones. */
-export function mergeJobs(jobs: readonly ConsoleJob[], changes: Changes, filters: JobFilters, fresh: readonly ConsoleJob[]): ConsoleJob[] {
+function mergeJobs(jobs: readonly ConsoleJob[], changes: Changes, filters: JobFilters, fresh: readonly ConsoleJob[]): ConsoleJob[] {
   const kept = jobs.flatMap((job) => {
     const change = changes.get(job.id);
     if (change === undefined) return [job];

@@ -1,8 +1,8 @@
 /** The event stream of the account's jobs. Updates the queries that the page has loaded. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
-import { applyToLists, type Changes, jobsNotIn, markStale, mergeJobs, noteForLoads, reaches } from './job-list.ts';
+import type { ConsoleJob, ConsoleJobDetail } from '../../contract/types.gen.ts';
+import { applyToLists, type Changes, markStale, noteForLoads } from './job-list.ts';
 import { jobKey } from './jobs.ts';
 import { sessionKey, useSession } from './session.ts';
 
@@ -10,6 +10,7 @@ const flushMs = 120;
 /** The stream closes and reopens regularly. A longer gap means that the service cannot be reached. */
 const longestGapMs = 4000;
 const reopenMs = 3000;
+const longestAnswerMs = 10_000;
 
 /** Keeps the stream open while a user is signed in. Returns false after a few seconds without the service. */
 export function useJobStream(): boolean {
@@ -21,7 +22,10 @@ export function useJobStream(): boolean {
     let lost = 0;
     let reopening = 0;
     let wasOpen = false;
+    /** Number of times that the stream was opened or closed: what was asked before says nothing of now. */
+    let turns = 0;
     const onOpen = () => {
+      turns += 1;
       clearTimeout(lost);
       lost = 0;
       setReachable(true);
@@ -31,7 +35,14 @@ export function useJobStream(): boolean {
     };
     const onGap = () => {
       // The service may refuse only the stream, for example to a user with too many pages.
-      lost ||= window.setTimeout(() => void answers().then(setReachable).finally(() => (lost = 0)), longestGapMs);
+      lost ||= window.setTimeout(() => void checkReachable(), longestGapMs);
+    };
+    const checkReachable = async () => {
+      const turn = turns;
+      const isUp = await answers();
+      if (turn !== turns) return;
+      lost = 0;
+      setReachable(isUp);
     };
     const open = () => {
       close = openStream(client, { onOpen, onGap, onRefused });
@@ -43,6 +54,7 @@ export function useJobStream(): boolean {
     };
     open();
     return () => {
+      turns += 1;
       close();
       clearTimeout(lost);
       clearTimeout(reopening);
@@ -52,9 +64,9 @@ export function useJobStream(): boolean {
   return isReachable;
 }
 
-/** Whether the service responds at all. A proxy responds with 502 or 503 if the service is down. */
+/** Whether the service responds at all, within a few seconds. A proxy responds with 502 or 503 if the service is down. */
 async function answers(): Promise<boolean> {
-  return fetch('/console/api/session', { cache: 'no-store' }).then(
+  return fetch('/console/api/session', { cache: 'no-store', signal: AbortSignal.timeout(longestAnswerMs) }).then(
     ({ status }) => status < 500,
     () => false,
   );
@@ -116,9 +128,6 @@ function refreshAfterGap(client: QueryClient): void {
 
 function applyChanges(client: QueryClient, changes: Changes): void {
   applyToLists(client, changes);
-  for (const [queryKey, list] of client.getQueriesData<ConsoleJobList>({ queryKey: ['latest-jobs'] })) {
-    if (list !== undefined) client.setQueryData(queryKey, mergeIntoLatest(list, changes, queryKey[1] as number));
-  }
   let settled = false;
   for (const [id, job] of changes) {
     settled ||= job === null || job.status === 'done' || job.status === 'error';
@@ -136,13 +145,4 @@ function applyChanges(client: QueryClient, changes: Changes): void {
 function withProgress(detail: ConsoleJobDetail, job: ConsoleJob): ConsoleJobDetail {
   const { progress, eta_seconds, started_at } = job;
   return { ...detail, job: { ...detail.job, progress, eta_seconds, started_at } };
-}
-
-/** `limit`: the jobs that the page shows */
-export function mergeIntoLatest(list: ConsoleJobList, changes: Changes, limit: number): ConsoleJobList {
-  const fresh = jobsNotIn(list.data, changes, {}).filter(({ id }) => reaches(list, id));
-  const data = mergeJobs(list.data, changes, {}, fresh);
-  if (data.length <= limit) return { ...list, data };
-  const shown = data.slice(0, limit);
-  return { data: shown, has_more: true, next_cursor: shown.at(-1)!.id };
 }

@@ -28,10 +28,6 @@ export interface JobFilters {
 
 export const jobKey = (id: string) => ['job', id] as const;
 
-export function useLatestJobs(limit: number) {
-  return useQuery({ queryKey: ['latest-jobs', limit], queryFn: ({ signal }) => listJobs({ limit }, signal) });
-}
-
 export function listJobs(query: NonNullable<ConsoleListJobsData['query']>, signal?: AbortSignal) {
   const extra = signal === undefined ? {} : { signal };
   return call<ConsoleListJobsData, ConsoleListJobsResponse>('GET', '/console/api/jobs', { query }, extra);

@@ -75,11 +75,15 @@ export interface AccountFilters {
 }
 
 export function useAccounts(filters: AccountFilters) {
-  return useList<OperatorAccount, string>(['operator', 'accounts', filters], (cursor, signal) => {
-    const query = { limit: 50, ...filters, ...from(cursor) };
-    const url = '/console/api/operator/accounts';
-    return call<OperatorListAccountsData, OperatorListAccountsResponse>('GET', url, { query }, { signal });
-  });
+  return useList<OperatorAccount, string>(
+    ['operator', 'accounts', filters],
+    (cursor, signal) => {
+      const query = { limit: 50, ...filters, ...from(cursor) };
+      const url = '/console/api/operator/accounts';
+      return call<OperatorListAccountsData, OperatorListAccountsResponse>('GET', url, { query }, { signal });
+    },
+    { intervalMs: liveMs },
+  );
 }
 
 export function decide(id: string, decision: 'approved' | 'rejected'): Promise<OperatorDecideResponse> {
@@ -145,9 +149,13 @@ export function useWorkers() {
 }
 
 export function useFailures() {
-  return useList<OperatorFailure, string>(['operator', 'failures'], (cursor, signal) => {
-    const query = { limit: 25, ...from(cursor) };
-    const url = '/console/api/operator/failures';
-    return call<OperatorListFailuresData, OperatorListFailuresResponse>('GET', url, { query }, { signal });
-  });
+  return useList<OperatorFailure, string>(
+    ['operator', 'failures'],
+    (cursor, signal) => {
+      const query = { limit: 25, ...from(cursor) };
+      const url = '/console/api/operator/failures';
+      return call<OperatorListFailuresData, OperatorListFailuresResponse>('GET', url, { query }, { signal });
+    },
+    { intervalMs: liveMs },
+  );
 }

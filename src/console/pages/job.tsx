@@ -26,31 +26,39 @@ export function JobPage({ id }: { id: string }) {
   const query = useJob(id);
   const [deletion, setDeletion] = useState<JobDeletion | null>(null);
   if (deletion !== null || isGone(query.error)) return <DeletedJob id={id} deletion={deletion} detail={query.data} />;
-  if (query.data !== undefined) return <LoadedJob detail={query.data} onDeleted={setDeletion} />;
+  const detail = query.data;
+  // One page, which takes the focus once, for what is loading and what is loaded.
   return (
-    <Page title="Job" back={back}>
-      <div className="panel">{query.isPending ? <Skeleton lines={6} /> : <Failed error={query.error} onRetry={() => void query.refetch()} />}</div>
+    <Page
+      title={detail === undefined ? 'Job' : detail.source_name || 'Video'}
+      back={back}
+      intro={detail && <Labels detail={detail} />}
+      actions={detail && <Actions detail={detail} onDeleted={setDeletion} />}
+    >
+      {detail !== undefined && <LoadedJob detail={detail} />}
+      {detail === undefined && (
+        <div className="panel">{query.isPending ? <Skeleton lines={6} /> : <Failed error={query.error} onRetry={() => void query.refetch()} />}</div>
+      )}
     </Page>
   );
 }
 
-function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (deletion: JobDeletion) => void }) {
-  const { job, mode } = detail;
+function Labels({ detail: { job, mode } }: { detail: ConsoleJobDetail }) {
   return (
-    <Page
-      title={detail.source_name || 'Video'}
-      back={back}
-      intro={
-        <span className="row">
-          <StatusBadge status={job.status} />
-          <ModeBadge mode={mode} />
-          <TierBadge tier={job.tier} />
-          <code className="wrap-anywhere">{job.id}</code>
-          <CopyButton text={job.id} label="Copy the job’s id" bare />
-        </span>
-      }
-      actions={<Actions detail={detail} onDeleted={onDeleted} />}
-    >
+    <span className="row">
+      <StatusBadge status={job.status} />
+      <ModeBadge mode={mode} />
+      <TierBadge tier={job.tier} />
+      <code className="wrap-anywhere">{job.id}</code>
+      <CopyButton text={job.id} label="Copy the job’s id" bare />
+    </span>
+  );
+}
+
+function LoadedJob({ detail }: { detail: ConsoleJobDetail }) {
+  const { job } = detail;
+  return (
+    <>
       {isOpen(job.status) && <RunningJob detail={detail} />}
       {job.error !== null && <JobFailure detail={detail} />}
       {job.status === 'done' && <Viewer detail={detail} />}
@@ -62,7 +70,7 @@ function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted:
           <Charges detail={detail} />
         </div>
       </div>
-    </Page>
+    </>
   );
 }
 

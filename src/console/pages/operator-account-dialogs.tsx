@@ -109,10 +109,13 @@ const quotaFields: readonly { name: QuotaName; label: string; unit: number; max:
 /** An empty field uses the service's setting. */
 export function QuotasDialog({ account, onClose, onDone }: Props) {
   const { quotas, default_quotas: defaults } = account;
-  const [texts, setTexts] = useState(() => Object.fromEntries(quotaFields.map(({ name, unit }) => [name, quotas[name] === null ? '' : String(quotas[name] / unit)])));
+  const [before] = useState(() => Object.fromEntries(quotaFields.map(({ name, unit }) => [name, quotas[name] === null ? '' : String(quotas[name] / unit)])));
+  const [texts, setTexts] = useState(before);
   const form = useAction(async () => {
-    const changes = quotaFields.map(({ name, unit }) => [name, texts[name] === '' ? null : Math.round(Number(texts[name]) * unit)]);
-    await setQuotas(account.id, Object.fromEntries(changes) as Quotas);
+    // Only these: another operator may have changed the others meanwhile.
+    const changed = quotaFields.filter(({ name }) => texts[name] !== before[name]);
+    const changes = changed.map(({ name, unit }) => [name, texts[name] === '' ? null : Math.round(Number(texts[name]) * unit)]);
+    await setQuotas(account.id, Object.fromEntries(changes) as Partial<Quotas>);
     toast(`The quotas of ${isolate(account.name)} are saved.`);
     void onDone();
   }, onClose);

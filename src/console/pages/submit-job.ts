@@ -1,5 +1,5 @@
 /** Creates jobs at the displayed price, each once. */
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { ApiError } from '../api/client.ts';
 import { useCreateJob } from '../api/jobs.ts';
 import { keepWhile } from '../api/uploads.ts';
@@ -14,19 +14,21 @@ interface Attempts {
   unanswered: Body[];
 }
 
+/** By mode and video. Whoever leaves the page after a lost response, and comes back, does not pay twice. */
+const attemptsOf = new Map<string, Attempts>();
+
 type CreateJob = ReturnType<typeof useCreateJob>;
 
 /** Returns the function that creates a job and resolves with its id. `credits` is the displayed price. */
 export function useSubmitJob() {
   const createJob = useCreateJob();
-  const attemptsOf = useRef(new Map<string, Attempts>());
   return async (each: Body, credits: number | undefined): Promise<string> => {
     const body = withinQuote(each, credits);
     const video = `${body.mode} ${body.request.upload_id ?? body.request.video_url}`;
-    const attempts = attemptsOf.current.get(video) ?? { key: newIdempotencyKey(), unanswered: [] };
-    attemptsOf.current.set(video, attempts);
+    const attempts = attemptsOf.get(video) ?? { key: newIdempotencyKey(), unanswered: [] };
+    attemptsOf.set(video, attempts);
     const id = await createOnce(createJob, body, attempts);
-    attemptsOf.current.delete(video);
+    attemptsOf.delete(video);
     return id;
   };
 }

@@ -211,13 +211,19 @@ function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: 
 
 function EditDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) {
   const refresh = useRefresh();
-  const { url, description } = endpoint;
-  const [values, setValues] = useState<Values>({ url, description, events: [...endpoint.events] });
+  const [before] = useState<Values>(() => ({ url: endpoint.url, description: endpoint.description, events: [...endpoint.events] }));
+  const [values, setValues] = useState(before);
   const form = useAction(async () => {
-    await updateWebhookEndpoint(endpoint.id, { ...values, url: values.url.trim() });
+    await updateWebhookEndpoint(endpoint.id, changesOf(before, { ...values, url: values.url.trim() }));
     await refresh();
   }, onClose);
   return <EndpointForm title="Change the endpoint" action="Save" urlField="url" {...{ values, onClose, ...form }} onChange={setValues} />;
+}
+
+/** Only what differs: somebody else may have changed the rest meanwhile. */
+function changesOf(before: Values, after: Values): Partial<Values> {
+  const differs = (name: string) => JSON.stringify(before[name as keyof Values]) !== JSON.stringify(after[name as keyof Values]);
+  return Object.fromEntries(Object.entries(after).filter(([name]) => differs(name)));
 }
 
 interface FormProps extends Omit<ComponentProps<typeof FormDialog>, 'fields' | 'disabled' | 'children'> {
