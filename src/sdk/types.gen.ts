@@ -313,7 +313,7 @@ export type WebhookEndpointTestResult = {
 export type Strength = 'auto' | 'off' | number;
 
 /**
- * The strength of each stage. Omitted stages are `auto`.
+ * The strength of each stage. Omitted stages are `auto`. Faces are restored on the CPU only: a job on a GPU skips `face_restoration`, and reports it as 0.
  */
 export type EnhancementsInput = {
     denoise?: Strength;
