@@ -155,24 +155,24 @@ async function hourly(worker: ScheduledTaskContext): Promise<void> {
   await runEach([
     () => runBatches(worker, { ...overdue, next: (limit) => objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit) }),
     () => pruneRequestLog(worker, { onlyBusy: false }),
-    () => pruneAll((limit) => deliveries.prune(keptDeliveryDays, limit)),
-    () => pruneAll((limit) => uploads.prune(keptUploadDays, limit)),
+    () => pruneAll(worker, (limit) => deliveries.prune(keptDeliveryDays, limit)),
+    () => pruneAll(worker, (limit) => uploads.prune(keptUploadDays, limit)),
     () => webhookSecrets.prune(),
     () => destroyReturned(worker, 'jobs/', (keys) => objects.destroyReturned(keys)),
     () => destroyReturned(worker, 'uploads/', (keys) => uploads.destroyReturned(keys)),
   ]);
 }
 
-async function pruneAll(prune: (limit: number) => Promise<number>): Promise<void> {
+async function pruneAll({ stopping }: ScheduledTaskContext, prune: (limit: number) => Promise<number>): Promise<void> {
   const limit = 1000;
-  while ((await prune(limit)) === limit);
+  while (!stopping.aborted && (await prune(limit)) === limit);
 }
 
 const listingBatch = 500;
 
 /** Compares the storage with the database and destroys destroyed objects that are back, such as after restoring a backup. */
 async function destroyReturned(
-  { storage, logger }: ScheduledTaskContext,
+  { storage, logger, stopping }: ScheduledTaskContext,
   prefix: string,
   queue: (keys: string[]) => Promise<string[]>,
 ): Promise<void> {
@@ -183,6 +183,8 @@ async function destroyReturned(
     batch = [];
   };
   for await (const key of storage.list(prefix)) {
+    // The next run looks at all of them.
+    if (stopping.aborted) return;
     batch.push(key);
     if (batch.length >= listingBatch) await flush();
   }

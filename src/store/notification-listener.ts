@@ -57,6 +57,7 @@ export class NotificationListener {
     client.on('notification', onNotification);
     try {
       await client.connect();
+      closeWhenSilent(client, this.#askIntervalMs);
       await client.query(channels.map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`).join('; '));
       if (this.#isClosed) return; // meanwhile: no timer may outlive it
       this.#askOften(client);
@@ -76,10 +77,12 @@ export class NotificationListener {
 
   /** A connection that only listens would never notice that it is dead. */
   #askOften(client: pg.Client): void {
-    const intervalMs = (1000 * (this.#options.silenceTimeoutS ?? defaultSilenceTimeoutS)) / asksPerTimeout;
-    closeWhenSilent(client, intervalMs);
     clearInterval(this.#askTimer);
-    this.#askTimer = setInterval(() => void client.query('SELECT 1').catch(() => {}), intervalMs).unref();
+    this.#askTimer = setInterval(() => void client.query('SELECT 1').catch(() => {}), this.#askIntervalMs).unref();
+  }
+
+  get #askIntervalMs(): number {
+    return (1000 * (this.#options.silenceTimeoutS ?? defaultSilenceTimeoutS)) / asksPerTimeout;
   }
 
   #onLost(client: pg.Client): void {
