@@ -245,15 +245,14 @@ export const zJobInput = z.strictObject({
 
 /**
  * The settings of the request, as it sent them: fields that it omitted are omitted here. With `resolution`, `metadata`,
- * the video and, for a job of the Secure tier, `secure`, they are the body of the same job. The URL of a video is not
- * returned, because it may grant access to the file.
+ * the video, `webhook_url` and, for a job of the Secure tier, `secure`, they are the body of the same job. The request's
+ * URLs are not returned, because they may grant access.
  *
  */
 export const zRequestedSettings = z.object({
     model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
     enhancements: zEnhancementsInput.optional(),
-    output: zOutputInput.optional(),
-    webhook_url: z.url().optional()
+    output: zOutputInput.optional()
 });
 
 export const zPartialOutput = z.object({

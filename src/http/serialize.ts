@@ -45,13 +45,12 @@ export const etaOf = ({ etaSeconds }: Pick<JobRecord, 'etaSeconds'>) => (etaSeco
 
 export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-/** The settings of the request. Its `video_url` stays out: a URL of a video is often signed, and grants access to the file. */
-function serializeRequested({ model, enhancements, outputSettings, webhookUrl }: JobRecord): RequestedSettings {
+/** The settings of the request. Its URLs stay out: they are often signed, and grant access. */
+function serializeRequested({ model, enhancements, outputSettings }: JobRecord): RequestedSettings {
   return omitUndefined({
     model: model ?? undefined,
     enhancements: unlessEmpty(enhancements),
     output: unlessEmpty(outputSettings),
-    webhook_url: webhookUrl ?? undefined,
   });
 }
 

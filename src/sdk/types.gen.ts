@@ -496,8 +496,8 @@ export type Job = {
 
 /**
  * The settings of the request, as it sent them: fields that it omitted are omitted here. With `resolution`, `metadata`,
- * the video and, for a job of the Secure tier, `secure`, they are the body of the same job. The URL of a video is not
- * returned, because it may grant access to the file.
+ * the video, `webhook_url` and, for a job of the Secure tier, `secure`, they are the body of the same job. The request's
+ * URLs are not returned, because they may grant access.
  *
  */
 export type RequestedSettings = {
@@ -507,10 +507,6 @@ export type RequestedSettings = {
     model?: string;
     enhancements?: EnhancementsInput;
     output?: OutputInput;
-    /**
-     * URL that receives the event when the job ends, as the service parsed it.
-     */
-    webhook_url?: string;
 };
 
 export type PartialOutput = {

@@ -151,6 +151,7 @@ describe('on Node', () => {
 
   it('runs every example of the README', async () => {
     const expected = [
+      /^enhance \d+ %\n(.*\n)*download 100 %\n\d+\n$/,
       /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
       /^0 %\n(\d+ %\n)*100 %\nready holiday\.mov\n$/,
       /^$/,
