@@ -165,17 +165,18 @@ export interface CompileModelRequest {
   signal?: AbortSignal;
 }
 
-/**
- * Media work in isolated child processes, one for each call. Rejects with ReelmendError:
- * `unreadable_video`, `video_too_long`, `processing_failed` (crash, memory), `processing_timeout`,
- * or whatever the byte source rejected with. An aborted signal rejects with its reason.
- */
+/** A GPU that gets no jobs at the moment. */
 export interface LostDevice {
   /** `cuda:N` */
   id: string;
   reason: string;
 }
 
+/**
+ * Media work in isolated child processes, one for each call. Rejects with ReelmendError:
+ * `unreadable_video`, `video_too_long`, `processing_failed` (crash, memory), `processing_timeout`,
+ * or whatever the byte source rejected with. An aborted signal rejects with its reason.
+ */
 export interface Media {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   enhance(request: EnhanceRequest): Promise<EnhanceResult>;

@@ -60,6 +60,15 @@ describe('several videos, one of which is not accepted', () => {
   });
 });
 
+/** The first creation reaches the service, and its answer is lost. */
+const loseFirstAnswer = () =>
+  onCreation(async (route, number) => {
+    if (number !== 1) return false;
+    await route.fetch({ maxRetries: 3 });
+    await route.abort();
+    return true;
+  });
+
 const submit = () => page.getByRole('button', { name: 'Run in test mode', exact: true });
 
 async function submitInVain(): Promise<void> {
@@ -70,12 +79,7 @@ async function submitInVain(): Promise<void> {
 describe('a job whose creation got no answer', () => {
   it('is created once, though the settings were changed before it was submitted again', async () => {
     await choose([await clip('lost.mp4')]);
-    const allow = await onCreation(async (route, number) => {
-      if (number !== 1) return false;
-      await route.fetch({ maxRetries: 3 });
-      await route.abort();
-      return true;
-    });
+    const allow = await loseFirstAnswer();
     await submitInVain();
     await page.getByRole('radio', { name: '4K' }).check();
     await submit().click();
@@ -113,12 +117,7 @@ describe('a job of a URL whose creation got no answer', () => {
   it('is created once, though the page was left and opened again before it was submitted again', async () => {
     await page.goto(`${world.url}/enhance`);
     await fill();
-    const allow = await onCreation(async (route, number) => {
-      if (number !== 1) return false;
-      await route.fetch({ maxRetries: 3 });
-      await route.abort();
-      return true;
-    });
+    const allow = await loseFirstAnswer();
     await submitInVain();
     await page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
     await page.waitForURL(`${world.url}/jobs`);

@@ -6,10 +6,10 @@ import type { ConsoleJobDetail, ConsoleLink, ConsoleTimelineEvent, JobDeletion }
 import { isGone } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
 import { creditsInDollars, formatCount, formatDateTimeFull, formatMoment, formatPercent, formatSigned, formatTarget, formatTimeLeft } from '../app/format.ts';
-import { Button, CopyButton } from '../ui/button.tsx';
+import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
-import { ModeBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
+import { StatusLine } from '../ui/job-status.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { SegmentBar } from '../ui/segment-bar.tsx';
 import { num, Table } from '../ui/table.tsx';
@@ -32,7 +32,7 @@ export function JobPage({ id }: { id: string }) {
     <Page
       title={detail === undefined ? 'Job' : detail.source_name || 'Video'}
       back={back}
-      intro={detail && <Labels detail={detail} />}
+      intro={detail && <StatusLine of={detail.job} mode={detail.mode} what="job" />}
       actions={detail && <Actions detail={detail} onDeleted={setDeletion} />}
     >
       {detail !== undefined && <LoadedJob detail={detail} />}
@@ -40,18 +40,6 @@ export function JobPage({ id }: { id: string }) {
         <div className="panel">{query.isPending ? <Skeleton lines={6} /> : <Failed error={query.error} onRetry={() => void query.refetch()} />}</div>
       )}
     </Page>
-  );
-}
-
-function Labels({ detail: { job, mode } }: { detail: ConsoleJobDetail }) {
-  return (
-    <span className="row">
-      <StatusBadge status={job.status} />
-      <ModeBadge mode={mode} />
-      <TierBadge tier={job.tier} />
-      <code className="wrap-anywhere">{job.id}</code>
-      <CopyButton text={job.id} label="Copy the job’s id" bare />
-    </span>
   );
 }
 

@@ -6,9 +6,9 @@ import { isGone } from '../api/client.ts';
 import { usePreview, usePreviews } from '../api/previews.ts';
 import { formatCount } from '../app/format.ts';
 import { useNavigateWhileShown } from '../app/navigation.ts';
-import { CopyButton, LinkButton } from '../ui/button.tsx';
+import { LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, LoadList, Skeleton } from '../ui/feedback.tsx';
-import { JobState, ModeBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
+import { JobState, ModeBadge, StatusLine } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { num, Table } from '../ui/table.tsx';
@@ -103,15 +103,7 @@ export function PreviewPage({ id }: { id: string }) {
     <Page
       title={source_name || 'Preview'}
       back={back}
-      intro={
-        <span className="row">
-          <StatusBadge status={preview.status} />
-          <ModeBadge mode={mode} />
-          <TierBadge tier={preview.tier} />
-          <code className="wrap-anywhere">{preview.id}</code>
-          <CopyButton text={preview.id} label="Copy the preview’s id" bare />
-        </span>
-      }
+      intro={<StatusLine of={preview} mode={mode} what="preview" />}
     >
       <PreviewPanel
         id={id}

@@ -1,5 +1,6 @@
 import type { ConsoleJob, JobStatus, Mode, Tier } from '../../contract/types.gen.ts';
 import { formatPercent, formatTimeLeft } from '../app/format.ts';
+import { CopyButton } from './button.tsx';
 import { Badge, ProgressBar, type Tone } from './feedback.tsx';
 
 const looks: Record<JobStatus, { tone: Tone; text: string }> = {
@@ -39,4 +40,17 @@ export function ModeBadge({ mode }: { mode: Mode }) {
 
 export function TierBadge({ tier }: { tier: Tier }) {
   return tier === 'secure' ? <Badge tone="good">Secure</Badge> : <Badge>Standard</Badge>;
+}
+
+/** The line below the title of a page of one job or preview: its state, and its id to copy. */
+export function StatusLine({ of: { id, status, tier }, mode, what }: { of: { id: string; status: JobStatus; tier: Tier }; mode: Mode; what: 'job' | 'preview' }) {
+  return (
+    <span className="row">
+      <StatusBadge status={status} />
+      <ModeBadge mode={mode} />
+      <TierBadge tier={tier} />
+      <code className="wrap-anywhere">{id}</code>
+      <CopyButton text={id} label={`Copy the ${what}’s id`} bare />
+    </span>
+  );
 }
