@@ -1,6 +1,6 @@
 -- Returns the number of steps for the autoscaler's workers: the steps that wait for any worker, and the steps that run on
 -- these workers' hosts. An autoscaler such as KEDA divides it by the number of steps that one worker runs at a time.
---   step_tasks   task names of src/store/queue.ts. `job_enhance` includes segments and joins. `job_enhance:cpu` and
+--   step_tasks   task names of src/store/queue.ts, for any engine. `job_enhance` includes segments and joins. `job_enhance:cpu` and
 --                `job_enhance:cuda` include the steps that a worker with only that class of devices can run.
 --   host_prefix  prefix of the host names of the autoscaler's workers; '' matches all workers. Steps that other workers
 --                run must not start more workers.
@@ -18,13 +18,14 @@ DECLARE
 BEGIN
   RETURN (
     WITH steps AS (
-      SELECT q.task_identifier = ANY (wanted) AS is_wanted, q.task_identifier = ANY (limited) AS is_limited, q.locked_at IS NOT NULL AS is_running,
+      SELECT task = ANY (wanted) AS is_wanted, task = ANY (limited) AS is_limited, q.locked_at IS NOT NULL AS is_running,
         q.locked_at IS NOT NULL AND EXISTS (
           SELECT FROM public.workers w WHERE q.locked_by = ANY (w.pools) AND starts_with(coalesce(w.host, ''), host_prefix)
         ) AS runs_here,
         (SELECT flag FROM jsonb_object_keys(q.flags) flag LIMIT 1) AS account
-      FROM graphile_worker.jobs q
-      WHERE q.task_identifier = ANY (wanted || limited) AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)),
+      -- Behind a colon, a task names the engine that it is for.
+      FROM graphile_worker.jobs q, split_part(q.task_identifier, ':', 1) task
+      WHERE task = ANY (wanted || limited) AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)),
     loads AS (
       SELECT account, is_limited, count(*) FILTER (WHERE is_running) AS running, count(*) FILTER (WHERE runs_here AND is_wanted) AS running_here,
         count(*) FILTER (WHERE is_wanted AND NOT is_running) AS waiting

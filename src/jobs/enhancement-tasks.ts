@@ -1,5 +1,6 @@
-/** The tasks that use the slots for enhancements: whole videos and segments for the device classes that this worker has, and joins. */
-import { type DeviceClass, taskOfSegment, taskOfWhole } from '../store/index.ts';
+/** The tasks that use the slots for enhancements: whole videos for the device classes that this worker has, and segments and joins for its engine, too. */
+import { createHash } from 'node:crypto';
+import { type DeviceClass, taskOfJoin, taskOfSegment, taskOfWhole } from '../store/index.ts';
 import { enhanceJob } from './enhance-step.ts';
 import { joinJob } from './join-step.ts';
 import { jobIdOf, segmentOf } from './payload.ts';
@@ -10,11 +11,16 @@ type RunTask = (payload: unknown) => Promise<void>;
 
 export function enhancementTasks(worker: WorkerContext): Record<string, RunTask> & { job_enhance: RunTask } {
   const segment: RunTask = (payload) => runSegment(worker, segmentOf(payload));
+  const join: RunTask = (payload) => joinJob(worker, jobIdOf(payload));
   const whole: RunTask = (payload) => enhanceJob(worker, jobIdOf(payload));
   return {
     job_enhance: whole,
-    job_join: (payload) => joinJob(worker, jobIdOf(payload)),
-    ...Object.fromEntries(worker.deviceClasses.flatMap((each) => [[taskOfSegment(each), segment], [taskOfWhole(each), whole]] as const)),
+    ...Object.fromEntries(worker.deviceClasses.map((each) => [taskOfWhole(each), whole])),
+    // Without an engine: rows of older versions.
+    ...Object.fromEntries([worker.engine, null].flatMap((engine) => [
+      [taskOfJoin(engine), join] as const,
+      ...worker.deviceClasses.map((each) => [taskOfSegment(each, engine), segment] as const),
+    ])),
   };
 }
 
@@ -35,7 +41,7 @@ export function wholeJobTasks(worker: WorkerContext): ReturnType<typeof enhancem
 async function runRest(worker: WorkerContext, jobId: string): Promise<void> {
   const tried = new Set<number>();
   while (!worker.stopping.aborted) {
-    const waiting = await worker.store.segments.waiting(jobId, worker.deviceClasses);
+    const waiting = await worker.store.segments.waiting(jobId, worker);
     // One that failed is retried later, by any worker.
     if (waiting.some(({ number }) => tried.has(number))) return;
     const number = waiting.find(({ isDelayed }) => !isDelayed)?.number;
@@ -50,3 +56,6 @@ export function deviceClassesOf({ media, config }: Pick<WorkerDeps, 'media' | 'c
   if (config.device !== 'auto') return [config.device.startsWith('cuda') ? 'cuda' : 'cpu'];
   return media.hasGpu ? ['cuda', 'cpu'] : ['cpu'];
 }
+
+/** The id of a worker's engine in names of tasks, which have at most 128 characters: engines with the same id make and join pieces of one plan. */
+export const engineOf = ({ media }: Pick<WorkerDeps, 'media'>): string => createHash('sha256').update(media.engine).digest('hex').slice(0, 16);

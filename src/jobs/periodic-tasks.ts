@@ -24,6 +24,7 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
   const { store, logger, tuning, config, fleet, metrics } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const contact = new DatabaseContact(1000 * config.leaseSeconds, tuning.heartbeatsPerLease);
+  const describe = describeWorker(worker);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   const reportFailed = (what: string, jobs: CrashedJob[]) => {
     for (const job of jobs) metrics.jobFailed(job, 'processing_failed');
@@ -34,8 +35,10 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       name: 'heartbeat',
       everyMs: () => heartbeatMs,
       async run() {
-        await store.workers.heartbeat(worker.id, poolsOf(runners));
+        const isNew = await store.workers.heartbeat(worker.id, poolsOf(runners));
         contact.made();
+        // The row of a process that slept was removed. Without a description, others would soon plan anew what only this worker can do.
+        if (isNew) describe().catch((error: unknown) => logger.warn({ err: error }, 'the worker is not described yet'));
       },
     },
     {
@@ -67,7 +70,7 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       everyMs: () => tuning.periodicMs.scratch,
       run: async () => void report('scratch folders of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
     },
-    { name: 'description', everyMs: () => tuning.periodicMs.describe, run: describeWorker(worker) },
+    { name: 'description', everyMs: () => tuning.periodicMs.describe, run: describe },
     {
       name: 'schedule',
       everyMs: () => sharedIntervalMs(fleet, { shortestMs: tuning.periodicMs.schedule, perSecond: scheduleChecksPerSecond }),
@@ -121,8 +124,8 @@ const clocks = () => ({ monotonic: performance.now(), date: Date.now() });
 /** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */
 export const poolsOf = (runners: readonly KeptRunner[]): string[] => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
 
-/** Writes the worker's host and devices, without those that are lost at the moment, to its row. Repeated, also since the row of a process that slept may have been removed. */
-function describeWorker({ id, store, media, config, deviceClasses, metrics }: WorkerContext): () => Promise<void> {
+/** Writes the worker's host and devices, without those that are lost at the moment, to its row. */
+function describeWorker({ id, store, media, config, deviceClasses, engine, metrics }: WorkerContext): () => Promise<void> {
   let devices: Promise<WorkerDevice[]> | undefined;
   return async () => {
     devices ??= media.devices();
@@ -135,7 +138,7 @@ function describeWorker({ id, store, media, config, deviceClasses, metrics }: Wo
     const lost = new Map(media.lostDevices(option).map((device) => [device.id, device.reason]));
     const current = found.map((device) => (lost.has(device.id) ? { ...device, usable: false, reason: lost.get(device.id)! } : device));
     for (const { id: device, usable } of current) metrics.deviceUsable(device, usable);
-    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: current, deviceClasses: takesJobs ? [...deviceClasses] : [] };
+    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: current, deviceClasses: takesJobs ? [...deviceClasses] : [], engine };
     await store.workers.describe(id, facts);
   };
 }

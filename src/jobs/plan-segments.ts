@@ -30,7 +30,7 @@ export async function planSegments(context: StepContext, inputPath: string, opti
   logger.info({ segments: segments.length, ...(whyWhole === '' ? {} : { whyWhole }) }, 'segments planned');
   if (segments.length < 2) return false;
   const spans = segments.map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
-  const planned = { text, deviceClass: classOf(plan.device), segments: spans, atOnce: segmentsAtOnce(worker) };
+  const planned = { text, deviceClass: classOf(plan.device), engine: worker.engine, segments: spans, atOnce: segmentsAtOnce(worker) };
   await retryOnDatabaseFault(signal, () => worker.store.segments.planned(fence, planned));
   return true;
 }

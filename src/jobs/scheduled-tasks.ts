@@ -76,7 +76,7 @@ async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
     { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
-    { ...bounds, done: 'jobs planned again, because no worker has their device class', next: (limit) => replanUnserved(worker, limit) },
+    { ...bounds, done: 'jobs planned again, because no worker has their device class or engine', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
     { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) },
   ];
@@ -90,7 +90,7 @@ async function forgetDeletedEndpoints({ store, stopping }: ScheduledTaskContext,
 }
 
 async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, limit: number): Promise<string[]> {
-  const ids = await store.segments.replanUnserved(tuning.unservedClassS, limit);
+  const ids = await store.segments.replanUnserved({ deviceClassS: tuning.unservedClassS, engineS: tuning.unservedEngineS }, limit);
   for (const _ of ids) metrics.jobReplanned('no_worker');
   return ids;
 }

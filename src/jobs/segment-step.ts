@@ -30,11 +30,11 @@ interface SegmentContext extends SegmentAttempt {
   scratch: string;
 }
 
-/** Runs one segment, unless it is done, another worker has it, or it is for a device class that this worker does not have. A failure of the segment is not thrown: the rows of segment and job record it. */
+/** Runs one segment, unless it is done, another worker has it, or it is for a device class or an engine that this worker does not have. A failure of the segment is not thrown: the rows of segment and job record it. */
 export async function runSegment(worker: WorkerContext, { jobId, number }: { jobId: string; number: number }): Promise<void> {
   const { segments } = worker.store;
   const { leaseSeconds, dataDir } = worker.config;
-  const how = { owner: worker.id, deviceClasses: worker.deviceClasses, leaseSeconds };
+  const how = { owner: worker.id, deviceClasses: worker.deviceClasses, engine: worker.engine, leaseSeconds };
   const lease = await retryOnDatabaseFault(worker.stopping, (isRepeated) => segments.acquire(jobId, number, { ...how, isRepeated }));
   if (!lease) return;
   const { fence, traceparent } = lease;

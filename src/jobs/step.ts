@@ -46,7 +46,7 @@ export async function runStep(
   work: (context: StepContext) => Promise<void>,
 ): Promise<void> {
   const lease = await retryOnDatabaseFault(worker.stopping, (isRepeated) =>
-    worker.store.leases.acquire(jobId, step, worker.id, worker.config.leaseSeconds, isRepeated));
+    worker.store.leases.acquire(jobId, step, worker.id, worker.config.leaseSeconds, { isRepeated, engine: worker.engine }));
   if (!lease) return;
   const logger = worker.logger.child({ job: jobId, step, attempt: lease.fence.attempt });
   const keeper = keepLease({

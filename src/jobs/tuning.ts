@@ -24,11 +24,13 @@ export interface Tuning {
   };
   /** how a worker watches its storage, ms: asks it every `checkMs`; while it does not answer, pauses double until it does or a pause is the longest */
   storageHealth: { firstPauseMs: number; longestPauseMs: number; probeTimeoutMs: number; checkMs: number };
-  /**
-   * A job waits so many seconds for a device class that no worker has. Longer than `periodicMs.describe`: a worker
-   * whose row was removed while its process slept has no classes until then.
-   */
+  /** A job waits so many seconds for a device class that no worker has. */
   unservedClassS: number;
+  /**
+   * The same for an engine, while workers with another one have the device class. They have replaced the workers with that engine, which
+   * need not come back: so it is shorter.
+   */
+  unservedEngineS: number;
   /** attempts to reach a source */
   downloadAttempts: number;
   /** heartbeats that a running step sends in the time of one lease; they also tell it of the deletion of its job */
@@ -66,6 +68,7 @@ export const defaultTuning: Tuning = {
   infrastructureFaults: { patienceS: 30 * 60, longestDelayS: 60 },
   storageHealth: { firstPauseMs: 1000, longestPauseMs: 30_000, probeTimeoutMs: 10_000, checkMs: 30_000 },
   unservedClassS: 600,
+  unservedEngineS: 120,
   downloadAttempts: 3,
   heartbeatsPerLease: 3,
   maxCrashes: 5,

@@ -80,6 +80,8 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   tuning: Tuning;
   /** the device classes that it makes segments for */
   deviceClasses: readonly DeviceClass[];
+  /** id of its engine; it makes and joins the segments that this engine planned */
+  engine: string;
   /** the fleet when it was last counted */
   fleet: FleetSize;
   /** disk space that the running steps of this process have reserved */

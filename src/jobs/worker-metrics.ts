@@ -19,7 +19,7 @@ export interface WorkerMetrics {
   stepEnded(step: Step, outcome: StepOutcome, seconds: number): void;
   jobDone(job: { mode: Mode }): void;
   jobFailed(job: { mode: Mode }, code: string): void;
-  /** its segments are planned anew, because they failed on their device class, or because no worker has it */
+  /** its segments are planned anew, because they failed on their device class, or because no worker has it or the engine */
   jobReplanned(reason: 'failed' | 'no_worker'): void;
   scheduledTaskEnded(task: ScheduledTaskName, outcome: 'done' | 'failed'): void;
   enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds' | 'startMs' | 'wasReady'>): void;
@@ -49,7 +49,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
   }
   const scheduledRuns = counter('scheduled_task_runs_total', 'Runs of the scheduled tasks, by outcome.', ['task', 'outcome']);
   for (const task of scheduledTaskNames) for (const outcome of ['done', 'failed']) scheduledRuns.inc({ task, outcome }, 0);
-  const replans = counter('jobs_replanned_total', 'Jobs whose segments were planned anew, because they failed on their device class or no worker has it.', ['reason']);
+  const replans = counter('jobs_replanned_total', 'Jobs whose segments were planned anew, because they failed on their device class, or no worker has it or their engine.', ['reason']);
   const attempts = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
   const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);
   const wall = counter('enhancement_seconds_total', 'Wall-clock seconds of enhancing.', ['device']);

@@ -5,7 +5,7 @@ import type { TaskList } from 'graphile-worker';
 import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask, destroyUploadTask } from './destroy-objects.ts';
 import { startWarmPool } from './enhance-step.ts';
-import { deviceClassesOf, enhancementTasks, wholeJobTasks } from './enhancement-tasks.ts';
+import { deviceClassesOf, engineOf, enhancementTasks, wholeJobTasks } from './enhancement-tasks.ts';
 import { FairShare } from './fair-share.ts';
 import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, poolsOf, startPeriodicTasks } from './periodic-tasks.ts';
@@ -57,6 +57,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     ...own,
     id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     deviceClasses: deviceClassesOf(deps),
+    engine: engineOf(deps),
     fleet: { alive: 1 },
     reservations: new DiskReservations(),
     storageHealth: new StorageHealth({ ...own, storage: deps.storage, tuning: own.tuning.storageHealth }),
@@ -172,7 +173,7 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   // Rejects when the worker stops.
   void worker.storageHealth.watch().catch(() => {});
   const warmPool = startWarmPool(worker);
-  worker.logger.info({ worker: worker.id }, 'worker started');
+  worker.logger.info({ worker: worker.id, engine: worker.media.engine }, 'worker started');
   void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the check of the ledger failed'));
   return {
     drain: (ms, forced) => drain(worker, stopJobs, { ms, forced }),

@@ -53,6 +53,8 @@ async function perform(message: ToChild): Promise<unknown> {
   switch (message.op) {
     case 'hello':
       return 'hello';
+    case 'version':
+      return loadAddon().version();
     case 'devices':
       return loadAddon().devices();
     case 'probe': {

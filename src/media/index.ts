@@ -12,7 +12,7 @@ import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from '.
 import { Enhancer } from './enhancer.ts';
 import { timedOut } from './failures.ts';
 import { findGpuFiles } from './gpu.ts';
-import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult, segmentPlan } from './messages.ts';
+import { compiledEngines, deviceList, engineVersion, enhancePlan, modelReport, probeResult, segmentPlan } from './messages.ts';
 import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { takePictures } from './pictures.ts';
 import { runChild } from './child-session.ts';
@@ -58,7 +58,14 @@ export async function createMedia(options: MediaOptions = {}): Promise<Media> {
   const isolation = await chooseIsolation(options);
   if (isolation.kind === 'bubblewrap') logger.info({ isolation }, 'media children run in bubblewrap');
   else logger.warn({ isolation }, 'media children run WITHOUT isolation: they have only an empty environment and resource limits');
-  return new ChildMedia(options, isolation);
+  return new ChildMedia(options, { isolation, engine: await readVersion(options, isolation.kind) });
+}
+
+function readVersion(options: MediaOptions, kind: IsolationKind): Promise<string> {
+  const plan = planOf(options, kind, [], helloTimeoutMs);
+  return runChild({ plan, message: { op: 'version' }, result: engineVersion }).catch((error: unknown) => {
+    throw new Error(`The engine cannot be loaded: ${reasonOf(error)}`, { cause: error });
+  });
 }
 
 async function chooseIsolation(options: MediaOptions): Promise<Media['isolation']> {
@@ -90,6 +97,7 @@ function reasonOf(error: unknown): string {
 
 class ChildMedia implements Media {
   readonly isolation: Media['isolation'];
+  readonly engine: string;
   readonly #options: MediaOptions;
   /** Limits the children that probe. Accounts have slots of their own before (`measureSlots` in app/measure.ts). */
   readonly #probes: FairSemaphore;
@@ -97,7 +105,7 @@ class ChildMedia implements Media {
   readonly #enhancer: Enhancer;
   readonly #speeds: Speeds;
 
-  constructor(options: MediaOptions, isolation: Media['isolation']) {
+  constructor(options: MediaOptions, { isolation, engine }: Pick<Media, 'isolation' | 'engine'>) {
     this.#options = options;
     this.#gpuFiles = options.gpuFiles ?? findGpuFiles();
     this.#speeds = new Speeds({
@@ -111,6 +119,7 @@ class ChildMedia implements Media {
     this.#enhancer = new Enhancer({ options, kind: isolation.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices(), speeds: this.#speeds });
     this.#probes = new FairSemaphore({ total: options.maxProbes ?? Math.max(4, 2 * availableParallelism()) });
     this.isolation = isolation;
+    this.engine = engine;
   }
 
   /** The time limit includes the wait for a slot, as the client waits for both. */

@@ -128,6 +128,8 @@ export const compiledEngines: z.ZodType<CompiledEngine[]> = z
   )
   .max(100);
 
+export const engineVersion = z.string().min(1).max(500);
+
 export const deviceList: z.ZodType<DeviceInfo[]> = z
   .array(
     z.object({

@@ -203,6 +203,8 @@ export interface Media {
   lostDevices(device: string): LostDevice[];
   /** Measures the networks unless that was done before; undefined where it is impossible. */
   speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined>;
+  /** version of the engine, with those of FFmpeg's libraries; pieces of two versions are never joined */
+  readonly engine: string;
   /** whether this machine has a GPU that jobs could use; its driver may still refuse */
   readonly hasGpu: boolean;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */

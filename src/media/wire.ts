@@ -15,6 +15,7 @@ export const maxReadBytes = 1024 * 1024;
 export type ToChild =
   /** tests whether a child can run at all; the addon is not loaded */
   | { op: 'hello' }
+  | { op: 'version' }
   | { op: 'devices' }
   | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean; decodingThreads?: number }
   /** loads the addon and waits for another message; the child sends `ready` */

@@ -47,7 +47,7 @@ export { parseConnectionUrl, pgOptions } from './connection-url.ts';
 export { migrate } from './migrate.ts';
 export { setClientSettings } from './session-settings.ts';
 export type { AccountLoad } from './machine-time.ts';
-export { queueSchema, taskOfSegment, taskOfWhole } from './queue.ts';
+export { queueSchema, taskOfJoin, taskOfSegment, taskOfWhole } from './queue.ts';
 export { closeWhenSilent } from './dead-connections.ts';
 export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';

@@ -89,12 +89,11 @@ export const noWait = { insufficientDiskSince: null, diskWaitSince: null, infras
 export function leaseQueries(db: Db) {
   return {
     /**
-     * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
-     * lease. An expired lease counts until sweepExpired removes it and counts the crash. `isRepeated`: the response to an earlier call
-     * was lost, so `owner` may have the lease without knowing it, and gets a new one.
+     * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, has a
+     * lease, or is to be joined by another engine. An expired lease counts until sweepExpired removes it and counts the crash.
      */
-    acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number, isRepeated = false) =>
-      transact(db, (tx) => acquire(tx, { jobId, step, owner, leaseSeconds, isRepeated })),
+    acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number, { isRepeated = false, engine = null }: LeaseOptions = {}) =>
+      transact(db, (tx) => acquire(tx, { jobId, step, owner, leaseSeconds, isRepeated, engine })),
 
     /** Renews the lease; false if it is lost. */
     async heartbeat(fence: Fence, leaseSeconds: number): Promise<boolean> {
@@ -181,15 +180,21 @@ const waits = {
   infrastructureFaultForS: secondsSince(jobs.infrastructureFaultSince),
 };
 
-interface Acquisition {
+export interface LeaseOptions {
+  /** the response to an earlier call was lost, so the owner may have the lease without knowing it, and gets a new one; default: false */
+  isRepeated?: boolean;
+  /** id of the owner's engine, for a join; null: it has none */
+  engine?: string | null;
+}
+
+interface Acquisition extends Required<LeaseOptions> {
   jobId: string;
   step: Step;
   owner: string;
   leaseSeconds: number;
-  isRepeated: boolean;
 }
 
-async function acquire(tx: Tx, { jobId, step, owner, leaseSeconds, isRepeated }: Acquisition): Promise<Lease | null> {
+async function acquire(tx: Tx, { jobId, step, owner, leaseSeconds, isRepeated, engine }: Acquisition): Promise<Lease | null> {
   const [row] = await tx
     .update(jobs)
     .set({
@@ -199,7 +204,7 @@ async function acquire(tx: Tx, { jobId, step, owner, leaseSeconds, isRepeated }:
       leaseOwner: owner,
       leaseExpiresAt: leaseEnd(leaseSeconds),
     })
-    .where(waitsFor(jobId, step, isRepeated ? owner : null))
+    .where(and(waitsFor(jobId, step, isRepeated ? owner : null), step === 'join' ? isJoinedBy(engine) : undefined))
     .returning({ ...getTableColumns(jobs), ...waits, isFirst: sql<boolean>`started_at = now()` });
   if (!row) return null;
   if (row.attempt > 1) await enqueueLeftovers(tx, row);
@@ -264,6 +269,10 @@ const waitsFor = (jobId: string, step: Step, owner: string | null = null) =>
     or(isNull(jobs.leaseOwner), owner === null ? undefined : eq(jobs.leaseOwner, owner)),
     allowsTransition('start'),
   );
+
+/** The condition that the job's pieces are of that engine, or of workers that named none. */
+const isJoinedBy = (engine: string | null) =>
+  sql`NOT EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND s.engine IS NOT NULL AND s.engine IS DISTINCT FROM ${engine}::text)`;
 
 /** Queues the deletion of objects that earlier attempts left in the storage. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import { sql } from './orm.ts';
 import type { Db, Executor } from './database.ts';
-import { enhancementTasks } from './queue.ts';
+import { enhancementTasks, taskName } from './queue.ts';
 
 /** The machine time of a row before any row has ended, seconds. */
 const firstGuessS = 30;
@@ -15,6 +15,9 @@ const latestWeight = 0.25;
 
 /** Of the row of `account_machine_time` that the query names `m`. */
 const typicalSeconds = sql`coalesce(m.typical_seconds, ${firstGuessS}::float8)`;
+
+/** The condition that the queue row `q` uses a slot of enhancements. */
+const isEnhancement = sql`${taskName(sql`q.task_identifier`)} IN ${[...enhancementTasks]}`;
 
 export interface AccountLoad {
   account: string;
@@ -40,7 +43,7 @@ export async function enhancementLoad(on: Executor, tasks: readonly string[]): P
         -- NULL of a row that waits is not the greatest.
         coalesce(m.virtual_finish_seconds, 0) + sum(greatest(0, extract(epoch FROM now() - q.locked_at)::float8 - ${typicalSeconds})) AS "virtualFinish"
       FROM graphile_worker.jobs q CROSS JOIN jsonb_object_keys(q.flags) flag LEFT JOIN account_machine_time m ON m.account_id = flag
-      WHERE q.task_identifier IN ${[...enhancementTasks]}
+      WHERE ${isEnhancement}
         AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
       GROUP BY flag, m.virtual_start_seconds, m.virtual_finish_seconds) load LEFT JOIN accounts a ON a.id = load.account`);
   return rows.map((row) => ({ ...row, running: Number(row.running), waiting: Number(row.waiting) }));
@@ -78,7 +81,7 @@ export function machineTimeQueries(db: Db) {
     /** Forgets accounts that have no row, and that no row began or ended for in `idleS` seconds. */
     async forget(idleS: number): Promise<void> {
       await db.execute(sql`DELETE FROM account_machine_time m WHERE served_at < now() - make_interval(secs => ${idleS}::float8)
-        AND NOT EXISTS (SELECT FROM graphile_worker.jobs q WHERE q.task_identifier IN ${[...enhancementTasks]} AND q.flags ? m.account_id)`);
+        AND NOT EXISTS (SELECT FROM graphile_worker.jobs q WHERE ${isEnhancement} AND q.flags ? m.account_id)`);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
 import { type Period, readHistory } from './history.ts';
+import { taskName } from './queue.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, segments, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
@@ -151,7 +152,7 @@ async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
 async function overview(db: Db): Promise<Overview> {
   const [queue, [facts], uploads] = await readApart(db, async (tx) => [
     await tx.execute<Record<keyof QueueState, string | null>>(sql`
-      SELECT task_identifier AS task,
+      SELECT ${taskName(sql`task_identifier`)} AS task,
         count(*) FILTER (WHERE locked_at IS NULL AND run_at <= now()) AS waiting,
         count(*) FILTER (WHERE locked_at IS NULL AND run_at > now()) AS later,
         count(*) FILTER (WHERE locked_at IS NOT NULL) AS running,

@@ -8,7 +8,8 @@ export const queueSchema = 'graphile_worker';
 
 /**
  * The tasks of the queue with their payloads; src/jobs implements them. A worker takes only rows of tasks that it knows, so
- * new work gets a new name: workers of the version before leave it to the others.
+ * new work gets a new name: workers of the version before leave it to the others. Segments and joins are for one engine: their
+ * tasks have its id behind the name, such as `job_join:0123456789abcdef`, unless a worker of a version without these ids queued them.
  */
 export interface Tasks {
   job_ingest: { jobId: string };
@@ -59,14 +60,21 @@ export const queuedSteps = Object.keys(taskOfStep) as QueuedStep[];
 
 const isQueuedStep = (step: string): step is QueuedStep => Object.hasOwn(taskOfStep, step);
 
-export const taskOfSegment = (deviceClass: DeviceClass) => `segment_${deviceClass}` as const;
+/** A task for workers with that engine; null: for all. */
+const forEngine = (task: TaskName, engine: string | null) => (engine === null ? task : `${task}:${engine}`);
+
+export const taskOfSegment = (deviceClass: DeviceClass, engine: string | null): string => forEngine(`segment_${deviceClass}`, engine);
+export const taskOfJoin = (engine: string | null): string => forEngine('job_join', engine);
 export const taskOfWhole = (deviceClass: DeviceClass) => `enhance_${deviceClass}` as const;
 
 /** The tasks that use the slots of enhancements. */
 export const enhancementTasks: readonly TaskName[] = ['job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'];
 
+/** The name of a task without the engine that it is for. */
+export const taskName = (identifier: SQL): SQL => sql`split_part(${identifier}, ':', 1)`;
+
 export interface Enqueue {
-  task: string;
+  task: string | SQL;
   payload: Record<string, unknown>;
   /** at most one waiting row per key; a running row gets a successor */
   key?: string;
@@ -92,13 +100,17 @@ export async function enqueue(on: Executor, { task, payload, key, delayS = 0, ma
 
 const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id = ${jobId}`;
 
+/** The join is for the engine of the job's segments. */
+const joinTaskOfJob = (jobId: string) => sql`(SELECT 'job_join' || coalesce(':' || max(engine), '') FROM segments WHERE job_id = ${jobId})`;
+
 /**
  * Queues a job's next step. The lease decides who works, so a second row for one job is harmless. Retries are counted in
  * the job's row; Graphile Worker's own attempts only cover workers that die.
  */
 export function enqueueStep(on: Executor, { id, step, deviceClass = null }: StepOfJob, delayS = 0): Promise<void> {
   if (!isQueuedStep(step)) throw new Error(`The step ${step} of ${id} has no queue row`);
-  return enqueue(on, { ...queuedStep({ id, step, deviceClass }), account: accountOfJob(id), delayS });
+  const task = step === 'join' ? { task: joinTaskOfJob(id) } : {};
+  return enqueue(on, { ...queuedStep({ id, step, deviceClass }), ...task, account: accountOfJob(id), delayS });
 }
 
 export interface StepOfJob {
@@ -121,13 +133,14 @@ export interface QueuedSegment {
   jobId: string;
   number: number;
   deviceClass: DeviceClass;
+  engine: string | null;
   priority: number;
 }
 
 /** Queues one segment. The segment's lease decides who works. */
-export function enqueueSegment(on: Executor, { jobId, number, deviceClass, priority }: QueuedSegment, delayS = 0): Promise<void> {
+export function enqueueSegment(on: Executor, { jobId, number, deviceClass, engine, priority }: QueuedSegment, delayS = 0): Promise<void> {
   return enqueue(on, {
-    task: taskOfSegment(deviceClass),
+    task: taskOfSegment(deviceClass, engine),
     payload: { jobId, segment: number },
     key: `segment:${jobId}:${number}`,
     delayS,
@@ -157,9 +170,9 @@ export async function enqueueNextSegments(on: Executor, jobId: string, atOnce: n
     taken AS (
       UPDATE segments s SET queued = true, priority = CASE WHEN is_first THEN 0 ELSE later END
       FROM next WHERE s.job_id = ${jobId} AND s.number = next.number AND s.state = 'pending'
-      RETURNING s.number, s.device_class, s.priority, 'segment:' || ${jobId} || ':' || s.number AS key),
+      RETURNING s.number, s.device_class, s.engine, s.priority, 'segment:' || ${jobId} || ':' || s.number AS key),
     specs AS (
-      SELECT array_agg(('segment_' || device_class, json_build_object('jobId', ${jobId}::text, 'segment', number), NULL,
+      SELECT array_agg(('segment_' || device_class || coalesce(':' || engine, ''), json_build_object('jobId', ${jobId}::text, 'segment', number), NULL,
         -- A segment that waits after a failure goes on waiting.
         greatest(clock_timestamp() + rank * interval '1 microsecond', (SELECT q.run_at FROM graphile_worker.jobs q WHERE q.key = t.key)),
         3, t.key, priority, ARRAY(${accountOfJob(jobId)}))::graphile_worker.job_spec ORDER BY number) AS rows

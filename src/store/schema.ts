@@ -189,6 +189,8 @@ export const segments = pgTable(
     endSeconds: doublePrecision('end_seconds').notNull(),
     frames: bigintNumber('frames').notNull(),
     deviceClass: text('device_class').$type<DeviceClass>().notNull(),
+    /** that planned it and is to make it; null: any */
+    engine: text('engine'),
     state: text('state').$type<'pending' | 'running' | 'done'>().notNull().default('pending'),
     attempt: integer('attempt').notNull().default(0),
     failures: integer('failures').notNull().default(0),
@@ -252,6 +254,8 @@ export const workers = pgTable('workers', {
   concurrency: integer('concurrency'),
   devices: jsonb('devices').$type<WorkerDevice[]>().notNull().default([]),
   deviceClasses: text('device_classes').array().$type<DeviceClass[]>().notNull().default([]),
+  /** null: of an older version, or not described yet */
+  engine: text('engine'),
 });
 
 /** A processor as the engine describes it. */

@@ -1,5 +1,5 @@
 /** Puts right what dead workers, older versions and missing devices leave of segments. Workers do so at intervals. */
-import { and, eq, inArray, not, sql, type SQLWrapper } from './orm.ts';
+import { and, eq, inArray, not, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { allowsTransition } from './job-states.ts';
 import { type CrashedJob, failRow } from './leases.ts';
@@ -7,23 +7,38 @@ import { enqueueDestroy, enqueueNextSegments, enqueueSegment, hasUsableRow } fro
 import { jobs, segments } from './schema.ts';
 import { idle, isSegment, isWanted, queueRow, startOver } from './segment-rows.ts';
 
-/** Whether no worker makes segments of this class, although some make those of the other. */
-const isUnserved = (deviceClass: SQLWrapper) => sql`NOT EXISTS (SELECT FROM workers w WHERE ${deviceClass} = ANY (w.device_classes))
-  AND EXISTS (SELECT FROM workers w WHERE cardinality(w.device_classes) > 0)`;
+/** Whether a worker `w` enhances videos on a device of this class. */
+const hasClass = (deviceClass: SQLWrapper) => sql`${deviceClass} = ANY (w.device_classes)`;
+const hasAnyClass = sql`cardinality(w.device_classes) > 0`;
+/** Whether a worker `w` has the engine of the segment `s`. */
+const hasEngine = sql`(s.engine IS NULL OR w.engine = s.engine)`;
+const isAnyWorker = (condition: SQL) => sql`EXISTS (SELECT FROM workers w WHERE ${condition})`;
+const isAnySegment = (condition: SQL) => sql`EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND ${condition})`;
 
-/** Whether the job waits for a device class that no worker has. */
-const waitsUnserved = sql`CASE ${jobs.step}
-  WHEN 'segments' THEN EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND s.state = 'pending' AND ${isUnserved(sql`s.device_class`)})
-  WHEN 'enhance' THEN ${jobs.deviceClass} IS NOT NULL AND ${jobs.leaseOwner} IS NULL AND ${isUnserved(jobs.deviceClass)}
+/** Whether the job waits for a device class or an engine that no worker has, although others run. */
+const waitsUnserved = sql`${isAnyWorker(hasAnyClass)} AND CASE ${jobs.step}
+  WHEN 'enhance' THEN ${jobs.deviceClass} IS NOT NULL AND ${jobs.leaseOwner} IS NULL AND NOT ${isAnyWorker(hasClass(jobs.deviceClass))}
+  WHEN 'segments' THEN ${isAnySegment(sql`s.state = 'pending' AND NOT ${isAnyWorker(sql`${hasClass(sql`s.device_class`)} AND ${hasEngine}`)}`)}
+  WHEN 'join' THEN ${jobs.leaseOwner} IS NULL AND ${isAnySegment(sql`NOT ${isAnyWorker(sql`${hasAnyClass} AND ${hasEngine}`)}`)}
   ELSE false END`;
 
-export async function replanUnserved(db: Db, afterS: number, limit: number): Promise<string[]> {
-  const mayWait = and(inArray(jobs.step, ['enhance', 'segments']), allowsTransition('continue'));
+/** Whether workers run that have the class of the job's segments: what no worker has is their engine. */
+const isClassServed = isAnySegment(isAnyWorker(hasClass(sql`s.device_class`)));
+
+/** How long jobs wait for what no worker has, seconds. */
+export interface UnservedWait {
+  deviceClassS: number;
+  engineS: number;
+}
+
+export async function replanUnserved(db: Db, { deviceClassS, engineS }: UnservedWait, limit: number): Promise<string[]> {
+  const mayWait = and(inArray(jobs.step, ['enhance', 'segments', 'join']), allowsTransition('continue'));
   await db
     .update(jobs)
     .set({ unservedSince: sql`CASE WHEN ${waitsUnserved} THEN now() END` })
-    .where(and(mayWait, sql`${waitsUnserved} <> (${jobs.unservedSince} IS NOT NULL)`));
-  const due = and(mayWait, sql`${jobs.unservedSince} <= now() - make_interval(secs => ${afterS}::float8)`, waitsUnserved);
+    .where(and(mayWait, sql`(${waitsUnserved}) <> (${jobs.unservedSince} IS NOT NULL)`));
+  const waitS = sql`CASE WHEN ${isClassServed} THEN ${engineS}::float8 ELSE ${deviceClassS}::float8 END`;
+  const due = and(mayWait, sql`${jobs.unservedSince} <= now() - make_interval(secs => ${waitS})`, waitsUnserved);
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(due).limit(limit);
   const replanned: string[] = [];
   for (const { id } of candidates) {

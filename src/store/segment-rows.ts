@@ -1,5 +1,5 @@
 /** What the queries of segments share: the fence of a lease, conditions, and giving up a plan. */
-import { and, eq, sql } from './orm.ts';
+import { and, eq, inArray, isNull, or, sql } from './orm.ts';
 import type { Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { allowsTransition } from './job-states.ts';
@@ -27,11 +27,22 @@ export const isPlannedBy = ({ jobId, plan }: Pick<SegmentFence, 'jobId' | 'plan'
 export const held = (fence: SegmentFence) =>
   and(isSegment(fence), eq(segments.attempt, fence.attempt), eq(segments.leaseOwner, fence.owner), isPlannedBy(fence));
 
+/** What a worker makes segments with. */
+export interface SegmentMaker {
+  deviceClasses: readonly DeviceClass[];
+  /** id of its engine */
+  engine: string;
+}
+
+/** The condition that this worker can make the segment. */
+export const isFor = ({ deviceClasses, engine }: SegmentMaker) =>
+  and(inArray(segments.deviceClass, [...deviceClasses]), or(isNull(segments.engine), eq(segments.engine, engine)));
+
 /** The condition that the job's segments are wanted. */
 export const isWanted = and(eq(jobs.step, 'segments'), allowsTransition('continue'));
 
 /** What a queue row of a segment is made of. */
-export const queueRow = { jobId: segments.jobId, number: segments.number, deviceClass: segments.deviceClass, priority: segments.priority };
+export const queueRow = { jobId: segments.jobId, number: segments.number, deviceClass: segments.deviceClass, engine: segments.engine, priority: segments.priority };
 
 /** Locks the job of a segment that this worker holds. Throws LeaseLost. */
 export async function lockJob(tx: Tx, fence: SegmentFence) {

@@ -13,8 +13,8 @@ import { failRow, type JobFailure, leaseEnd, lockHeld, noWait, noLease, type Ret
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, longestEtaS, objects, type SegmentResult, segments, workers } from './schema.ts';
-import { refill, replanUnserved, requeueOrphans, sweepExpired } from './segment-recovery.ts';
-import { held, idle, isPlannedBy, isSegment, isWanted, lockJob, queueRow, type SegmentFence, startOver } from './segment-rows.ts';
+import { refill, replanUnserved, requeueOrphans, sweepExpired, type UnservedWait } from './segment-recovery.ts';
+import { held, idle, isFor, isPlannedBy, isSegment, isWanted, lockJob, queueRow, type SegmentFence, type SegmentMaker, startOver } from './segment-rows.ts';
 
 export interface SegmentSpan {
   startSeconds: number;
@@ -74,17 +74,17 @@ export function segmentQueries(db: Db) {
     planned: (fence: Fence, plan: PlannedSegments) => transact(db, (tx) => planned(tx, fence, plan)),
 
     /**
-     * Acquires the lease of a segment; null if the segment is not pending, its job no longer needs it, or it is for another device class:
-     * a queue row that was fetched before the video was planned again names a segment of both plans.
+     * Acquires the lease of a segment; null if the segment is not pending, its job no longer needs it, or it is for another device class or
+     * engine: a queue row that was fetched before the video was planned again names a segment of both plans.
      */
     acquire: (jobId: string, number: number, how: SegmentAcquisition) => transact(db, (tx) => acquire(tx, { jobId, number }, how)),
 
-    /** A job's queued segments that no worker has, for these device classes, in order. */
-    waiting: (jobId: string, deviceClasses: readonly DeviceClass[]): Promise<WaitingSegment[]> =>
+    /** A job's queued segments that no worker has, and that this one can make, in order. */
+    waiting: (jobId: string, maker: SegmentMaker): Promise<WaitingSegment[]> =>
       db
         .select({ number: segments.number, isDelayed })
         .from(segments)
-        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, inArray(segments.deviceClass, [...deviceClasses])))
+        .where(and(eq(segments.jobId, jobId), eq(segments.state, 'pending'), segments.queued, isFor(maker)))
         .orderBy(asc(segments.number)),
 
     /** Renews the lease; false when it is lost. */
@@ -127,10 +127,10 @@ export function segmentQueries(db: Db) {
     moveToOtherClass: (fence: SegmentFence) => transact(db, (tx) => moveToOtherClass(tx, fence)),
 
     /**
-     * Lets any worker plan jobs again that have waited for `afterS` seconds for a device class that no worker has, while workers
-     * of the other class run. Up to `limit`; returns their ids.
+     * Lets any worker plan jobs again that have waited for a device class or an engine that no worker has, while others run. Up to
+     * `limit`; returns their ids.
      */
-    replanUnserved: (afterS: number, limit: number) => replanUnserved(db, afterS, limit),
+    replanUnserved: (wait: UnservedWait, limit: number) => replanUnserved(db, wait, limit),
 
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: SegmentFence, failure: JobFailure) =>
@@ -201,6 +201,8 @@ export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
 export interface PlannedSegments {
   text: string;
   deviceClass: DeviceClass;
+  /** id of the engine that planned them and is to make and join them */
+  engine: string;
   segments: SegmentSpan[];
   /** how many of them may wait or run at a time */
   atOnce: number;
@@ -221,22 +223,20 @@ export interface LostPieces {
   atOnce: number;
 }
 
-async function planned(tx: Tx, fence: Fence, { text, deviceClass, segments: spans, atOnce }: PlannedSegments): Promise<void> {
+async function planned(tx: Tx, fence: Fence, { text, deviceClass, engine, segments: spans, atOnce }: PlannedSegments): Promise<void> {
   await updateHeld(tx, fence, { step: 'segments', segmentPlan: text, failures: 0, ...noWait, ...noLease });
-  await tx.insert(segments).values(spans.map((span, number) => ({ jobId: fence.jobId, number, deviceClass, queued: false, ...span })));
+  await tx.insert(segments).values(spans.map((span, number) => ({ jobId: fence.jobId, number, deviceClass, engine, queued: false, ...span })));
   await enqueueNextSegments(tx, fence.jobId, atOnce);
 }
 
-export interface SegmentAcquisition {
+export interface SegmentAcquisition extends SegmentMaker {
   owner: string;
-  /** of the owner's devices */
-  deviceClasses: readonly DeviceClass[];
   leaseSeconds: number;
   /** as for leases of jobs; default: false */
   isRepeated?: boolean;
 }
 
-async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner, deviceClasses, leaseSeconds, isRepeated = false }: SegmentAcquisition): Promise<SegmentLease | null> {
+async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner, leaseSeconds, isRepeated = false, ...maker }: SegmentAcquisition): Promise<SegmentLease | null> {
   const [job] = await tx.select().from(jobs).where(and(eq(jobs.id, which.jobId), isWanted));
   if (!job || job.segmentPlan === null) return null;
   const isFree = or(eq(segments.state, 'pending'), isRepeated ? eq(segments.leaseOwner, owner) : undefined);
@@ -252,7 +252,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
       leaseOwner: owner,
       leaseExpiresAt: leaseEnd(leaseSeconds),
     })
-    .where(and(isSegment(which), isFree, isOfPlan, inArray(segments.deviceClass, [...deviceClasses])))
+    .where(and(isSegment(which), isFree, isOfPlan, isFor(maker)))
     .returning({
       ...getTableColumns(segments),
       diskWaitForS: secondsSince(segments.diskWaitSince),

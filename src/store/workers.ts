@@ -2,7 +2,7 @@
 import { inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { type AccountLoad, enhancementLoad } from './machine-time.ts';
-import { taskNames } from './queue.ts';
+import { taskName, taskNames } from './queue.ts';
 import { queueScheduled, type ScheduledTask } from './schedule.ts';
 import { type DeviceClass, idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
@@ -14,16 +14,23 @@ export interface WorkerFacts {
   devices: WorkerDevice[];
   /** devices that it makes segments for */
   deviceClasses: DeviceClass[];
+  /** id of its engine */
+  engine: string;
 }
 
 export function workerQueries(db: Db) {
   return {
-    /** `pools` are the names that Graphile locks queue rows under for this process. */
-    async heartbeat(id: string, pools: string[]): Promise<void> {
-      await db
+    /**
+     * `pools` are the names that Graphile locks queue rows under for this process. Returns whether the worker has a new row, which says
+     * nothing about it yet.
+     */
+    async heartbeat(id: string, pools: string[]): Promise<boolean> {
+      const [row] = await db
         .insert(workers)
         .values({ id, pools })
-        .onConflictDoUpdate({ target: workers.id, set: { pools, heartbeatAt: sql`now()` } });
+        .onConflictDoUpdate({ target: workers.id, set: { pools, heartbeatAt: sql`now()` } })
+        .returning({ isNew: sql<boolean>`xmax = 0` });
+      return row!.isNew;
     },
 
     /** Facts about a process that has sent a heartbeat, for operators. */
@@ -120,7 +127,7 @@ export function workerQueries(db: Db) {
     /** Drops this version's queue rows without attempts left; the safety nets queue their work again. */
     async dropFinishedRows(): Promise<void> {
       await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
-        WHERE t.id = j.task_id AND t.identifier IN (SELECT jsonb_array_elements_text(${JSON.stringify(taskNames)}::jsonb))
+        WHERE t.id = j.task_id AND ${taskName(sql`t.identifier`)} IN (SELECT jsonb_array_elements_text(${JSON.stringify(taskNames)}::jsonb))
           AND j.locked_at IS NULL AND j.attempts >= j.max_attempts`);
     },
   };

@@ -103,7 +103,7 @@ describe('operator pages', () => {
     const id = 'worker-1-abc';
     await world.store.workers.heartbeat(id, []);
     const device = { id: 'cpu', name: 'CPU', usable: true, reason: '', threads: 2, simd: 'avx2', encoder: 'libx264', inference: [] };
-    await world.store.workers.describe(id, { host: 'gpu-1', concurrency: 2, devices: [device], deviceClasses: ['cpu'] });
+    await world.store.workers.describe(id, { host: 'gpu-1', concurrency: 2, devices: [device], deviceClasses: ['cpu'], engine: 'an engine' });
     await world.store.workers.heartbeat('worker-0-old', []);
     await world.sql`UPDATE workers SET heartbeat_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
     const job = await liveJob(world, ours.accountId, {});

@@ -44,9 +44,9 @@ describe('a lease', () => {
     const job = await create();
     const lost = (await acquire(job.id, 'a'))!;
     await expire(job.id);
-    expect(await world.store.leases.acquire(job.id, 'ingest', 'b', 20, true)).toBeNull();
+    expect(await world.store.leases.acquire(job.id, 'ingest', 'b', 20, { isRepeated: true })).toBeNull();
     expect(await acquire(job.id, 'a')).toBeNull();
-    const again = (await world.store.leases.acquire(job.id, 'ingest', 'a', 20, true))!;
+    const again = (await world.store.leases.acquire(job.id, 'ingest', 'a', 20, { isRepeated: true }))!;
     expect(again.fence.attempt).toBe(lost.fence.attempt + 1);
     expect(await world.store.leases.sweepExpired(1)).toEqual({ requeued: [], failed: [] });
     expect(await world.sql`SELECT crashes FROM jobs WHERE id = ${job.id}`).toEqual([{ crashes: 0 }]);

@@ -2,9 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { engineOf } from '../../src/jobs/enhancement-tasks.ts';
 import type { EnhanceRequest, EnhanceResult, ProbeResult } from '../../src/media/types.ts';
 import type { DeviceClass, Fence } from '../../src/store/index.ts';
-import { enhanceResult, type FakeMedia, probeResult, type Workshop } from './worker-fakes.ts';
+import { enhanceResult, FakeMedia, probeResult, type Workshop } from './worker-fakes.ts';
 import type { World } from './worker-world.ts';
 
 /** How a video is cut: into `count` segments of equal length. */
@@ -55,8 +56,11 @@ export function cutIntoSegments(media: FakeMedia, cut: Cut): void {
   };
 }
 
+/** The id of the engine of FakeMedia. */
+export const fakeEngine: string = engineOf({ media: new FakeMedia() });
+
 /** How a worker with devices of both classes acquires a segment. */
-export const asWorker = (owner: string, leaseSeconds = 60) => ({ owner, leaseSeconds, deviceClasses: ['cpu', 'cuda'] as const });
+export const asWorker = (owner: string, leaseSeconds = 60) => ({ owner, leaseSeconds, deviceClasses: ['cpu', 'cuda'] as const, engine: fakeEngine });
 
 export interface QueuedCut extends Cut {
   /** the worker that planned it */
@@ -64,11 +68,13 @@ export interface QueuedCut extends Cut {
   /** segments that are queued at once */
   atOnce?: number;
   deviceClass?: DeviceClass;
+  /** id of the engine that planned them */
+  engine?: string;
 }
 
 /** Takes a job to the state with its segments queued. Returns the lease of the planning. */
 export async function queueSegments({ world, shop }: { world: World; shop: Workshop }, job: JobRecord, cut: QueuedCut): Promise<Fence> {
-  const { owner = 'planner', atOnce = 64, deviceClass = 'cpu' } = cut;
+  const { owner = 'planner', atOnce = 64, deviceClass = 'cpu', engine = fakeEngine } = cut;
   const { leases, objects, segments } = world.store;
   const ingest = (await leases.acquire(job.id, 'ingest', owner, 600))!;
   const key = await objects.registerPendingObject(ingest.fence, 'original');
@@ -76,6 +82,6 @@ export async function queueSegments({ world, shop }: { world: World; shop: Works
   await leases.ingested(ingest.fence, { key, size: 11, sha256: 'b'.repeat(64), version: null }, job.source!);
   const { fence } = (await leases.acquire(job.id, 'enhance', owner, 600))!;
   const wanted = spansOf(cut).map(({ startS, endS, frames }) => ({ startSeconds: startS, endSeconds: endS, frames }));
-  await segments.planned(fence, { text: planFor(deviceClass), deviceClass, segments: wanted, atOnce });
+  await segments.planned(fence, { text: planFor(deviceClass), deviceClass, engine, segments: wanted, atOnce });
   return fence;
 }

@@ -88,6 +88,7 @@ const readInput = (input: string | ByteSource) => (typeof input === 'string' ? r
 
 export class FakeMedia implements Media {
   readonly isolation = { kind: 'none', reason: 'a fake' } as const;
+  engine = 'an engine';
   /** replaced by tests */
   onProbe: (request: ProbeRequest) => Promise<ProbeResult> = async () => probeResult;
   onEnhance: (request: EnhanceRequest) => Promise<EnhanceResult> = async () => enhanceResult;

@@ -6,7 +6,7 @@ import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import { failureFromChild, noUsableGpu } from '../../src/media/failures.ts';
-import { asWorker, cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { asWorker, cutIntoSegments, fakeEngine, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -142,7 +142,7 @@ describe('device classes', () => {
     await planned(job, 3, { deviceClass: 'cuda' });
     const { segments } = world.store;
     // As long as no worker runs at all, the GPUs may come back.
-    expect(await segments.replanUnserved(0, 10)).toEqual([]);
+    expect(await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).toEqual([]);
     expect(await stepAndClass(job)).toMatchObject({ unserved: false });
     cutIntoSegments(shop.media, cutInto(3));
     const registry = new Registry();
@@ -161,18 +161,18 @@ describe('device classes', () => {
     const job = await long(await rich(), 30);
     await planned(job, 3, { deviceClass: 'cuda' });
     const { segments } = world.store;
-    await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with a CPU', '{cpu}')`;
-    expect(await segments.replanUnserved(60, 10)).toEqual([]);
+    await world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('with a CPU', '{cpu}', ${fakeEngine})`;
+    expect(await segments.replanUnserved({ deviceClassS: 60, engineS: 60 }, 10)).toEqual([]);
     expect((await stepAndClass(job)).unserved).toBe(true);
-    await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with a GPU', '{cuda}')`;
-    expect(await segments.replanUnserved(0, 10)).toEqual([]);
+    await world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('with a GPU', '{cuda}', ${fakeEngine})`;
+    expect(await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).toEqual([]);
     expect(await stepAndClass(job)).toEqual({ step: 'segments', device_class: null, unserved: false });
   });
 
   it('a video that is to be made on a class that no worker has any more is planned by any', async () => {
     const job = await long(await rich(), 30);
     await planned(job, 3, { deviceClass: 'cuda' });
-    await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with both', '{cuda,cpu}')`;
+    await world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('with both', '{cuda,cpu}', ${fakeEngine})`;
     const { segments } = world.store;
     const { fence } = (await segments.acquire(job.id, 0, asWorker('with both')))!;
     expect(await segments.moveToOtherClass(fence)).toBe(true);
@@ -180,7 +180,7 @@ describe('device classes', () => {
     const task = async () => (await world.sql<{ task: string }[]>`SELECT task_identifier AS task FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`)[0]!.task;
     expect(await task()).toBe('enhance_cpu');
     await world.sql`UPDATE workers SET device_classes = '{cuda}'`;
-    expect(await segments.replanUnserved(0, 10)).toEqual([job.id]);
+    expect(await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).toEqual([job.id]);
     expect([await stepAndClass(job), await task()]).toEqual([{ step: 'enhance', device_class: null, unserved: false }, 'job_enhance']);
   });
 });

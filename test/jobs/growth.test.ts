@@ -120,7 +120,7 @@ describe('webhooks', () => {
 
 describe('the queue', () => {
   it('loses rows without attempts left, whatever their task is', async () => {
-    const tasks = ['job_ingest', 'segment_cpu', 'objects_destroy', 'upload_verify', 'upload_destroy', 'webhook_deliver', 'scheduled_hourly'];
+    const tasks = ['job_ingest', 'segment_cpu', 'segment_cpu:0123456789abcdef', 'job_join:0123456789abcdef', 'objects_destroy', 'upload_verify', 'upload_destroy', 'webhook_deliver', 'scheduled_hourly'];
     for (const task of [...tasks, 'of_another_version']) await world.sql`SELECT 1 FROM graphile_worker.add_job(${task}, job_key := ${`worn:${task}`})`;
     await world.sql`UPDATE graphile_worker._private_jobs SET attempts = max_attempts WHERE key LIKE 'worn:%'`;
     await world.store.workers.dropFinishedRows();

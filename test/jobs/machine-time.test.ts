@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { accountsToSkip, FairShare, virtualTimeOf } from '../../src/jobs/fair-share.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import type { Account } from '../../src/store/types.ts';
+import { fakeEngine } from '../helpers/segment-fakes.ts';
 import type { Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
 import { fleetJobs, setUpFleet } from './fleet-suite.ts';
@@ -14,7 +15,7 @@ let shop: Workshop;
 setUpFleet((fleet) => ({ world, shop } = fleet));
 const { long, planned, rich } = fleetJobs(() => ({ world, shop }));
 
-const tasks = ['segment_cpu'];
+const tasks = [`segment_cpu:${fakeEngine}`];
 const loadOf = async (account: Account) => (await world.store.workers.enhancementLoad(tasks)).find((load) => load.account === account.id)!;
 
 /** an account whose segments wait in the queue */

@@ -5,11 +5,12 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
 import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
+import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import { LeaseLost } from '../../src/store/index.ts';
 import type { SegmentFence } from '../../src/store/segment-rows.ts';
-import { asWorker, cutIntoSegments, indexOf } from '../helpers/segment-fakes.ts';
+import { asWorker, cutIntoSegments, fakeEngine, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -33,7 +34,7 @@ describe('a late worker with a segment of an earlier plan', () => {
   /** The same worker has the same segment, for the first time, under two plans. */
   async function planTwice(): Promise<{ jobId: string; late: SegmentFence; present: SegmentFence }> {
     const job = await long(await rich(), 30);
-    const cut = { text: 'a plan', deviceClass: 'cpu' as const, segments: [{ startSeconds: 0, endSeconds: 30, frames: 750 }], atOnce: 64 };
+    const cut = { text: 'a plan', deviceClass: 'cpu' as const, engine: fakeEngine, segments: [{ startSeconds: 0, endSeconds: 30, frames: 750 }], atOnce: 64 };
     await planned(job, 1);
     const late = (await acquire(job.id, 0)).fence;
     await world.store.segments.giveUp(late);
@@ -280,7 +281,7 @@ it('lost pieces are queued a few at a time, one of them with the priority of oth
   await planned(job, 8);
   for (let number = 0; number < 8; number++) await endOne(job.id, number);
   await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'segment:%'`;
-  const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60))!;
+  const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60, { engine: fakeEngine }))!;
   expect(await world.store.segments.remake(fence, { numbers: [1, 3, 6], maxFailures: 5, atOnce: 2 })).toBe(true);
   expect((await queued(job)).map(({ key, priority }) => [key.split(':')[2], priority === 0])).toEqual([
     ['1', true],
@@ -294,7 +295,7 @@ it('a worker with `once` leaves a segment that waits after a failure to others',
   const job = await long(await rich());
   await planned(job, 3);
   await world.store.segments.retryLater((await acquire(job.id, 1)).fence, { delayS: 3600 });
-  expect((await world.store.segments.waiting(job.id, ['cpu'])).map(({ isDelayed }) => isDelayed)).toEqual([false, true, false]);
+  expect((await world.store.segments.waiting(job.id, asWorker('maker'))).map(({ isDelayed }) => isDelayed)).toEqual([false, true, false]);
   const worker = shop.worker({ config: segmented, deps: { lifetime: { once: true } } });
   await worker.start();
   await worker.finished;
@@ -315,7 +316,8 @@ describe('leases that expired while no worker reached the database', () => {
     const began = Date.now();
     vi.spyOn(performance, 'now').mockImplementation(() => clock.awakeMs);
     vi.spyOn(Date, 'now').mockImplementation(() => began + clock.awakeMs + clock.asleepMs);
-    const worker = { id: 'another', store: world.store, logger: pino({ level: 'silent' }), tuning: defaultTuning, config: { leaseSeconds }, fleet: { alive: 1 }, deviceClasses: ['cpu'] };
+    const parts = { media: shop.media, metrics: createWorkerMetrics(), deviceClasses: ['cpu'], engine: fakeEngine };
+    const worker = { id: 'another', store: world.store, logger: pino({ level: 'silent' }), tuning: defaultTuning, config: { leaseSeconds }, fleet: { alive: 1 }, ...parts };
     const tasks = periodicTasks(worker as unknown as WorkerContext, []);
     return {
       fence,

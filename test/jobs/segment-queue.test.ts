@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lifetime } from '../../src/jobs/index.ts';
 import { crashed } from '../../src/media/failures.ts';
-import { asWorker, indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
+import { asWorker, fakeEngine, indexOf, measuredPieceOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { hang, pause, type Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -14,11 +14,11 @@ setUpFleet((fleet) => ({ world, shop } = fleet));
 const { ended, long, now, planned, queued, rich } = fleetJobs(() => ({ world, shop }));
 
 describe('segments in the queue', () => {
-  it('are queued in order, a few at a time, each under its device class', async () => {
+  it('are queued in order, a few at a time, each under its device class and engine', async () => {
     const job = await long(await rich());
     await planned(job, 8, { atOnce: 3 });
     expect(await queued(job)).toMatchObject([
-      { key: `segment:${job.id}:0`, priority: 0, task: 'segment_cpu' },
+      { key: `segment:${job.id}:0`, priority: 0, task: `segment_cpu:${fakeEngine}` },
       { key: `segment:${job.id}:1`, priority: 2 },
       { key: `segment:${job.id}:2`, priority: 2 },
     ]);
@@ -155,7 +155,7 @@ describe('a job whose pieces are given up', () => {
     const job = await long(await rich());
     await planned(job, 8);
     for (let number = 0; number < 8; number++) await endOne(job.id, number);
-    const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'join', 'joiner', 60, { engine: fakeEngine }))!;
     expect(await world.store.segments.remake(fence, { numbers: [1, 6], maxFailures: 5, atOnce: 64 })).toBe(true);
     expect((await now(job))!.progress).toBeCloseTo(0.98 * 0.75, 6);
   });

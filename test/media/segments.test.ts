@@ -41,6 +41,11 @@ describe('segments', () => {
     expect(planned.whyWhole).toBe('');
   });
 
+  it('are for the engine that planned them', () => {
+    expect(media.engine).toMatch(/^reelmend engine \S+ \([0-9a-f]{32}\), FFmpeg /);
+    expect(planned.text.split('\n')).toContain(`engine ${media.engine}`);
+  });
+
   it('are none for a short video, which says why', async () => {
     const { segments, text, whyWhole } = await media.planSegments({ inputPath, options, timeoutMs });
     expect([segments.length, text, whyWhole]).toEqual([1, '', 'it is short']);
