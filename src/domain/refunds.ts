@@ -9,8 +9,8 @@ export interface RefundQuery {
   creditsRefunded: number;
   /** whole billed seconds */
   durationSeconds: number;
-  /** 0…1 */
-  progress: number;
+  /** share of the video that is processed and not lost, 0…1 */
+  processed: number;
 }
 
 /** Credits to refund when a job is deleted; never more than were not refunded before. */
@@ -26,12 +26,12 @@ export function refundOnFailure(query: Pick<RefundQuery, 'creditsCharged' | 'cre
   return Math.max(0, query.creditsCharged - query.creditsRefunded);
 }
 
-/** Seconds of a video by which a product of a progress and a duration is off at most. */
+/** Seconds of a video by which a product of a share and a duration is off at most. */
 const roundingS = 1e-6;
 
 /** A second that was started counts as processed, so the refund is a whole number of credits. */
-function unprocessedCredits({ creditsCharged, durationSeconds, progress }: RefundQuery): number {
+function unprocessedCredits({ creditsCharged, durationSeconds, processed }: RefundQuery): number {
   // 0.28 × 25 is 7.000000000000001, which is no eighth second.
-  const processed = Math.ceil(Math.min(1, Math.max(0, progress)) * durationSeconds - roundingS);
-  return Math.floor(((durationSeconds - processed) * creditsCharged) / durationSeconds);
+  const processedS = Math.ceil(Math.min(1, Math.max(0, processed)) * durationSeconds - roundingS);
+  return Math.floor(((durationSeconds - processedS) * creditsCharged) / durationSeconds);
 }

@@ -20,7 +20,7 @@ import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep,
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
-import { segmentsOf } from './segments.ts';
+import { processedShare, segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -185,7 +185,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
     .where(and(which, allowsTransition('delete')))
     .for('no key update');
   if (!job) return null;
-  const refundedCredits = refundOnDelete(job);
+  const refundedCredits = refundOnDelete({ ...job, processed: job.status === 'running' ? await processedShare(tx, job) : 0 });
   const [deleted] = await tx
     .update(jobs)
     .set({

@@ -105,12 +105,14 @@ export function leaseQueries(db: Db) {
       return rows.length === 1;
     },
 
-    /** Writes progress (0…1, kept below 1 and never lowered) and renews the lease; false if it is lost. */
+    /** Writes progress (0…1, kept below 1; what is shown is never lowered) and renews the lease; false if it is lost. */
     async progress(fence: Fence, at: { fraction: number; etaSeconds: number | null }, leaseSeconds: number) {
+      const fraction = Math.min(0.999, Math.max(0, at.fraction));
       const rows = await db
         .update(jobs)
         .set({
-          progress: sql`greatest(${jobs.progress}, ${Math.min(0.999, Math.max(0, at.fraction))}::float8)`,
+          progress: sql`greatest(${jobs.progress}, ${fraction}::float8)`,
+          attemptProgress: fraction,
           etaSeconds: at.etaSeconds === null ? null : Math.min(longestEtaS, Math.max(0, Math.ceil(at.etaSeconds))),
           leaseExpiresAt: leaseEnd(leaseSeconds),
         })
@@ -201,6 +203,7 @@ async function acquire(tx: Tx, { jobId, step, owner, leaseSeconds, isRepeated, e
       status: transitions.start.to,
       startedAt: sql`coalesce(${jobs.startedAt}, now())`,
       attempt: sql`${jobs.attempt} + 1`,
+      attemptProgress: 0,
       leaseOwner: owner,
       leaseExpiresAt: leaseEnd(leaseSeconds),
     })

@@ -90,6 +90,8 @@ export const jobs = pgTable('jobs', {
   creditsCharged: bigintNumber('credits_charged').notNull(),
   creditsRefunded: bigintNumber('credits_refunded').notNull().default(0),
   progress: doublePrecision('progress').notNull().default(0),
+  /** of the attempt that holds the lease */
+  attemptProgress: doublePrecision('attempt_progress').notNull().default(0),
   etaSeconds: integer('eta_seconds'),
   source: jsonb('source').$type<MeasuredSource>(),
   output: jsonb('output').$type<OutputFacts>(),

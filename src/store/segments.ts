@@ -6,7 +6,7 @@ import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } f
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import type { Fence } from './fence.ts';
-import { toJobRecord } from './job-rows.ts';
+import { type JobRow, toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import type { JobSegment } from './types.ts';
 import { failRow, type JobFailure, leaseEnd, lockHeld, noWait, noLease, type RetryLater, secondsSince, updateHeld } from './leases.ts';
@@ -51,6 +51,9 @@ export interface Piece {
 
 /** The share of a job's progress that is left for joining. */
 const joiningShare = 0.02;
+
+/** The progress of all segments of a job together, as that of the job; null without segments. */
+const shareOfSegments = sql<number | null>`${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames)`;
 
 /** Smaller steps of a job's progress are not written while its segments run: many workers report every second, and each write notifies its watchers. */
 const smallestStep = 0.0025;
@@ -198,6 +201,15 @@ export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
   return rows.map(({ key, ...row }) => ({ ...row, key: row.state === 'done' ? key : null }));
 }
 
+/**
+ * The share of a running job that is processed and not lost: of its segments as they stand, otherwise of the attempt that holds the lease.
+ * `jobs.progress` never falls, so it may be more.
+ */
+export async function processedShare(on: Executor, { id, leaseOwner, attemptProgress }: JobRow): Promise<number> {
+  const [row] = await on.select({ share: shareOfSegments }).from(segments).where(eq(segments.jobId, id));
+  return row?.share ?? (leaseOwner === null ? 0 : attemptProgress);
+}
+
 export interface PlannedSegments {
   text: string;
   deviceClass: DeviceClass;
@@ -287,7 +299,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
 async function showProgress(on: Executor, jobId: string, least = 0): Promise<void> {
   await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done), eta_seconds = coalesce(p.eta_s, eta_seconds)
     FROM (SELECT done, CASE WHEN left_s >= ${longestEtaS}::int THEN ${longestEtaS}::int ELSE ceil(left_s)::int END AS eta_s FROM (
-      SELECT ${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames) AS done,
+      SELECT ${shareOfSegments} AS done,
         greatest(max((1 - progress) * frames / nullif(speed, 0)), sum((1 - progress) * frames) / nullif(sum(speed), 0)) AS left_s
       FROM (SELECT progress, frames, CASE WHEN state = 'running' AND progress > 0
           THEN progress * frames / greatest(0.001, extract(epoch FROM clock_timestamp() - started_at)) END AS speed

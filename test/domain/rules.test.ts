@@ -80,7 +80,7 @@ describe('prices', () => {
 
 describe('refunds', () => {
   const base = { creditsCharged: 30, creditsRefunded: 0, durationSeconds: 10 };
-  for (const [status, progress, refund] of [
+  for (const [status, processed, refund] of [
     ['queued', 0, 30],
     ['running', 0, 30],
     ['running', 0.01, 27],
@@ -91,8 +91,8 @@ describe('refunds', () => {
     ['done', 1, 0],
     ['error', 0.3, 0],
   ] as const) {
-    it(`deleting a ${status} job at ${progress} gives ${refund} of 30 back`, () =>
-      expect(refundOnDelete({ ...base, status, progress })).toBe(refund));
+    it(`deleting a ${status} job at ${processed} gives ${refund} of 30 back`, () =>
+      expect(refundOnDelete({ ...base, status, processed })).toBe(refund));
   }
   it('never gives back more than is held, for every progress, duration and price', () => {
     for (const tier of tiers) {
@@ -106,7 +106,7 @@ describe('refunds', () => {
               creditsCharged,
               creditsRefunded: 0,
               durationSeconds,
-              progress: step / 50,
+              processed: step / 50,
             } as const;
             const refund = refundOnDelete(query);
             expect(Number.isInteger(refund) && refund >= 0 && refund <= Math.min(creditsCharged, last)).toBe(true);
@@ -119,9 +119,9 @@ describe('refunds', () => {
   it('gives back every second that was not started, for every progress of whole seconds', () => {
     for (let durationSeconds = 1; durationSeconds <= 600; durationSeconds++) {
       const query = { status: 'running', creditsCharged: 3 * durationSeconds, creditsRefunded: 0, durationSeconds } as const;
-      for (let processed = 0; processed <= durationSeconds; processed++) {
-        const refund = refundOnDelete({ ...query, progress: processed / durationSeconds });
-        if (refund !== 3 * (durationSeconds - processed)) expect({ durationSeconds, processed, refund }).toBe('refunded');
+      for (let seconds = 0; seconds <= durationSeconds; seconds++) {
+        const refund = refundOnDelete({ ...query, processed: seconds / durationSeconds });
+        if (refund !== 3 * (durationSeconds - seconds)) expect({ durationSeconds, seconds, refund }).toBe('refunded');
       }
     }
   });

@@ -22,6 +22,8 @@ interface ModelJob {
   perSecond: number;
   seconds: number;
   progress: number;
+  /** of the present attempt: what a lost one did is not for the customer to pay */
+  processed: number;
   refunded: number;
   attempt: number;
   held: boolean;
@@ -107,7 +109,7 @@ class Create extends Step {
     model.balance -= seconds * perSecond;
     if (key !== null) model.keys.set(`${key} ${fingerprint}`, model.jobs.length);
     model.jobs.push({
-      ...{ status: 'queued', price: seconds * perSecond, perSecond, seconds, progress: 0, refunded: 0, attempt: 0 },
+      ...{ status: 'queued', price: seconds * perSecond, perSecond, seconds, progress: 0, processed: 0, refunded: 0, attempt: 0 },
       ...{ held: false, crashes: 0, key },
     });
     real.ids.push(value!.job.id);
@@ -120,7 +122,7 @@ class AcquireLease extends Step {
     const lease = await world.store.leases.acquire(real.ids[index]!, 'ingest', `worker-${this.pick % 3}`, 60);
     expect(lease !== null).toBe(openStates.includes(job.status) && !job.held);
     if (!lease) return;
-    Object.assign(job, { status: 'running', held: true, attempt: job.attempt + 1 });
+    Object.assign(job, { status: 'running', held: true, processed: 0, attempt: job.attempt + 1 });
     expect(lease.fence.attempt).toBe(job.attempt);
     real.acquired.set(index, [...(real.acquired.get(index) ?? []), lease]);
   }
@@ -143,7 +145,7 @@ class Progress extends Write {
   async write(job: ModelJob, { fence }: Lease, holds: boolean) {
     const fraction = ((this.pick * 7) % 100) / 100;
     expect(await world.store.leases.progress(fence, { fraction, etaSeconds: 1 }, 60)).toBe(holds);
-    if (holds) job.progress = Math.max(job.progress, fraction);
+    if (holds) Object.assign(job, { progress: Math.max(job.progress, fraction), processed: fraction });
   }
 }
 
@@ -179,7 +181,7 @@ class Fail extends Write {
 class GiveBack extends Write {
   async write(job: ModelJob, { fence }: Lease, holds: boolean) {
     await world.store.leases.release(fence);
-    if (holds || (job.status === 'gone' && fence.attempt === job.attempt)) job.held = false;
+    if (holds || (job.status === 'gone' && fence.attempt === job.attempt)) Object.assign(job, { held: false, processed: 0 });
   }
 }
 
@@ -190,7 +192,7 @@ class Crash extends Step {
       WHERE id = ${real.ids[index]!} AND lease_owner IS NOT NULL`;
     const swept = await world.store.leases.sweepExpired(maxCrashes);
     if (!job.held || job.status !== 'running') return;
-    Object.assign(job, { held: false, crashes: job.crashes + 1 });
+    Object.assign(job, { held: false, processed: 0, crashes: job.crashes + 1 });
     const over = job.crashes >= maxCrashes;
     expect(over ? swept.failed.map(({ id }) => id) : swept.requeued).toContain(real.ids[index]);
     if (!over) return;
@@ -203,7 +205,7 @@ class Crash extends Step {
 function removed(model: Model, job: ModelJob): number {
   const back = {
     queued: job.price,
-    running: (job.seconds - Math.ceil(job.progress * job.seconds)) * job.perSecond,
+    running: (job.seconds - Math.ceil(job.processed * job.seconds)) * job.perSecond,
     done: 0,
     error: 0,
     gone: 0,

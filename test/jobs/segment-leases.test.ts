@@ -138,6 +138,20 @@ it('the time left of a job whose segment is made anew is that of its present att
   expect(after.etaSeconds).toBeGreaterThan(1800);
 });
 
+it('a cancellation gives back the seconds of a segment whose attempt was lost', async () => {
+  const { segments } = world.store;
+  const account = await rich();
+  const job = await long(account, 20);
+  await planned(job, 2);
+  const { fence } = await acquire(job.id, 0);
+  await segments.progress(fence, 0.9, 60);
+  await segments.release(fence);
+  await segments.progress((await acquire(job.id, 0)).fence, 0.1, 60);
+  expect((await now(job))!.progress).toBeCloseTo(0.441, 6);
+  // The first of 20 seconds.
+  expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: (19 / 20) * job.creditsCharged });
+});
+
 describe('a remaining time that no integer holds', () => {
   // As after the clock of the database has gone forward by years while a segment was made.
   it('stops no segment from being finished', async () => {

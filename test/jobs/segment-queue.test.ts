@@ -169,7 +169,8 @@ describe('a job whose pieces are given up', () => {
     await giveUp[how]!(job.id);
     expect(await now(job)).toMatchObject({ status: 'running', progress: 0, etaSeconds: null });
     // It only moves back when its plan is given up.
-    await world.sql`UPDATE jobs SET progress = 0.3 WHERE id = ${job.id}`;
+    const { fence } = (await world.store.leases.acquire(job.id, 'enhance', 'maker', 60))!;
+    await world.store.leases.progress(fence, { fraction: 0.3, etaSeconds: 60 }, 60);
     await expect(world.sql`UPDATE jobs SET progress = 0.2 WHERE id = ${job.id}`).rejects.toThrow('cannot move');
     const deleted = (await world.store.jobs.delete(account.id, 'live', job.id))!;
     expect(deleted.refundedCredits).toBe(0.7 * job.creditsCharged);

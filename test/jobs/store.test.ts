@@ -351,6 +351,30 @@ describe('deletion', () => {
     });
   }
 
+  const endsOfAttempts: Record<string, (fence: Fence) => Promise<unknown>> = {
+    'the worker gives it back': (fence) => world.store.leases.release(fence),
+    'it failed': (fence) => world.store.leases.retryLater(fence, { delayS: 0 }),
+    'the worker died': async ({ jobId }) => {
+      await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${jobId}`;
+      await world.store.leases.sweepExpired(5);
+    },
+  };
+  it.each(Object.keys(endsOfAttempts))('does not count what an earlier attempt did, which is lost: %s', async (how) => {
+    const account = await fundedAccount(world.store, 60);
+    const jobs = await Promise.all([1, 2].map(async () => (await world.store.jobs.create(jobInput(account))).job));
+    for (const { id } of jobs) {
+      const { fence } = (await world.store.leases.acquire(id, 'ingest', 'first', 20))!;
+      await world.store.leases.progress(fence, { fraction: 0.9, etaSeconds: 3 }, 20);
+      await endsOfAttempts[how]!(fence);
+    }
+    const [waiting, again] = jobs.map(({ id }) => id) as [string, string];
+    const { fence } = (await world.store.leases.acquire(again, 'ingest', 'second', 20))!;
+    await world.store.leases.progress(fence, { fraction: 0.1, etaSeconds: 30 }, 20);
+    expect((await world.store.jobs.get(account.id, 'live', again))!.progress).toBe(0.9);
+    expect(await world.store.jobs.delete(account.id, 'live', waiting)).toMatchObject({ refundedCredits: 30 });
+    expect(await world.store.jobs.delete(account.id, 'live', again)).toMatchObject({ refundedCredits: 27 });
+  });
+
   it('by ten callers at once refunds once', async () => {
     const account = await fundedAccount(world.store, 30);
     const { job } = await world.store.jobs.create(jobInput(account));
