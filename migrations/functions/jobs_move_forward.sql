@@ -1,6 +1,6 @@
 -- Rejects every update that moves a job backwards. Allows the transitions of src/domain/transitions.ts; a test compares
--- the two. Progress falls only when pieces are made anew: all pieces of a plan that is given up, or those that are lost before
--- the join.
+-- the two. Progress never falls, except when a worker of an earlier version makes pieces anew: all pieces of a plan that is given
+-- up, or those that are lost before the join.
 CREATE OR REPLACE FUNCTION jobs_move_forward() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.status IN ('done', 'error') AND NEW.status <> OLD.status

@@ -60,11 +60,8 @@ function formerLeases(forgotten: readonly { leaseExpiresAt: Date | null }[]) {
   return { formerLeasesExpireAt: sql`greatest(${jobs.formerLeasesExpireAt}, ${last}::timestamptz)` };
 }
 
-/** Of a job without a plan, an attempt in one piece may have left progress, which never falls. */
-const noProgress = { progress: sql`CASE WHEN ${jobs.segmentPlan} IS NULL THEN ${jobs.progress} ELSE 0 END`, etaSeconds: null };
-
 /**
- * Of a locked job: forgets its segments and pieces, with their progress, and enhances the video anew, in one piece or on a device
+ * Of a locked job: forgets its segments and pieces, and enhances the video anew, in one piece or on a device
  * class. Workers that hold segments notice at their next heartbeat. The caller has given up its own lease.
  */
 export async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true } | { deviceClass: DeviceClass | null }): Promise<void> {
@@ -72,7 +69,7 @@ export async function startOver(tx: Tx, jobId: string, how: { inOnePiece: true }
   const forgotten = await tx.delete(segments).where(eq(segments.jobId, jobId)).returning({ leaseExpiresAt: segments.leaseExpiresAt });
   const [row] = await tx
     .update(jobs)
-    .set({ step: 'enhance', segmentPlan: null, ...noProgress, failures: 0, unservedSince: null, ...noWait, ...noLease, ...formerLeases(forgotten), ...how })
+    .set({ step: 'enhance', segmentPlan: null, etaSeconds: null, failures: 0, unservedSince: null, ...noWait, ...noLease, ...formerLeases(forgotten), ...how })
     .where(eq(jobs.id, jobId))
     .returning({ id: jobs.id, step: jobs.step, deviceClass: jobs.deviceClass });
   await enqueueStep(tx, row!);

@@ -380,7 +380,7 @@ async function remake(tx: Tx, fence: Fence, { numbers, maxFailures, atOnce }: Lo
     await failRow(tx, job, { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
     return false;
   }
-  await tx.update(jobs).set({ step: 'segments', progress: 0, ...noWait, ...noLease }).where(eq(jobs.id, fence.jobId));
+  await tx.update(jobs).set({ step: 'segments', ...noWait, ...noLease }).where(eq(jobs.id, fence.jobId));
   await showProgress(tx, fence.jobId);
   await enqueueNextSegments(tx, fence.jobId, atOnce);
   await enqueueDestroy(tx, fence.jobId);
