@@ -295,6 +295,7 @@ function rowOf(job: JobRecord): Record<string, unknown> {
     output_key: job.output === null ? null : `outputs/${job.id}.mp4`,
     step: job.mode === 'test' ? 'test_mode' : 'ingest',
     attempt: 0,
+    attempt_progress: 0,
     crashes: 0,
     failures: 0,
     in_one_piece: false,
