@@ -1,19 +1,29 @@
--- Creates a job with everything that belongs to it, in one round trip. `wanted` holds columns of `jobs` and
--- `retention_days`; `idempotency` is null or {key, fingerprint, days}; `queued` is {task, key, max_attempts} of Graphile
--- Worker. Raises SQLSTATE RM401 if the API key of the caller, which the event names, has been revoked or has expired, RM402 if the
--- balance does not cover the charge, and RM404 if the upload has been deleted.
+-- Creates a job with everything that belongs to it, in one round trip. `wanted` holds columns of `jobs`, `retention_days` and, for a
+-- caller of the console, `session_id`; `idempotency` is null or {key, fingerprint, days}; `queued` is {task, key, max_attempts} of
+-- Graphile Worker. Raises SQLSTATE RM401 if the API key of the caller, which the event names, has been revoked or has expired, or if
+-- the session has ended; RM402 if the balance does not cover the charge; RM403, with the account's approval as its detail, if a job in
+-- live mode is for an account that is not approved; and RM404 if the upload has been deleted.
 -- Returns no row if another job or upload has the same Idempotency-Key. The insert waits until a concurrent request with that key
 -- has committed, so the caller can then read that request's job. An expired key counts as new.
 CREATE OR REPLACE FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text)
 RETURNS SETOF jobs LANGUAGE plpgsql AS $$
 DECLARE
   job jobs := jsonb_populate_record(NULL::jobs, wanted);
+  approval text;
   idempotency_ends timestamptz := now() + make_interval(days => (idempotency ->> 'days')::int);
 BEGIN
-  -- The video was measured since the key was looked up, which may have taken 19 s.
+  -- The video was measured since the caller was looked up, which may have taken 19 s.
   IF EXISTS (SELECT FROM api_keys k WHERE k.id = event_data::jsonb ->> 'key_id'
       AND (k.revoked_at IS NOT NULL OR k.expires_at <= clock_timestamp())) THEN
     RAISE EXCEPTION 'the API key of the caller is no longer valid' USING ERRCODE = 'RM401';
+  END IF;
+  IF wanted ->> 'session_id' IS NOT NULL
+      AND NOT EXISTS (SELECT FROM console_sessions s WHERE s.id = wanted ->> 'session_id' AND s.expires_at > clock_timestamp()) THEN
+    RAISE EXCEPTION 'the session of the caller has ended' USING ERRCODE = 'RM401';
+  END IF;
+  SELECT approval_status INTO approval FROM accounts WHERE id = job.account_id;
+  IF job.mode = 'live' AND approval <> 'approved' THEN
+    RAISE EXCEPTION 'the account % is not approved', job.account_id USING ERRCODE = 'RM403', DETAIL = approval;
   END IF;
   IF idempotency IS NOT NULL THEN
     INSERT INTO idempotency_keys AS k (account_id, mode, key, fingerprint, job_id, expires_at)

@@ -51,6 +51,7 @@ async function createNewJob(deps: HttpDeps, { principal, body, signal }: Creatio
     idempotency,
     traceparent: currentTraceparent(),
     actor: actorOf(principal),
+    sessionId: principal.sessionId,
   });
 }
 

@@ -54,6 +54,7 @@ async function createNewPreview(deps: HttpDeps, { principal, body, signal }: Pre
     preview: { settings },
     traceparent: currentTraceparent(),
     actor: actorOf(principal),
+    sessionId: principal.sessionId,
   });
 }
 

@@ -1,5 +1,6 @@
 /** Accounts: created pending, approved by an operator, funded by grants. */
 import { and, asc, eq, getTableColumns, inArray, isNull, sql } from './orm.ts';
+import { type ApprovalStatus, notApproved } from '../domain/approval.ts';
 import { jcs, sha256Hex } from '../domain/audit.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
@@ -7,11 +8,11 @@ import { retentionDaysRange } from '../domain/limits.ts';
 import { changedQuotas, type QuotaChanges, sameQuotas } from '../domain/quotas.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { lockAccount, lockOpenAccount } from './account-locks.ts';
-import { type Db, transact, type Tx } from './database.ts';
+import { databaseError, type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
 import { accounts, apiKeys, consoleSessions, consoleUsers, creditIdempotencyKeys, invitations } from './schema.ts';
-import type { Account, AccountRecord, AccountStore, Actor, ApprovalStatus } from './types.ts';
+import type { Account, AccountRecord, AccountStore, Actor } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
 export interface CreateAccount {
@@ -204,6 +205,12 @@ async function close(tx: Tx, accountId: string, actor: Operator): Promise<Accoun
 }
 
 type Decision = Exclude<ApprovalStatus, 'pending'>;
+
+/** The public error behind SQLSTATE RM403 of `create_job`; undefined for any other. */
+export function approvalIsGone(error: unknown): ReelmendError | undefined {
+  const refusal = databaseError(error);
+  return refusal?.code === 'RM403' ? notApproved(refusal.detail as ApprovalStatus) : undefined;
+}
 
 /** null for an unknown or closed account; setting the same status again has no effect. */
 function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {

@@ -7,6 +7,7 @@ import { retentionDaysFor } from '../domain/limits.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { isOfAccount } from './account-lists.ts';
+import { approvalIsGone } from './accounts.ts';
 import { type AccountTurns, apart } from './account-turns.ts';
 import { type Db, type Executor, retried, transact, type Tx, withEach } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
@@ -22,6 +23,7 @@ import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } fr
 import type { JobFeed } from './job-feed.ts';
 import { processedShare, segmentsOf } from './segments.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
+import { sessionIsGone } from './users.ts';
 import { watchJob } from './watch-job.ts';
 
 export function jobQueries(
@@ -80,7 +82,8 @@ async function createJob(
     const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, apart));
     if (row) return { job: fromVisibleRow(row), replayed: false };
   } catch (error) {
-    throw insufficientCredits(error, credits, nameOf(input)) ?? uploadIsGone(error) ?? keyIsGone(error) ?? error;
+    const isGone = input.sessionId === undefined ? keyIsGone : sessionIsGone;
+    throw insufficientCredits(error, credits, nameOf(input)) ?? uploadIsGone(error) ?? isGone(error) ?? approvalIsGone(error) ?? error;
   }
   const job = idempotency && (await findReplay(db, account.id, mode, idempotency));
   if (!job) throw keyIsExpiring();
@@ -116,6 +119,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     traceparent: input.traceparent ?? null,
     preview: input.preview ?? null,
     retention_days: days,
+    session_id: input.sessionId,
   };
   // Kept as long as the job, at least 24 h, because a retention is at least a day.
   const record = idempotency && { ...idempotency, days: Math.max(1, days) };

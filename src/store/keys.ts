@@ -135,7 +135,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
   } satisfies KeyStore & Record<string, unknown>;
 }
 
-/** The public error behind SQLSTATE RM401 of `create_job`; undefined for any other. */
+/** The public error behind SQLSTATE RM401 of `create_job` for a caller with an API key; undefined for any other. */
 export function keyIsGone(error: unknown): ReelmendError | undefined {
   return databaseError(error)?.code === 'RM401' ? new ReelmendError('invalid_api_key', 'The API key is not valid.') : undefined;
 }

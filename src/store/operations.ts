@@ -1,5 +1,6 @@
 /** The state of the service for its operators. No customer URLs are read here. */
 import { and, asc, count, desc, eq, inArray, isNotNull, isNull, lt, max, type SQL, sql, type SQLWrapper } from './orm.ts';
+import type { ApprovalStatus } from '../domain/approval.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
@@ -7,7 +8,7 @@ import { type Period, readHistory } from './history.ts';
 import { taskName } from './queue.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, segments, type Step, type WorkerDevice, workers } from './schema.ts';
-import type { Account, ApprovalStatus } from './types.ts';
+import type { Account } from './types.ts';
 import type { ConsoleUser } from './users.ts';
 
 /** A user, for operators. */

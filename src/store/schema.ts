@@ -13,6 +13,7 @@ import {
   text,
   timestamp,
 } from 'drizzle-orm/pg-core';
+import type { ApprovalStatus } from '../domain/approval.ts';
 import type { KeyAccess } from '../domain/api-key.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type {
@@ -33,7 +34,6 @@ import type { Quotas } from '../domain/quotas.ts';
 import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
-import type { ApprovalStatus } from './types.ts';
 
 const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' });
 const timestamptz = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });

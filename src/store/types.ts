@@ -1,5 +1,6 @@
 /** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
 import type { KeyAccess } from '../domain/api-key.ts';
+import type { ApprovalStatus } from '../domain/approval.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobPicture, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
@@ -8,8 +9,6 @@ import type { Quotas } from '../domain/quotas.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
-
-export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
 export interface Account {
   id: string;
@@ -36,6 +35,8 @@ export interface Principal {
   mode: Mode;
   tier: Tier;
   account: Account;
+  /** of a user of the console */
+  sessionId?: string;
 }
 
 /** The caller of a request of the API. */
@@ -79,6 +80,8 @@ export interface CreateJob {
   traceparent?: string | null;
   /** for the audit log */
   actor?: Actor;
+  /** of a caller of the console: it must be open still */
+  sessionId?: string | undefined;
 }
 
 export interface Idempotency {

@@ -285,8 +285,13 @@ export const secondFactorRequired = () => new ReelmendError('second_factor_requi
 export async function requireOpenSession(tx: Tx, userId: string, sessionId: string): Promise<void> {
   const own = and(eq(consoleSessions.id, sessionId), eq(consoleSessions.userId, userId));
   const found = await tx.select({ id: consoleSessions.id }).from(consoleSessions).where(own);
-  if (found.length === 0) throw new ReelmendError('invalid_session', 'The session has ended. Sign in again.');
+  if (found.length === 0) throw sessionHasEnded();
 }
+
+const sessionHasEnded = () => new ReelmendError('invalid_session', 'The session has ended. Sign in again.');
+
+/** The public error behind SQLSTATE RM401 of `create_job` for a caller of the console; undefined for any other. */
+export const sessionIsGone = (error: unknown): ReelmendError | undefined => (sqlState(error) === 'RM401' ? sessionHasEnded() : undefined);
 
 /** Returns how many ended. */
 export async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {

@@ -21,12 +21,15 @@ let ours: Person;
 let stranger: Person;
 let measured: string[] = [];
 let refusal: ReelmendError | undefined;
+/** what happens while a video is measured */
+let meanwhile: (() => Promise<unknown>) | undefined;
 
 beforeAll(async () => {
   world = await makeConsole({
     measure: async (url) => {
       measured.push(String(url));
       if (refusal !== undefined) throw refusal;
+      await meanwhile?.();
       return source;
     },
   });
@@ -35,6 +38,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   measured = [];
   refusal = undefined;
+  meanwhile = undefined;
   await world.sql`DELETE FROM rate_limits`;
 });
 afterAll(() => world.close());
@@ -306,6 +310,36 @@ describe('test mode', () => {
     const { result } = await browser.call<ConsoleJobLinks>(`/console/api/jobs/${job.id}/links`);
     expect(result).toMatchObject({ size_bytes: 10 });
     expect(await (await browser.request(result!.url)).text()).toBe('the sample');
+  });
+});
+
+describe('a job or preview whose caller loses the right to it while its video is measured', () => {
+  const ends: Record<string, { code: string; status: number; happen: (person: Person) => Promise<unknown> }> = {
+    'the person signs out': { code: 'invalid_session', status: 401, happen: ({ browser }) => browser.request('/console/api/sign-out', { method: 'POST' }) },
+    'the account is closed': { code: 'invalid_session', status: 401, happen: ({ accountId }) => world.store.accounts.close(accountId) },
+    'the session expires': {
+      ...{ code: 'invalid_session', status: 401 },
+      happen: ({ userId }) => world.sql`UPDATE console_sessions SET expires_at = now() WHERE user_id = ${userId}`,
+    },
+    'the account is rejected': { code: 'account_pending_approval', status: 403, happen: ({ accountId }) => world.store.accounts.reject(accountId) },
+  };
+  const kinds = {
+    jobs: request,
+    previews: { video_url: request.video_url, settings: [{ resolution: '1080p' }] },
+  };
+  const cases = Object.keys(ends).flatMap((end) => (['jobs', 'previews'] as const).map((kind) => ({ end, kind })));
+  it.each(cases)('is refused and costs nothing: $end ($kind)', async ({ end, kind }) => {
+    const person = await world.person({ credits: 1000 });
+    const { code, status, happen } = ends[end]!;
+    meanwhile = () => happen(person);
+    const refused = await person.browser.request(`/console/api/${kind}`, {
+      method: 'POST',
+      json: { mode: 'live', request: kinds[kind] },
+      headers: { 'Idempotency-Key': `${end} ${kind}` },
+    });
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([status, code]);
+    expect(await world.sql`SELECT id FROM jobs WHERE account_id = ${person.accountId}`).toEqual([]);
+    expect((await world.store.accounts.get(person.accountId))!.credits).toBe(1000);
   });
 });
 

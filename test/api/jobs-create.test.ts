@@ -163,6 +163,22 @@ describe('POST /v1/jobs with a key that is revoked while the video is measured',
   });
 });
 
+describe('POST /v1/jobs of an account that is rejected while the video is measured', () => {
+  it('403, and nothing is created or charged', async () => {
+    const gate = Promise.withResolvers<typeof source>();
+    const api = makeApi({ measure: () => gate.promise });
+    const response = api.request('/v1/jobs', { method: 'POST', json: input });
+    await eventually(() => api.measured.length === 1);
+    const sql = await api.store.sql();
+    await sql`UPDATE accounts SET approval_status = 'rejected' WHERE id = ${api.account.id}`;
+    gate.resolve(source);
+    const refused = await response;
+    expect(refused.status).toBe(403);
+    expect(await errorOf(refused)).toMatchObject({ code: 'account_pending_approval', message: expect.stringContaining('rejected') });
+    expect(await sql`SELECT id FROM jobs WHERE account_id = ${api.account.id}`).toEqual([]);
+  });
+});
+
 describe('POST /v1/jobs with Idempotency-Key', () => {
   const headers = { 'Idempotency-Key': 'order 1' };
 

@@ -36,8 +36,8 @@ type JobHandlers = Pick<
 
 /** A signed-in user has the rights of a Secure key of the account. Each call names its mode. */
 export function principalOf(c: Context<AppEnv>, mode: Mode): Principal {
-  const { account, user } = c.get('session');
-  return { keyId: user.id, mode, tier: 'secure', account };
+  const { account, user, sessionId } = c.get('session');
+  return { keyId: user.id, mode, tier: 'secure', account, sessionId };
 }
 
 /** Prefixes `param` of errors: the console sends the body of a job or preview in the field `request`. */

@@ -1,5 +1,6 @@
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey, parseApiKey } from '../../domain/api-key.ts';
+import { notApproved } from '../../domain/approval.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { KeyPrincipal, KeyStore, Principal } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
@@ -30,11 +31,7 @@ function bearerKey(header: string | undefined): string {
 /** Throws ReelmendError `account_pending_approval` for live mode if the account is not approved. */
 export function assertApproved({ mode, account }: Pick<Principal, 'mode' | 'account'>): void {
   if (mode === 'test' || account.approvalStatus === 'approved') return;
-  const why =
-    account.approvalStatus === 'pending'
-      ? 'The account is not approved for live mode yet. Test keys work meanwhile.'
-      : 'The account was rejected for live mode. Test keys work.';
-  throw new ReelmendError('account_pending_approval', why);
+  throw notApproved(account.approvalStatus);
 }
 
 /**
