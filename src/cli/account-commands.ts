@@ -4,6 +4,7 @@ import { generateApiKey, hashApiKey, type KeyAccess, keyAccesses, longestKeyName
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
+import { assertNoneFailed } from '../store/index.ts';
 import { positiveWhole } from './options.ts';
 import { changeOfAccount, known, type Opened, requireOpen, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
@@ -58,11 +59,13 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
     if (!yes) throw new Error(`Closing ${id} (${plain(name)}) deletes its keys, users, jobs and videos permanently; add --yes to confirm.`);
     const closed = known(await store.accounts.close(id), 'account', id);
     let deletedJobs = 0;
-    for (let deleted = [id]; deleted.length > 0; ) {
-      deleted = await store.jobs.deleteOfClosed(deletedAtOnce);
-      deletedJobs += deleted.length;
+    for (let isDone = false; !isDone; ) {
+      const batch = await store.jobs.deleteOfClosed(deletedAtOnce);
+      assertNoneFailed(batch);
+      deletedJobs += batch.done.length;
+      isDone = batch.done.length === 0;
     }
-    await store.webhookEndpoints.deleteOfClosed(deletedAtOnce);
+    assertNoneFailed(await store.webhookEndpoints.deleteOfClosed(deletedAtOnce));
     await store.webhookSecrets.deleteOfClosed();
     show({ ...closed, deletedJobs });
   });

@@ -4,6 +4,7 @@
  */
 import type { TaskList } from 'graphile-worker';
 import { keptLogDays, keptLogEntries } from '../domain/request-log.ts';
+import { assertNoneFailed, type Batch } from '../store/index.ts';
 import type { ScheduledTaskName } from '../store/queue.ts';
 import type { ScheduledTask } from '../store/schedule.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
@@ -56,25 +57,32 @@ interface Batches {
   limit: number;
   /** no batch begins later than this, ms after the first: the task is over before its next time */
   maxMs: number;
-  /** returns the ids that it has dealt with; fewer than `limit` when nothing is left */
-  next(limit: number): Promise<string[]>;
+  /** finds fewer than `limit` rows when nothing else is left */
+  next(limit: number): Promise<Batch>;
 }
 
+/** Goes on past rows that others have locked, and those that fail, although the next batch may find them again. Throws AggregateError if some failed. */
 async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, limit, maxMs, next }: Batches): Promise<void> {
   const end = performance.now() + maxMs;
+  let failed: Batch | undefined;
   for (let isFull = true; isFull && performance.now() < end && !stopping.aborted; ) {
-    const ids = await next(limit);
-    if (ids.length > 0) logger.info({ ids }, done);
-    isFull = ids.length >= limit;
+    const batch = await next(limit);
+    if (batch.done.length > 0) logger.info({ ids: batch.done }, done);
+    if (batch.failures.length > 0) failed = batch;
+    isFull = batch.found >= limit && batch.done.length > 0;
   }
+  if (failed !== undefined) assertNoneFailed(failed);
 }
+
+/** A batch of rows that were all dealt with. */
+const all = async (ids: Promise<string[]>): Promise<Batch> => ({ found: (await ids).length, done: await ids, failures: [] });
 
 async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
   const { leases, segments, jobs, uploads } = worker.store;
   const bounds = { limit: 200, maxMs: 14_000 };
   const batches: Batches[] = [
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
-    { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
+    { ...bounds, done: 'lost segments queued again', next: (limit) => all(segments.requeueOrphans(limit)) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
     { ...bounds, done: 'jobs planned again, because no worker has their device class or engine', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
@@ -86,13 +94,19 @@ async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
 /** Deleted webhook endpoints may have very many deliveries that still have their URL. */
 async function forgetDeletedEndpoints({ store, stopping }: ScheduledTaskContext, { limit, maxMs }: Pick<Batches, 'limit' | 'maxMs'>): Promise<void> {
   const end = performance.now() + maxMs;
-  while ((await store.webhookEndpoints.forgetDeleted(limit)).length > 0 && performance.now() < end && !stopping.aborted);
+  let failed: Batch | undefined;
+  for (let isOver = false; !isOver && performance.now() < end && !stopping.aborted; ) {
+    const batch = await store.webhookEndpoints.forgetDeleted(limit);
+    if (batch.failures.length > 0) failed = batch;
+    isOver = batch.done.length === 0;
+  }
+  if (failed !== undefined) assertNoneFailed(failed);
 }
 
-async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, limit: number): Promise<string[]> {
-  const ids = await store.segments.replanUnserved({ deviceClassS: tuning.unservedClassS, engineS: tuning.unservedEngineS }, limit);
-  for (const _ of ids) metrics.jobReplanned('no_worker');
-  return ids;
+async function replanUnserved({ store, tuning, metrics }: ScheduledTaskContext, limit: number): Promise<Batch> {
+  const batch = await store.segments.replanUnserved({ deviceClassS: tuning.unservedClassS, engineS: tuning.unservedEngineS }, limit);
+  for (const _ of batch.done) metrics.jobReplanned('no_worker');
+  return batch;
 }
 
 /** Runs all parts in order, even if one fails: a row that one of them cannot handle must not stop the deletion of files. */
@@ -107,13 +121,13 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
   const { destroyOverdueS, webhooks } = tuning;
   const bounds = { limit: 200, maxMs: 50_000 };
   const batches: Pick<Batches, 'done' | 'next'>[] = [
-    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeuePendingDeletions(destroyOverdueS, limit, { changedInS }) },
-    { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
-    { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
+    { done: 'overdue destructions queued again', next: (limit) => all(store.objects.requeuePendingDeletions(destroyOverdueS, limit, { changedInS })) },
+    { done: 'overdue certificates queued again', next: (limit) => all(store.certificates.requeueDue(destroyOverdueS, limit)) },
+    { done: 'overdue webhooks queued again', next: (limit) => all(store.deliveries.requeueOverdue(webhooks.overdueS, limit)) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
     { done: 'webhook endpoints of closed accounts deleted', next: (limit) => store.webhookEndpoints.deleteOfClosed(limit) },
     { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
-    { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
+    { done: 'overdue tasks of uploads queued again', next: (limit) => all(store.uploads.requeueOverdue(destroyOverdueS, limit)) },
   ];
   await runEach([
     () => store.workers.dropExpiredKeys(),
@@ -153,7 +167,7 @@ async function hourly(worker: ScheduledTaskContext): Promise<void> {
   const { deliveries, uploads, objects, webhookSecrets } = worker.store;
   const overdue = { done: 'overdue destructions queued again', limit: 200, maxMs: 50_000 };
   await runEach([
-    () => runBatches(worker, { ...overdue, next: (limit) => objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit) }),
+    () => runBatches(worker, { ...overdue, next: (limit) => all(objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit)) }),
     () => pruneRequestLog(worker, { onlyBusy: false }),
     () => pruneAll(worker, (limit) => deliveries.prune(keptDeliveryDays, limit)),
     () => pruneAll(worker, (limit) => uploads.prune(keptUploadDays, limit)),

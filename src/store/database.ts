@@ -130,18 +130,28 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Passes each row to `work`, and goes on with the others if one fails. Returns the ids for which `work` returned true. Throws
- * AggregateError at the end if some failed.
- */
-export async function withEach<R extends { id: string }>(rows: readonly R[], work: (row: R) => Promise<boolean>): Promise<string[]> {
-  const done: string[] = [];
-  const failures: unknown[] = [];
+/** What became of some rows. Those that others have locked or changed meanwhile are neither done nor failed. */
+export interface Batch {
+  /** how many rows there were */
+  found: number;
+  /** ids */
+  done: string[];
+  /** errors */
+  failures: unknown[];
+}
+
+/** Passes each row to `work`, which returns whether it has dealt with it, and goes on with the others if one fails. */
+export async function withEach<R extends { id: string }>(rows: readonly R[], work: (row: R) => Promise<boolean>): Promise<Batch> {
+  const batch: Batch = { found: rows.length, done: [], failures: [] };
   for (const row of rows) {
-    if (await work(row).catch((error: unknown) => void failures.push(error))) done.push(row.id);
+    if (await work(row).catch((error: unknown) => void batch.failures.push(error))) batch.done.push(row.id);
   }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${rows.length} failed. The first: ${String(failures[0])}`);
-  return done;
+  return batch;
+}
+
+/** Throws AggregateError if some rows failed. */
+export function assertNoneFailed({ found, failures }: Pick<Batch, 'found' | 'failures'>): void {
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${found} failed. The first: ${String(failures[0])}`);
 }
 
 /** Codes of the driver and of the operating system for a connection that breaks or cannot be made. */

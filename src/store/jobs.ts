@@ -9,7 +9,7 @@ import { refundOnDelete } from '../domain/refunds.ts';
 import { isOfAccount } from './account-lists.ts';
 import { approvalIsGone } from './accounts.ts';
 import { type AccountTurns, apart } from './account-turns.ts';
-import { type Db, type Executor, retried, transact, type Tx, withEach } from './database.ts';
+import { type Batch, type Db, type Executor, retried, transact, type Tx, withEach } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
@@ -31,7 +31,7 @@ export function jobQueries(
   client: postgres.Sql,
   feed: JobFeed,
   inTurn: AccountTurns,
-): JobStore & { expireDue(limit: number): Promise<string[]>; deleteOfClosed(limit: number): Promise<string[]> } {
+): JobStore & { expireDue(limit: number): Promise<Batch>; deleteOfClosed(limit: number): Promise<Batch> } {
   const get: JobStore['get'] = async (accountId, mode, jobId) => {
     const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, mode], { prepare: true });
     return row ? fromVisibleRow(row) : null;
@@ -231,8 +231,8 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, a
   return { id: job.id, deletedAt: deleted!.deletedAt!, refundedCredits };
 }
 
-/** Retention: deletes up to `limit` expired jobs, each in its own transaction; returns their ids. */
-async function expireDue(db: Db, limit: number): Promise<string[]> {
+/** Retention: deletes up to `limit` expired jobs, each in its own transaction. */
+async function expireDue(db: Db, limit: number): Promise<Batch> {
   const isDue = sql`${jobs.expiresAt} <= now()`;
   const due = await db
     .select({ id: jobs.id })
@@ -247,7 +247,7 @@ async function expireDue(db: Db, limit: number): Promise<string[]> {
  * Deletes up to `limit` jobs of closed accounts, each in its own transaction. It runs on schedule, because a request that
  * was accepted before the account was closed may create a job afterwards.
  */
-async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
+async function deleteOfClosed(db: Db, limit: number): Promise<Batch> {
   // Jobs and previews have an index each, in this order. Without the order, PostgreSQL may read all jobs.
   const ofAccount = (which: SQL) => sql`(SELECT id FROM ${jobs} WHERE ${jobs.accountId} = ${accounts.id} AND ${jobs.deletedAt} IS NULL AND ${which}
     ORDER BY mode, id DESC LIMIT ${limit}::int)`;
@@ -258,6 +258,6 @@ async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
 }
 
 /** Deletes the jobs that still meet the condition once they are locked. */
-function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
+function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<Batch> {
   return withEach(which, async ({ id }) => (await transact(db, (tx) => deleteJob(tx, and(eq(jobs.id, id), still), by))) !== null);
 }

@@ -9,7 +9,7 @@ import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFac
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
-import { type Db, transact, type Tx } from './database.ts';
+import { type Batch, type Db, transact, type Tx, withEach } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
 import { appendEvent, eventOf } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
@@ -421,9 +421,9 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 
 /**
  * Queues open jobs again, up to `limit`, that have no lease and no usable queue row: a dead worker has locked it, or it has
- * no attempts left. Returns their ids.
+ * no attempts left.
  */
-async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
+async function requeueOrphans(db: Db, limit: number): Promise<Batch> {
   const orphan = and(
     isOpen,
     // Segments are queued by src/store/segments.ts, and steps of a newer version by its workers.
@@ -432,18 +432,15 @@ async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
     not(hasUsableRow(sql`'step:' || ${jobs.id}`)),
   );
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(orphan).limit(limit);
-  const queued: string[] = [];
-  for (const { id } of candidates) {
-    await transact(db, async (tx) => {
+  return withEach(candidates, ({ id }) =>
+    transact(db, async (tx) => {
       const [row] = await tx
         .select()
         .from(jobs)
         .where(and(eq(jobs.id, id), orphan))
         .for('no key update', { skipLocked: true });
-      if (!row) return;
-      await enqueueStep(tx, row);
-      queued.push(id);
-    });
-  }
-  return queued;
+      if (row) await enqueueStep(tx, row);
+      return row !== undefined;
+    }),
+  );
 }

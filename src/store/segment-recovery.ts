@@ -1,6 +1,6 @@
 /** Puts right what dead workers, older versions and missing devices leave of segments. Workers do so at intervals. */
 import { and, eq, inArray, not, type SQL, sql, type SQLWrapper } from './orm.ts';
-import { type Db, transact } from './database.ts';
+import { type Batch, type Db, transact, withEach } from './database.ts';
 import { allowsTransition } from './job-states.ts';
 import { type CrashedJob, failRow } from './leases.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, hasUsableRow } from './queue.ts';
@@ -31,7 +31,7 @@ export interface UnservedWait {
   engineS: number;
 }
 
-export async function replanUnserved(db: Db, { deviceClassS, engineS }: UnservedWait, limit: number): Promise<string[]> {
+export async function replanUnserved(db: Db, { deviceClassS, engineS }: UnservedWait, limit: number): Promise<Batch> {
   const mayWait = and(inArray(jobs.step, ['enhance', 'segments', 'join']), allowsTransition('continue'));
   await db
     .update(jobs)
@@ -40,16 +40,13 @@ export async function replanUnserved(db: Db, { deviceClassS, engineS }: Unserved
   const waitS = sql`CASE WHEN ${isClassServed} THEN ${engineS}::float8 ELSE ${deviceClassS}::float8 END`;
   const due = and(mayWait, sql`${jobs.unservedSince} <= now() - make_interval(secs => ${waitS})`, waitsUnserved);
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(due).limit(limit);
-  const replanned: string[] = [];
-  for (const { id } of candidates) {
-    await transact(db, async (tx) => {
+  return withEach(candidates, ({ id }) =>
+    transact(db, async (tx) => {
       const [row] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, id), due)).for('no key update', { skipLocked: true });
-      if (!row) return;
-      await startOver(tx, id, { deviceClass: null });
-      replanned.push(id);
-    });
-  }
-  return replanned;
+      if (row) await startOver(tx, id, { deviceClass: null });
+      return row !== undefined;
+    }),
+  );
 }
 
 export interface SweptSegments {
@@ -109,15 +106,15 @@ export async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
 }
 
 /** The end of a segment queues the next one; this is for segments that a worker of an older version ended. */
-export async function refill(db: Db, atOnce: number, limit: number): Promise<string[]> {
-  const stalled = await db.execute<{ job_id: string }>(sql`SELECT job_id FROM segments JOIN jobs ON jobs.id = job_id
+export async function refill(db: Db, atOnce: number, limit: number): Promise<Batch> {
+  const stalled = await db.execute<{ id: string }>(sql`SELECT job_id AS id FROM segments JOIN jobs ON jobs.id = job_id
     WHERE state <> 'done' AND ${isWanted} GROUP BY job_id
     HAVING count(*) FILTER (WHERE queued) < ${atOnce}::int AND bool_or(NOT queued) LIMIT ${limit}`);
-  for (const { job_id: jobId } of stalled) {
-    await transact(db, async (tx) => {
-      const [job] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, jobId), isWanted)).for('no key update', { skipLocked: true });
-      if (job) await enqueueNextSegments(tx, jobId, atOnce);
-    });
-  }
-  return stalled.map(({ job_id: jobId }) => jobId);
+  return withEach(stalled, ({ id }) =>
+    transact(db, async (tx) => {
+      const [job] = await tx.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, id), isWanted)).for('no key update', { skipLocked: true });
+      if (job) await enqueueNextSegments(tx, id, atOnce);
+      return job !== undefined;
+    }),
+  );
 }

@@ -131,7 +131,7 @@ export function segmentQueries(db: Db) {
 
     /**
      * Lets any worker plan jobs again that have waited for a device class or an engine that no worker has, while others run. Up to
-     * `limit`; returns their ids.
+     * `limit`.
      */
     replanUnserved: (wait: UnservedWait, limit: number) => replanUnserved(db, wait, limit),
 
@@ -179,7 +179,7 @@ export function segmentQueries(db: Db) {
     /** Queues up to `limit` pending segments again that have no queue row that can still run. Returns their keys. */
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
-    /** Queues segments of up to `limit` jobs that have fewer than `atOnce` waiting or running. Returns the ids of these jobs. */
+    /** Queues segments of up to `limit` jobs that have fewer than `atOnce` waiting or running. */
     refill: (atOnce: number, limit: number) => refill(db, atOnce, limit),
 
     /** Forgets the segments of a job that has ended, unless a worker may still write one. */

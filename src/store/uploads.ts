@@ -9,7 +9,7 @@ import type { Mode } from '../domain/job.ts';
 import { maxUploads, partSizeFor, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
 import { lockOpenAccount } from './account-locks.ts';
 import type { AccountTurns } from './account-turns.ts';
-import { databaseError, type Db, type Executor, transact, type Tx, withEach } from './database.ts';
+import { type Batch, databaseError, type Db, type Executor, transact, type Tx, withEach } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
 import { assertReplayable, endAfterDeletion, isKey, keyIsExpiring } from './idempotency-keys.ts';
 import { isOpen } from './job-states.ts';
@@ -210,7 +210,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
         return rows.map(({ key }) => key);
       }),
 
-    /** Retention: deletes up to `limit` expired uploads, each in its own transaction; returns their ids. */
+    /** Retention: deletes up to `limit` expired uploads, each in its own transaction. */
     expireDue: (limit: number) => expireDue(db, limit),
 
     /** Deletes up to `limit` uploads of closed accounts, each in its own transaction. */
@@ -342,14 +342,14 @@ const isPendingDeletion = and(isNull(uploads.destroyedAt), isPendingDeletionOrDe
 const isOfUpload = sql`${jobs.uploadId} = ${uploads.id} COLLATE "default"`;
 const jobsToRead = sql`SELECT 1 FROM ${jobs} WHERE ${and(isOfUpload, eq(jobs.step, 'ingest'), isOpen)}`;
 
-async function expireDue(db: Db, limit: number): Promise<string[]> {
+async function expireDue(db: Db, limit: number): Promise<Batch> {
   // A verification is never interrupted: at its end the upload's time starts again.
   const isDue = and(sql`${uploads.expiresAt} <= now()`, isNull(uploads.deletedAt), ne(uploads.status, 'verifying'));
   const due = await db.select({ id: uploads.id }).from(uploads).where(isDue).orderBy(uploads.expiresAt).limit(limit);
   return deleteEach(db, due, 'retention', isDue);
 }
 
-async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
+async function deleteOfClosed(db: Db, limit: number): Promise<Batch> {
   const left = await db
     .select({ id: uploads.id })
     .from(uploads)
@@ -359,7 +359,7 @@ async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
   return deleteEach(db, left, 'operator');
 }
 
-function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
+function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<Batch> {
   return withEach(which, async ({ id }) => (await transact(db, (tx) => deleteUpload(tx, and(eq(uploads.id, id), still), by))) !== null);
 }
 

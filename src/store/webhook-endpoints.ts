@@ -7,7 +7,7 @@ import { maxWebhookEndpoints } from '../domain/limits.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { lockOpenAccount, notOpen } from './account-locks.ts';
-import { type Db, transact, type Tx, withEach } from './database.ts';
+import { type Batch, type Db, transact, type Tx, withEach } from './database.ts';
 import { createTestDelivery, redirectDeliveries, stopAndForgetSomeOf, stopDeliveriesOf, stopSomeOf } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { accounts, type EventKind, webhookEndpoints, webhookSecrets } from './schema.ts';
@@ -58,8 +58,8 @@ export function webhookEndpointQueries(db: Db, cipher: SecretCipher | undefined)
         return endpoint === undefined ? null : createTestDelivery(tx, endpoint, event);
       }),
 
-    /** Deletes up to `limit` endpoints of closed accounts, each in its own transaction; returns their ids. */
-    async deleteOfClosed(limit: number): Promise<string[]> {
+    /** Deletes up to `limit` endpoints of closed accounts, each in its own transaction. */
+    async deleteOfClosed(limit: number): Promise<Batch> {
       const left = await db
         .select({ id: webhookEndpoints.id, accountId: webhookEndpoints.accountId })
         .from(webhookEndpoints)
@@ -71,9 +71,9 @@ export function webhookEndpointQueries(db: Db, cipher: SecretCipher | undefined)
 
     /**
      * Forgets some deliveries of each of up to `limit` deleted endpoints, each in its own transaction, and removes those that have none left.
-     * Returns the ids of those for which it can go on.
+     * Those for which it can go on are done.
      */
-    async forgetDeleted(limit: number): Promise<string[]> {
+    async forgetDeleted(limit: number): Promise<Batch> {
       const deleted = await db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(isNotNull(webhookEndpoints.deletedAt)).limit(limit);
       return withEach(deleted, ({ id }) => transact(db, (tx) => forgetDeleted(tx, id)));
     },

@@ -234,7 +234,7 @@ describe('operator pages', () => {
     expect(await world.store.keys.authenticate(hashApiKey(secret, pepper))).toBeNull();
     expect(await world.sql`SELECT 1 FROM invitations WHERE id = ${invitation.id}`).toHaveLength(0);
     expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'account.closed', data: { users_removed: 1, operator_id: operator.userId } });
-    expect(await world.store.jobs.deleteOfClosed(10)).toContain(job.id);
+    expect((await world.store.jobs.deleteOfClosed(10)).done).toContain(job.id);
     const again = await operator.browser.request(path, { method: 'POST', json: { name: 'closed' } });
     expect(again.status).toBe(404);
   });

@@ -160,10 +160,10 @@ describe('the safety net', () => {
     await world.sql`UPDATE ${queue} SET attempts = max_attempts WHERE key = ${`step:${given.id}`}`;
     await world.sql`UPDATE ${queue} SET locked_by = 'pool-of-nobody', locked_at = now() - interval '2 minutes'
       WHERE key = ${`step:${locked.id}`}`;
-    const queued = await world.store.leases.requeueOrphans(100);
+    const queued = (await world.store.leases.requeueOrphans(100)).done;
     for (const job of [lost, given, locked]) expect(queued).toContain(job.id);
     expect(queued).not.toContain(waiting.id);
-    expect(await world.store.leases.requeueOrphans(100)).toEqual([]);
+    expect((await world.store.leases.requeueOrphans(100)).found).toBe(0);
   });
 
   it('frees the queue locks of workers that fell silent', async () => {

@@ -229,7 +229,7 @@ class RetentionEnds extends Step {
   async act(model: Model, real: Real, index: number) {
     const job = model.jobs[index]!;
     await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${real.ids[index]!}`;
-    const expired = await world.store.jobs.expireDue(1000);
+    const expired = (await world.store.jobs.expireDue(1000)).done;
     expect(expired.includes(real.ids[index]!)).toBe(job.status !== 'gone');
     if (job.status !== 'gone') removed(model, job);
   }

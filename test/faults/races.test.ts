@@ -39,7 +39,7 @@ const rivals = {
   },
   cancel: async ({ account, id }: Race) => (await world.store.jobs.delete(account.id, 'live', id)) !== null,
   again: async ({ account, id }: Race) => (await world.store.jobs.delete(account.id, 'live', id)) !== null,
-  retention: async ({ id }: Race) => (await world.store.jobs.expireDue(50)).includes(id),
+  retention: async ({ id }: Race) => (await world.store.jobs.expireDue(50)).done.includes(id),
   async crash({ id }: Race) {
     await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${id} AND lease_owner IS NOT NULL`;
     return (await world.store.leases.sweepExpired(1)).failed.some((job) => job.id === id);

@@ -142,7 +142,7 @@ describe('device classes', () => {
     await planned(job, 3, { deviceClass: 'cuda' });
     const { segments } = world.store;
     // As long as no worker runs at all, the GPUs may come back.
-    expect(await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).toEqual([]);
+    expect((await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).done).toEqual([]);
     expect(await stepAndClass(job)).toMatchObject({ unserved: false });
     cutIntoSegments(shop.media, cutInto(3));
     const registry = new Registry();
@@ -162,10 +162,10 @@ describe('device classes', () => {
     await planned(job, 3, { deviceClass: 'cuda' });
     const { segments } = world.store;
     await world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('with a CPU', '{cpu}', ${fakeEngine})`;
-    expect(await segments.replanUnserved({ deviceClassS: 60, engineS: 60 }, 10)).toEqual([]);
+    expect((await segments.replanUnserved({ deviceClassS: 60, engineS: 60 }, 10)).done).toEqual([]);
     expect((await stepAndClass(job)).unserved).toBe(true);
     await world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('with a GPU', '{cuda}', ${fakeEngine})`;
-    expect(await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).toEqual([]);
+    expect((await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).done).toEqual([]);
     expect(await stepAndClass(job)).toEqual({ step: 'segments', device_class: null, unserved: false });
   });
 
@@ -180,7 +180,7 @@ describe('device classes', () => {
     const task = async () => (await world.sql<{ task: string }[]>`SELECT task_identifier AS task FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`)[0]!.task;
     expect(await task()).toBe('enhance_cpu');
     await world.sql`UPDATE workers SET device_classes = '{cuda}'`;
-    expect(await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).toEqual([job.id]);
+    expect((await segments.replanUnserved({ deviceClassS: 0, engineS: 0 }, 10)).done).toEqual([job.id]);
     expect([await stepAndClass(job), await task()]).toEqual([{ step: 'enhance', device_class: null, unserved: false }, 'job_enhance']);
   });
 });

@@ -157,6 +157,27 @@ describe('scheduled tasks', () => {
     expect(await open()).toBe(0);
   });
 
+  it('go on past a row that is locked, and past one that fails', async () => {
+    const owner = await world.store.accounts.create({ name: 'Many jobs' });
+    const made = await Promise.all(Array.from({ length: 450 }, () => world.store.jobs.create(jobInput(owner, { mode: 'test' }))));
+    const ids = made.map(({ job }) => job.id);
+    const stuck = ids[0]!;
+    await world.sql`SELECT graphile_worker.remove_job('step:' || id) FROM unnest(${ids}::text[]) AS id`;
+    await world.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM jobs WHERE id = ${stuck} FOR UPDATE`;
+      await run('scheduled_every_minute');
+    });
+    const lost = await world.sql`SELECT id FROM jobs WHERE id = ANY (${ids}) AND NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || jobs.id)`;
+    expect(lost).toEqual([{ id: stuck }]);
+    await world.sql`UPDATE jobs SET expires_at = CASE id WHEN ${stuck} THEN now() - interval '1 day' ELSE now() END WHERE id = ANY (${ids})`;
+    await world.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'this job stays'; END $$;
+      CREATE TRIGGER refuse BEFORE UPDATE ON jobs FOR EACH ROW WHEN (old.id = '${stuck}') EXECUTE FUNCTION refuse()`);
+    await expect(run('scheduled_every_minute').finally(() => world.sql`DROP TRIGGER refuse ON jobs`)).rejects.toThrow('parts of a scheduled task failed');
+    expect(await world.sql`SELECT id FROM jobs WHERE id = ANY (${ids}) AND deleted_at IS NULL`).toEqual([{ id: stuck }]);
+    await run('scheduled_every_minute');
+    expect(await world.sql`SELECT id FROM jobs WHERE id = ANY (${ids}) AND deleted_at IS NULL`).toEqual([]);
+  });
+
   it('queue jobs again whose rows are due in hours, because the clock was ahead when they were queued', async () => {
     const owner = await world.store.accounts.create({ name: 'Ahead of time' });
     const { job } = await world.store.jobs.create(jobInput(owner, { mode: 'test' }));

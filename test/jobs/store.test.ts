@@ -91,8 +91,8 @@ describe('accounts and keys', () => {
     const listed = (await operations.accounts({ limit: 1000 })).map(({ id }) => id);
     expect([listed.includes(account.id), listed.includes(other.id)]).toEqual([false, true]);
 
-    expect((await jobs.deleteOfClosed(1)).length + (await jobs.deleteOfClosed(200)).length).toBe(2);
-    expect(await jobs.deleteOfClosed(200)).toEqual([]);
+    expect((await jobs.deleteOfClosed(1)).done.length + (await jobs.deleteOfClosed(200)).done.length).toBe(2);
+    expect((await jobs.deleteOfClosed(200)).found).toBe(0);
     for (const { job } of made) expect(await jobs.get(account.id, job.mode, job.id)).toBeNull();
     expect(await jobs.get(other.id, 'live', kept.id)).not.toBeNull();
     expect(await accounts.get(account.id)).toMatchObject({ credits: 40 });
@@ -440,7 +440,7 @@ describe('deletion', () => {
       await world.store.jobs.create(jobInput(account)),
     ];
     await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${due.job.id}`;
-    expect(await world.store.jobs.expireDue(100)).toEqual([due.job.id]);
+    expect((await world.store.jobs.expireDue(100)).done).toEqual([due.job.id]);
     expect(await world.store.jobs.get(account.id, 'live', due.job.id)).toBeNull();
     expect(await world.store.jobs.get(account.id, 'live', kept.job.id)).not.toBeNull();
     expect((await auditEntries(world.store, { accountId: account.id, limit: 1 }))[0]).toMatchObject({

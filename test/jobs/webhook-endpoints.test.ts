@@ -264,7 +264,7 @@ describe('a webhook endpoint', () => {
   it('goes with its account', async () => {
     const { endpoint } = await add();
     await world.store.accounts.close(account.id);
-    expect(await endpoints().deleteOfClosed(200)).toEqual([endpoint.id]);
+    expect((await endpoints().deleteOfClosed(200)).done).toEqual([endpoint.id]);
     expect(await endpoints().list(account.id)).toEqual([]);
   });
 });

@@ -156,7 +156,7 @@ it('the search for jobs of closed accounts reads no jobs of open ones, and finds
   const left = [(await world.store.jobs.create(jobInput(closed))).job.id, (await world.store.jobs.create(jobInput(closed, { preview: preview! }))).job.id];
   await world.store.accounts.close(closed.id);
   let deleted: string[] = [];
-  expect(await rowsRead(async (db) => void (deleted = await jobsOf(db).deleteOfClosed(200)))).toBeLessThan(few);
+  expect(await rowsRead(async (db) => void (deleted = (await jobsOf(db).deleteOfClosed(200)).done))).toBeLessThan(few);
   expect(deleted.toSorted()).toEqual(left.toSorted());
 });
 
