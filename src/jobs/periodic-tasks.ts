@@ -63,6 +63,8 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
         const segments = await store.segments.sweepExpired(tuning.maxCrashes);
         report('segments of dead workers queued again', segments.requeued);
         reportFailed('jobs failed after too many crashes of a segment', segments.failed);
+        const errors = [...swept.errors, ...segments.errors];
+        if (errors.length > 0) throw new AggregateError(errors, `${errors.length} leases of dead workers could not be taken away. The first: ${String(errors[0])}`);
       },
     },
     {

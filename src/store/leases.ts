@@ -389,14 +389,29 @@ export type CrashedJob = Pick<JobRecord, 'id' | 'mode'>;
 export interface SweptLeases {
   requeued: string[];
   failed: CrashedJob[];
+  /** of rows whose lease could not be taken away */
+  errors: unknown[];
+}
+
+/** null: others have dealt with the row */
+export type SweptRow = 'requeued' | CrashedJob | null;
+
+/** Passes each row to `sweep`, and goes on with the others if one fails. */
+export async function sweepEach<R>(rows: readonly R[], nameOf: (row: R) => string, sweep: (row: R) => Promise<SweptRow>): Promise<SweptLeases> {
+  const swept: SweptLeases = { requeued: [], failed: [], errors: [] };
+  for (const row of rows) {
+    const outcome = await sweep(row).catch((error: unknown) => void swept.errors.push(error));
+    if (outcome === 'requeued') swept.requeued.push(nameOf(row));
+    else if (outcome) swept.failed.push(outcome);
+  }
+  return swept;
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
   const expired = and(inArray(jobs.step, queuedSteps), sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
-  const swept: SweptLeases = { requeued: [], failed: [] };
-  for (const { id } of candidates) {
-    const outcome = await transact(db, async (tx) => {
+  return sweepEach(candidates, ({ id }) => id, ({ id }) =>
+    transact(db, async (tx) => {
       const which = and(eq(jobs.id, id), expired);
       const [row] = await tx.select().from(jobs).where(which).for('no key update', { skipLocked: true });
       if (!row) return null;
@@ -407,16 +422,13 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
         .where(eq(jobs.id, id));
       if (crashes < maxCrashes) {
         await enqueueStep(tx, row);
-        return 'requeued' as const;
+        return 'requeued';
       }
       const message = `Processing stopped unexpectedly ${crashes} times.`;
       await failRow(tx, row, { code: 'processing_failed', message });
       return { id, mode: row.mode };
-    });
-    if (outcome === 'requeued') swept.requeued.push(id);
-    else if (outcome !== null) swept.failed.push(outcome);
-  }
-  return swept;
+    }),
+  );
 }
 
 /**

@@ -2,7 +2,7 @@
 import { and, eq, inArray, not, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { type Batch, type Db, transact, withEach } from './database.ts';
 import { allowsTransition } from './job-states.ts';
-import { type CrashedJob, failRow } from './leases.ts';
+import { failRow, sweepEach, type SweptLeases } from './leases.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, hasUsableRow } from './queue.ts';
 import { jobs, segments } from './schema.ts';
 import { idle, isSegment, isWanted, queueRow, startOver } from './segment-rows.ts';
@@ -49,17 +49,11 @@ export async function replanUnserved(db: Db, { deviceClassS, engineS }: Unserved
   );
 }
 
-export interface SweptSegments {
-  requeued: string[];
-  failed: CrashedJob[];
-}
-
-export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSegments> {
+export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
   const expired = sql`${segments.leaseExpiresAt} < clock_timestamp()`;
   const candidates = await db.select({ jobId: segments.jobId, number: segments.number }).from(segments).where(expired).limit(100);
-  const swept: SweptSegments = { requeued: [], failed: [] };
-  for (const which of candidates) {
-    const outcome = await transact(db, async (tx) => {
+  return sweepEach(candidates, ({ jobId, number }) => `${jobId}:${number}`, (which) =>
+    transact(db, async (tx) => {
       const [job] = await tx.select().from(jobs).where(eq(jobs.id, which.jobId)).for('no key update', { skipLocked: true });
       if (!job) return null;
       const [row] = await tx
@@ -75,15 +69,12 @@ export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptSeg
       }
       if (row.crashes < maxCrashes) {
         await enqueueSegment(tx, row);
-        return 'requeued' as const;
+        return 'requeued';
       }
       await failRow(tx, job, { code: 'processing_failed', message: `Processing stopped unexpectedly ${row.crashes} times.` });
       return { id: job.id, mode: job.mode };
-    });
-    if (outcome === 'requeued') swept.requeued.push(`${which.jobId}:${which.number}`);
-    else if (outcome !== null) swept.failed.push(outcome);
-  }
-  return swept;
+    }),
+  );
 }
 
 export async function requeueOrphans(db: Db, limit: number): Promise<string[]> {

@@ -48,7 +48,7 @@ describe('a lease', () => {
     expect(await acquire(job.id, 'a')).toBeNull();
     const again = (await world.store.leases.acquire(job.id, 'ingest', 'a', 20, { isRepeated: true }))!;
     expect(again.fence.attempt).toBe(lost.fence.attempt + 1);
-    expect(await world.store.leases.sweepExpired(1)).toEqual({ requeued: [], failed: [] });
+    expect(await world.store.leases.sweepExpired(1)).toEqual({ requeued: [], failed: [], errors: [] });
     expect(await world.sql`SELECT crashes FROM jobs WHERE id = ${job.id}`).toEqual([{ crashes: 0 }]);
   });
 
@@ -61,6 +61,19 @@ describe('a lease', () => {
     expect(sweeps.flatMap((sweep) => sweep.requeued)).toEqual([job.id]);
     const second = (await acquire(job.id, 'b'))!;
     expect(second.fence.attempt).toBe(first.fence.attempt + 1);
+  });
+
+  it('is taken away although that of another job cannot be', async () => {
+    const made = await Promise.all([1, 2, 3].map(create));
+    for (const { id } of made) await acquire(id, 'a');
+    for (const { id } of made) await expire(id);
+    const [stuck, ...others] = made.map(({ id }) => id);
+    await world.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'this job stays'; END $$;
+      CREATE TRIGGER refuse BEFORE UPDATE ON jobs FOR EACH ROW WHEN (old.id = '${stuck}') EXECUTE FUNCTION refuse()`);
+    const swept = await world.store.leases.sweepExpired(5).finally(() => world.sql`DROP TRIGGER refuse ON jobs`);
+    expect(swept.requeued.toSorted()).toEqual(others.toSorted());
+    expect(swept.errors).toEqual([expect.objectContaining({ cause: expect.objectContaining({ message: 'this job stays' }) })]);
+    expect((await world.store.leases.sweepExpired(5)).requeued).toEqual([stuck]);
   });
 });
 

@@ -174,7 +174,7 @@ describe('a database that is silent for longer than a lease while a step reports
         throw closed();
       },
       async sweepExpired(maxCrashes) {
-        const swept = performance.now() < sweepsFromMs ? { requeued: [], failed: [] } : await sweepExpired(maxCrashes);
+        const swept = performance.now() < sweepsFromMs ? { requeued: [], failed: [], errors: [] } : await sweepExpired(maxCrashes);
         crashed.push(...swept.requeued);
         return swept;
       },

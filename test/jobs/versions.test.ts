@@ -67,7 +67,7 @@ describe('beside a newer version', () => {
     await world.sql`UPDATE jobs SET created_at = now() - interval '2 days', expires_at = now() - interval '1 day' WHERE id = ${expired.id}`;
     await runScheduled('scheduled_every_minute');
     await runScheduled('scheduled_every_5_minutes');
-    expect(await world.store.leases.sweepExpired(1)).toEqual({ requeued: [], failed: [] });
+    expect(await world.store.leases.sweepExpired(1)).toEqual({ requeued: [], failed: [], errors: [] });
     expect(await rowOf(unknown)).toMatchObject({ step: 'newer_step', status: 'running' });
     expect(await rowOf(leased)).toMatchObject({ crashes: 0, lease_owner: 'newer' });
     expect(await now(expired)).toBeNull();
