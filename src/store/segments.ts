@@ -260,6 +260,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
       state: 'running',
       attempt: sql`${segments.attempt} + 1`,
       progress: 0,
+      objectKey: null,
       startedAt: sql`clock_timestamp()`,
       leaseOwner: owner,
       leaseExpiresAt: leaseEnd(leaseSeconds),
@@ -271,7 +272,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
       infrastructureFaultForS: secondsSince(segments.infrastructureFaultSince),
     });
   if (!row) return null;
-  // An earlier attempt may have stored its piece.
+  // An earlier attempt may have stored its piece, which no segment uses any more.
   if (row.attempt > 1) await enqueueDestroy(tx, which.jobId);
   const [later] = await tx.select({ number: segments.number }).from(segments).where(and(eq(segments.jobId, which.jobId), sql`${segments.number} > ${which.number}`)).limit(1);
   const { startSeconds, endSeconds, frames, deviceClass, failures, diskWaitForS, infrastructureFaultForS } = row;

@@ -138,6 +138,20 @@ it('the time left of a job whose segment is made anew is that of its present att
   expect(after.etaSeconds).toBeGreaterThan(1800);
 });
 
+it('the piece that an earlier attempt has left may be destroyed as soon as the next one begins', async () => {
+  const { segments, objects } = world.store;
+  const job = await long(await rich(), 20);
+  await planned(job, 2);
+  const { fence } = await acquire(job.id, 0);
+  const left = await segments.registerPendingPiece(fence);
+  await segments.retryLater(fence, { delayS: 0 });
+  const again = await acquire(job.id, 0);
+  expect(await objects.pendingDeletion(job.id)).toEqual({ keys: [left], busyForS: 0 });
+  // Its own piece stays.
+  await segments.registerPendingPiece(again.fence);
+  expect(await objects.pendingDeletion(job.id)).toEqual({ keys: [left], busyForS: 0 });
+});
+
 it('a cancellation gives back the seconds of a segment whose attempt was lost', async () => {
   const { segments } = world.store;
   const account = await rich();
