@@ -152,7 +152,7 @@ export interface JobRecord {
   durationSeconds: number;
   creditsCharged: number;
   creditsRefunded: number;
-  /** 0…1; falls only when segments are made anew (migrations/functions/jobs_move_forward.sql) */
+  /** 0…1; never falls */
   progress: number;
   etaSeconds: number | null;
   source: MeasuredSource | null;

@@ -16,7 +16,7 @@ const maxTurnMs = 2000;
 
 /** The virtual time of accounts that have had nothing to do for a while: when the last row of those with waiting rows began. */
 export const virtualTimeOf = (loads: readonly AccountLoad[]): number =>
-  Math.max(0, ...loads.filter(({ waiting }) => waiting > 0).map(({ virtualStart }) => virtualStart));
+  Math.max(0, ...loads.filter(({ waits }) => waits).map(({ virtualStart }) => virtualStart));
 
 /** The accounts that run as many rows as they may: their quota, or `perAccount` (0: no limit). */
 function accountsAtLimit(loads: readonly AccountLoad[], perAccount: number): string[] {
@@ -27,7 +27,7 @@ function accountsAtLimit(loads: readonly AccountLoad[], perAccount: number): str
 /** The accounts whose rows have to wait: those at their limit, and those with a later virtual time than another one with waiting rows. */
 export function accountsToSkip(loads: readonly AccountLoad[], perAccount: number): string[] {
   const atLimit = accountsAtLimit(loads, perAccount);
-  const eligible = loads.filter(({ account, waiting }) => waiting > 0 && !atLimit.includes(account));
+  const eligible = loads.filter(({ account, waits }) => waits && !atLimit.includes(account));
   const earliest = virtualTimeOf(loads);
   const timeOf = ({ virtualFinish }: AccountLoad) => Math.max(virtualFinish, earliest);
   const next = Math.min(...eligible.map(timeOf));
@@ -130,7 +130,7 @@ export class FairShare {
     this.#virtualTime = virtualTimeOf(loads);
     const skipped = this.#retries < maxRetries ? accountsToSkip(loads, perAccount) : accountsAtLimit(loads, perAccount);
     // If all with waiting rows are at their limit, none was passed over for another.
-    this.#hasSkipped = skipped.length > 0 && loads.some(({ account, waiting }) => waiting > 0 && !skipped.includes(account));
+    this.#hasSkipped = skipped.length > 0 && loads.some(({ account, waits }) => waits && !skipped.includes(account));
     return skipped;
   }
 

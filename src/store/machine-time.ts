@@ -3,7 +3,7 @@
  * time that its queue rows have used. The account with the earliest virtual time is next. An account that had nothing to do for a
  * while begins at the virtual time of the others, so it neither waits for them nor makes up for the past.
  */
-import { sql } from './orm.ts';
+import { type SQL, sql } from './orm.ts';
 import type { Db, Executor } from './database.ts';
 import { enhancementTasks, taskName } from './queue.ts';
 
@@ -16,15 +16,15 @@ const latestWeight = 0.25;
 /** Of the row of `account_machine_time` that the query names `m`. */
 const typicalSeconds = sql`coalesce(m.typical_seconds, ${firstGuessS}::float8)`;
 
-/** The condition that the queue row `q` uses a slot of enhancements. */
-const isEnhancement = sql`${taskName(sql`q.task_identifier`)} IN ${[...enhancementTasks]}`;
+/** The tasks whose rows use a slot of enhancements. */
+const enhancementTaskIds = sql`SELECT id FROM graphile_worker._private_tasks WHERE ${taskName(sql`identifier`)} IN ${[...enhancementTasks]}`;
 
 export interface AccountLoad {
   account: string;
   /** rows that any worker runs */
   running: number;
-  /** due rows of the given tasks */
-  waiting: number;
+  /** whether due rows of the given tasks wait */
+  waits: boolean;
   /** rows that may run at a time, set for this account; null: as for all */
   quota: number | null;
   /** virtual time when its last row began, seconds; 0: it had none for a while */
@@ -33,20 +33,40 @@ export interface AccountLoad {
   virtualFinish: number;
 }
 
-/** What the accounts have in the slots for enhancements, and what waits of the given tasks. */
+const inTasks = (tasks: readonly string[]) => sql`SELECT id FROM graphile_worker._private_tasks WHERE identifier IN ${[...tasks]}`;
+
+/**
+ * When the first waiting row of the task with these flags is due. The order makes PostgreSQL look it up in the index: without it, it may
+ * expect to find such a row among all soon.
+ */
+const firstOf = (task: SQL, flags: SQL) => sql`LATERAL (SELECT j.run_at FROM graphile_worker._private_jobs j
+  WHERE j.task_id = ${task} AND j.is_available = true AND j.flags = ${flags} ORDER BY j.run_at LIMIT 1) first`;
+
+/**
+ * What the accounts have in the slots for enhancements, and whether rows of the given tasks wait. Very many may wait, so a loose index scan
+ * finds their accounts: it looks up the next account after the one before. Indexes: migrations/queue.
+ */
 export async function enhancementLoad(on: Executor, tasks: readonly string[]): Promise<AccountLoad[]> {
-  const rows = await on.execute<Omit<AccountLoad, 'running' | 'waiting'> & { running: string; waiting: string }>(sql`
-    SELECT load.*, (a.quotas ->> 'parallel_enhancements')::int AS quota FROM (
-      SELECT flag AS account, count(*) FILTER (WHERE q.locked_at IS NOT NULL) AS running,
-        count(*) FILTER (WHERE q.locked_at IS NULL AND q.task_identifier IN ${[...tasks]}) AS waiting,
-        coalesce(m.virtual_start_seconds, 0) AS "virtualStart",
-        -- NULL of a row that waits is not the greatest.
-        coalesce(m.virtual_finish_seconds, 0) + sum(greatest(0, extract(epoch FROM now() - q.locked_at)::float8 - ${typicalSeconds})) AS "virtualFinish"
-      FROM graphile_worker.jobs q CROSS JOIN jsonb_object_keys(q.flags) flag LEFT JOIN account_machine_time m ON m.account_id = flag
-      WHERE ${isEnhancement}
-        AND (q.locked_at IS NOT NULL OR q.run_at <= now() AND q.attempts < q.max_attempts)
-      GROUP BY flag, m.virtual_start_seconds, m.virtual_finish_seconds) load LEFT JOIN accounts a ON a.id = load.account`);
-  return rows.map((row) => ({ ...row, running: Number(row.running), waiting: Number(row.waiting) }));
+  const nextOf = (task: SQL, after: SQL) => sql`LATERAL (SELECT j.flags FROM graphile_worker._private_jobs j
+    WHERE j.task_id = ${task} AND j.is_available = true AND ${after} ORDER BY j.flags LIMIT 1) next`;
+  const rows = await on.execute<Omit<AccountLoad, 'running'> & { running: string }>(sql`
+    WITH RECURSIVE queued AS (
+      SELECT t.id AS task_id, next.flags FROM (${inTasks(tasks)}) t CROSS JOIN ${nextOf(sql`t.id`, sql`j.flags IS NOT NULL`)}
+      UNION ALL
+      SELECT q.task_id, next.flags FROM queued q CROSS JOIN ${nextOf(sql`q.task_id`, sql`j.flags > q.flags`)}),
+    waiting AS (
+      SELECT DISTINCT flag AS account FROM queued q CROSS JOIN ${firstOf(sql`q.task_id`, sql`q.flags`)} CROSS JOIN jsonb_object_keys(q.flags) flag
+      WHERE first.run_at <= now()),
+    running AS (
+      SELECT flag AS account, count(*) AS rows,
+        sum(greatest(0, extract(epoch FROM now() - j.locked_at)::float8 - ${typicalSeconds})) AS late_seconds
+      FROM graphile_worker._private_jobs j CROSS JOIN jsonb_object_keys(j.flags) flag LEFT JOIN account_machine_time m ON m.account_id = flag
+      WHERE j.locked_by IS NOT NULL AND j.locked_at IS NOT NULL AND j.task_id IN (${enhancementTaskIds})
+      GROUP BY flag)
+    SELECT account, coalesce(r.rows, 0) AS running, w.account IS NOT NULL AS waits, (a.quotas ->> 'parallel_enhancements')::int AS quota,
+      coalesce(m.virtual_start_seconds, 0) AS "virtualStart", coalesce(m.virtual_finish_seconds, 0) + coalesce(r.late_seconds, 0) AS "virtualFinish"
+    FROM waiting w FULL JOIN running r USING (account) LEFT JOIN account_machine_time m ON m.account_id = account LEFT JOIN accounts a ON a.id = account`);
+  return rows.map((row) => ({ ...row, running: Number(row.running) }));
 }
 
 export function machineTimeQueries(db: Db) {
@@ -81,7 +101,9 @@ export function machineTimeQueries(db: Db) {
     /** Forgets accounts that have no row, and that no row began or ended for in `idleS` seconds. */
     async forget(idleS: number): Promise<void> {
       await db.execute(sql`DELETE FROM account_machine_time m WHERE served_at < now() - make_interval(secs => ${idleS}::float8)
-        AND NOT EXISTS (SELECT FROM graphile_worker.jobs q WHERE ${isEnhancement} AND q.flags ? m.account_id)`);
+        AND NOT EXISTS (SELECT FROM (${enhancementTaskIds}) t CROSS JOIN ${firstOf(sql`t.id`, sql`jsonb_build_object(m.account_id, true)`)})
+        AND NOT EXISTS (SELECT FROM graphile_worker._private_jobs j
+          WHERE j.task_id IN (${enhancementTaskIds}) AND j.locked_by IS NOT NULL AND j.flags ? m.account_id)`);
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Updates a database under one lock: migrations/NNNN_*.sql once each and in order, then the new or changed files of
- * migrations/functions/, then the migrations of Graphile Worker. The service may be in use meanwhile: each file has a transaction of
+ * migrations/functions/, then the migrations of Graphile Worker, then migrations/queue/NNNN_*.sql, which change its tables, once each and
+ * in order. The service may be in use meanwhile: each file has a transaction of
  * its own, which waits only briefly for the locks of tables, because all queries of a table wait behind it.
  */
 import { createHash } from 'node:crypto';
@@ -46,6 +47,7 @@ export interface SqlFile {
 export async function migrate({ url, directory = ownMigrations, attempts = 20, signal }: MigrateOptions): Promise<string[]> {
   const migrations = await readSqlFiles(directory, '', /^\d{4}_\w+\.sql$/);
   const functions = await readSqlFiles(directory, 'functions/', /^\w+\.sql$/);
+  const queueMigrations = await readSqlFiles(directory, 'queue/', /^\d{4}_\w+\.sql$/);
   const revision = await readRevision(directory);
   return withLock(url, signal, async (sql) => {
     await assertServerVersion(sql);
@@ -53,13 +55,15 @@ export async function migrate({ url, directory = ownMigrations, attempts = 20, s
     await applySessionSettings(sql);
     await applyRequiredSettings(sql);
     await createRecords(sql);
-    const pending = await pendingMigrations(sql, migrations);
+    const pending = await pendingMigrations(sql, [...migrations, ...queueMigrations]);
+    const [ofQueue, own] = [pending.filter((file) => queueMigrations.includes(file)), pending.filter((file) => migrations.includes(file))];
     const changed = await changedFunctions(sql, functions, revision);
-    for (const file of pending) await applyFile(sql, file, attempts, recordMigration);
+    for (const file of own) await applyFile(sql, file, attempts, recordMigration);
     for (const file of changed) await applyFile(sql, file, attempts, recordFunction);
     await sql`UPDATE schema_functions SET revision = ${revision} WHERE revision < ${revision}`;
     await migrateQueue(url);
-    return [...pending, ...changed].map(({ name }) => name);
+    for (const file of ofQueue) await applyFile(sql, file, attempts, recordMigration);
+    return [...own, ...changed, ...ofQueue].map(({ name }) => name);
   });
 }
 

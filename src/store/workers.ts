@@ -50,7 +50,7 @@ export function workerQueries(db: Db) {
           .where(sql`${workers.heartbeatAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
           .returning({ id: workers.id, pools: workers.pools });
         const nameless = await tx.execute<{ pool: string }>(sql`SELECT DISTINCT q.locked_by AS pool
-          FROM graphile_worker.jobs q WHERE q.locked_at < now() - interval '1 minute'
+          FROM graphile_worker.jobs q WHERE q.locked_by IS NOT NULL AND q.locked_at < now() - interval '1 minute'
             AND NOT EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools))`);
         await unlock(tx, [...dead.flatMap((worker) => worker.pools), ...nameless.map((row) => row.pool)]);
         return dead.map((worker) => worker.id);
@@ -64,7 +64,7 @@ export function workerQueries(db: Db) {
     async unlockRows(pools: readonly string[], { except, lockedForS }: { except: readonly string[]; lockedForS: number }): Promise<number> {
       const freed = await db.execute(sql`UPDATE graphile_worker._private_jobs
         SET locked_at = NULL, locked_by = NULL, attempts = greatest(attempts - 1, 0)
-        WHERE locked_by IN (SELECT jsonb_array_elements_text(${JSON.stringify(pools)}::jsonb))
+        WHERE locked_by IS NOT NULL AND locked_by IN (SELECT jsonb_array_elements_text(${JSON.stringify(pools)}::jsonb))
           AND id NOT IN (SELECT jsonb_array_elements_text(${JSON.stringify(except)}::jsonb)::bigint)
           AND locked_at <= now() - make_interval(secs => ${lockedForS}::float8) RETURNING id`);
       return freed.length;

@@ -7,7 +7,7 @@ import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import type { AccountLoad } from '../../src/store/index.ts';
 
-const load = (account: string, change: Partial<AccountLoad> = {}): AccountLoad => ({ account, running: 0, waiting: 9, quota: null, virtualStart: 0, virtualFinish: 0, ...change });
+const load = (account: string, change: Partial<AccountLoad> = {}): AccountLoad => ({ account, running: 0, waits: true, quota: null, virtualStart: 0, virtualFinish: 0, ...change });
 /** an account whose last row began and will end at these virtual times */
 const served = (account: string, virtualStart: number, virtualFinish: number, change: Partial<AccountLoad> = {}) => load(account, { virtualStart, virtualFinish, ...change });
 
@@ -18,7 +18,7 @@ describe('accountsToSkip', () => {
     ['even if it has more slots', [served('a', 100, 140, { running: 1 }), served('b', 96, 100, { running: 7 })], 0, ['a']],
     ['an account that is new is served before one with work under way', [served('a', 500, 540, { running: 4 }), load('b')], 0, ['a']],
     ['one that was away does not make up for the past', [served('a', 500, 540), served('b', 3, 7), served('c', 460, 490)], 0, ['a']],
-    ['an account that has nothing to run does not hold others back', [served('a', 100, 140), served('b', 10, 50, { waiting: 0 })], 0, []],
+    ['an account that has nothing to run does not hold others back', [served('a', 100, 140), served('b', 10, 50, { waits: false })], 0, []],
     ['accounts that have used equally much are served as they come', [load('a'), load('b')], 0, []],
     ['an account at its limit waits, even alone', [load('a', { running: 2 })], 2, ['a']],
     ['an account at its limit does not hold others back', [load('a', { running: 2 }), served('b', 50, 90, { running: 5 })], 2, ['a', 'b']],
@@ -31,7 +31,7 @@ describe('accountsToSkip', () => {
 
 describe('virtualTimeOf', () => {
   it('is that of the last row that began, of accounts with waiting rows', () => {
-    expect(virtualTimeOf([served('a', 100, 140), served('b', 90, 130), served('c', 900, 940, { waiting: 0 })])).toBe(100);
+    expect(virtualTimeOf([served('a', 100, 140), served('b', 90, 130), served('c', 900, 940, { waits: false })])).toBe(100);
   });
 
   it('is 0 if nothing has run', () => {

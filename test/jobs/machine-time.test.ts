@@ -4,7 +4,11 @@ import pino from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { accountsToSkip, FairShare, virtualTimeOf } from '../../src/jobs/fair-share.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import { connect, type Db, type Tx } from '../../src/store/database.ts';
+import { type AccountLoad, enhancementLoad, machineTimeQueries } from '../../src/store/machine-time.ts';
+import { sql } from '../../src/store/orm.ts';
 import type { Account } from '../../src/store/types.ts';
+import { workerQueries } from '../../src/store/workers.ts';
 import { fakeEngine } from '../helpers/segment-fakes.ts';
 import type { Workshop } from '../helpers/worker-fakes.ts';
 import type { World } from '../helpers/worker-world.ts';
@@ -144,6 +148,65 @@ class Slots {
   }
 }
 
+describe('a queue with very many rows', () => {
+  const accounts = ['acct_a', 'acct_b', 'acct_c'];
+  const fill = (count: number, account: string, runAt: string) =>
+    world.sql`SELECT graphile_worker.add_jobs(array_agg(('segment_cpu', json_build_object('n', n), NULL, ${runAt}::timestamptz, 3, ${`many:${account}:`} || n, 0, ARRAY[${account}])::graphile_worker.job_spec))
+      FROM generate_series(1, ${count}::int) n`;
+  beforeEach(async () => {
+    for (const account of accounts) await fill(4000, account, '2020-01-01');
+    await fill(10, 'acct_later', '2999-01-01');
+    await world.sql`UPDATE graphile_worker._private_jobs SET locked_at = now(), locked_by = 'pool', attempts = 1 WHERE key IN ('many:acct_a:1', 'many:acct_a:2', 'many:acct_later:1')`;
+    await world.sql`ANALYZE graphile_worker._private_jobs`;
+  });
+
+  /** how many rows of the queue the work reads */
+  async function rowsRead(work: (tx: Tx) => Promise<unknown>): Promise<number> {
+    const { db, close } = connect({ url: world.url, max: 1 });
+    const read = async (tx: Tx) =>
+      (await tx.execute<{ rows: number }>(sql`SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int AS rows
+        FROM pg_stat_xact_user_tables WHERE relname = '_private_jobs'`))[0]!.rows;
+    try {
+      return await db.transaction(async (tx) => {
+        const before = await read(tx);
+        await work(tx);
+        return (await read(tx)) - before;
+      });
+    } finally {
+      await close();
+    }
+  }
+
+  it('is not read as a whole for the load of the accounts', async () => {
+    let loads: AccountLoad[] = [];
+    expect(await rowsRead(async (tx) => (loads = await enhancementLoad(tx, tasks)))).toBeLessThan(50);
+    const shown = loads.map(({ account, running, waits }) => ({ account, running, waits })).toSorted((a, b) => a.account.localeCompare(b.account));
+    expect(shown).toEqual([
+      { account: 'acct_a', running: 2, waits: true },
+      { account: 'acct_b', running: 0, waits: true },
+      { account: 'acct_c', running: 0, waits: true },
+      { account: 'acct_later', running: 1, waits: false },
+    ]);
+  });
+
+  it('is not read as a whole for accounts whose machine time may be forgotten', async () => {
+    const owners = await Promise.all([1, 2, 3].map(rich));
+    await fill(1, owners[0]!.id, '2999-01-01');
+    await fill(1, owners[1]!.id, '2020-01-01');
+    await world.sql`UPDATE graphile_worker._private_jobs SET locked_at = now(), locked_by = 'pool', attempts = 1 WHERE key = ${`many:${owners[1]!.id}:1`}`;
+    for (const { id } of owners) await world.store.machineTime.charge(id, 0);
+    await world.sql`UPDATE account_machine_time SET served_at = now() - interval '1 hour'`;
+    expect(await rowsRead((tx) => machineTimeQueries(tx as unknown as Db).forget(600))).toBeLessThan(50);
+    const kept = await world.sql<{ id: string }[]>`SELECT account_id AS id FROM account_machine_time`;
+    expect(kept.map(({ id }) => id).toSorted()).toEqual([owners[0]!.id, owners[1]!.id].toSorted());
+  });
+
+  it('is not read as a whole for the locks of dead workers', async () => {
+    expect(await rowsRead((tx) => workerQueries(tx as unknown as Db).reapDead(60))).toBeLessThan(50);
+    expect(await rowsRead((tx) => workerQueries(tx as unknown as Db).unlockRows(['pool'], { except: [], lockedForS: 60 }))).toBeLessThan(50);
+  });
+});
+
 describe('accounts with work', () => {
   it.each([1, 3, 8])('get equal machine time on %i slots, whatever the length of their segments', async (count) => {
     const [first, second] = [await busy(), await busy()];
@@ -202,7 +265,7 @@ describe('a row of the queue', () => {
 });
 
 it('a slot that loses the row that it chose again and again takes one of any account, except those at their limit', async () => {
-  const load = { running: 1, waiting: 9, quota: null, virtualStart: 100 };
+  const load = { running: 1, waits: true, quota: null, virtualStart: 100 };
   const loads = [{ ...load, account: 'used more', virtualFinish: 140 }, { ...load, account: 'used less', virtualFinish: 130 }, { ...load, account: 'full', virtualFinish: 110, quota: 1 }];
   const worker = { store: { workers: { enhancementLoad: async () => loads } }, config: {} } as unknown as WorkerContext;
   const share = new FairShare(worker);
