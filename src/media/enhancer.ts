@@ -7,7 +7,7 @@
 import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import type { DeviceInfo } from '../../native/index.d.ts';
+import type { DeviceInfo, Progress } from '../../native/index.d.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { type BlockOptions, BlockReader } from './blocks.ts';
 import { DevicePool } from './device-pool.ts';
@@ -42,6 +42,8 @@ interface Attempt extends Omit<EnhanceRequest, 'input'> {
 
 /** No limits, because a job may read all of a long video. The job's timeout ends it. */
 const unlimitedReads: BlockOptions = { maxTotalBytes: Infinity, maxRanges: Infinity };
+
+const notBegun: Progress = { fraction: 0, framesDone: 0, framesPerSecond: 0, etaS: -1 };
 
 /** Timeout in the plan of a warm child, whose job is not known yet. The job then sets its own limits. */
 const warmChildTimeoutMs = 7 * 24 * 3_600_000;
@@ -172,20 +174,17 @@ export class Enhancer {
     return pool;
   }
 
-  /** Runs the job on a device, and again on another one if a GPU fails. All runs share the job's timeout, and the progress never decreases. */
+  /** Runs the job on a device, and again on another one if a GPU fails. All runs share the job's timeout. The progress is that of the last run: what an earlier one did is lost. */
   #runOnDevice(request: Omit<Attempt, 'folder' | 'onBegun'>, folder: string): Promise<EnhanceResult> {
     const began = performance.now();
-    let maxFraction = 0;
-    const onProgress: Attempt['onProgress'] = (progress) => {
-      maxFraction = Math.max(maxFraction, progress.fraction);
-      request.onProgress?.({ ...progress, fraction: maxFraction });
-    };
+    let runs = 0;
     const attempt = async (device: string): Promise<EnhanceResult> => {
+      if (++runs > 1) request.onProgress?.(notBegun);
       const timeoutMs = Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began)));
       let begunAt = began;
       const onBegun = () => (begunAt = performance.now());
       const options = { ...request.options, device };
-      const { result, wasReady } = await this.#runInChild({ ...request, options, timeoutMs, onProgress, onBegun, folder });
+      const { result, wasReady } = await this.#runInChild({ ...request, options, timeoutMs, onBegun, folder });
       return { ...result, wasReady, startMs: begunAt - began + result.startSeconds * 1000 };
     };
     // A piece from the CPU would not fit together with those from GPUs.

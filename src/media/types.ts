@@ -79,6 +79,7 @@ export interface EnhanceRequest {
   options: JobOptions;
   timeoutMs: number;
   signal?: AbortSignal;
+  /** The fraction falls to 0 when a GPU has failed and another device begins anew. */
   onProgress?: (progress: Progress) => void;
 }
 

@@ -105,7 +105,7 @@ export function segmentQueries(db: Db) {
       const rows = await db
         .update(segments)
         .set({
-          progress: sql`greatest(${segments.progress}, ${Math.min(0.999, Math.max(0, fraction))}::float8)`,
+          progress: Math.min(0.999, Math.max(0, fraction)),
           leaseExpiresAt: leaseEnd(leaseSeconds),
         })
         .where(and(held(fence), jobIsWanted))

@@ -152,15 +152,20 @@ it('the piece that an earlier attempt has left may be destroyed as soon as the n
   expect(await objects.pendingDeletion(job.id)).toEqual({ keys: [left], busyForS: 0 });
 });
 
-it('a cancellation gives back the seconds of a segment whose attempt was lost', async () => {
+it.each<[string, (fence: SegmentFence) => Promise<unknown>]>([
+  ['the next attempt has just begun', async (fence) => {
+    await world.store.segments.release(fence);
+    await world.store.segments.progress((await acquire(fence.jobId, 0)).fence, 0.1, 60);
+  }],
+  ['its GPU failed, and another device has begun anew', (fence) => world.store.segments.progress(fence, 0.1, 60)],
+])('a cancellation gives back the seconds of a segment whose work was lost: %s', async (_, end) => {
   const { segments } = world.store;
   const account = await rich();
   const job = await long(account, 20);
   await planned(job, 2);
   const { fence } = await acquire(job.id, 0);
   await segments.progress(fence, 0.9, 60);
-  await segments.release(fence);
-  await segments.progress((await acquire(job.id, 0)).fence, 0.1, 60);
+  await end(fence);
   expect((await now(job))!.progress).toBeCloseTo(0.441, 6);
   // The first of 20 seconds.
   expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: (19 / 20) * job.creditsCharged });

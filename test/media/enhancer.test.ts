@@ -52,6 +52,19 @@ describe('a job whose GPU has no engine of its network', () => {
     expect(warnings).toEqual([expect.stringContaining('reelmend models compile')]);
   });
 
+  it('reports the progress of the run that counts: what an earlier one did is lost', async () => {
+    const { getMockImplementation } = runChild;
+    const run = getMockImplementation()!;
+    runChild.mockImplementation((call: Call & { onProgress: (progress: object) => void }) => {
+      const fraction = call.message.options.device === 'cpu' ? 0.1 : 0.9;
+      call.onProgress({ fraction, framesDone: 1, framesPerSecond: 1, etaS: 1 });
+      return run(call);
+    });
+    const seen: number[] = [];
+    await enhancer().enhance({ ...job, options: { target: '1080p', device: 'cuda:0' }, onProgress: ({ fraction }) => seen.push(fraction) });
+    expect(seen).toEqual([0.9, 0, 0.1]);
+  });
+
   it.each([undefined, join(folder.path, 'engines')])('builds none in the child that sees the video: folder %s', async (enginesDir) => {
     await enhancer(enginesDir).enhance({ ...job, options: { target: '1080p', device: 'cuda:0' } });
     const [first] = runChild.mock.calls.map(([call]) => call as Call);
