@@ -195,7 +195,7 @@ describe('workers with another engine', () => {
 });
 
 describe('an engine that no worker has any more', () => {
-  const replan = (wait: { deviceClassS: number; engineS: number }) => world.store.segments.replanUnserved(wait, 10);
+  const replan = (wait: { deviceClassS: number; engineS: number }) => world.store.segments.replanUnserved(wait, 10).then(({ done }) => done);
   const withWorker = ({ classes, engine }: { classes: string; engine: string | null }) =>
     world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('the only one', ${classes}::text[], ${engine})`;
   const engineAtOnce = { deviceClassS: 600, engineS: 0 };
@@ -263,8 +263,8 @@ describe('the queue', () => {
     const job = await inSegments();
     const { workers, machineTime } = world.store;
     const mine = `segment_cpu:${fakeEngine}`;
-    expect(await workers.enhancementLoad([mine])).toMatchObject([{ account: job.accountId, waiting: 3 }]);
-    expect(await workers.enhancementLoad(['segment_cpu:another'])).toMatchObject([{ account: job.accountId, waiting: 0 }]);
+    expect(await workers.enhancementLoad([mine])).toMatchObject([{ account: job.accountId, running: 0, waits: true }]);
+    expect(await workers.enhancementLoad(['segment_cpu:another'])).toEqual([]);
     await machineTime.charge(job.accountId, 0);
     await world.sql`UPDATE account_machine_time SET served_at = now() - interval '1 hour'`;
     const known = () => world.sql`SELECT FROM account_machine_time`;

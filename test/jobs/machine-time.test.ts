@@ -151,7 +151,7 @@ class Slots {
 describe('a queue with very many rows', () => {
   const accounts = ['acct_a', 'acct_b', 'acct_c'];
   const fill = (count: number, account: string, runAt: string) =>
-    world.sql`SELECT graphile_worker.add_jobs(array_agg(('segment_cpu', json_build_object('n', n), NULL, ${runAt}::timestamptz, 3, ${`many:${account}:`} || n, 0, ARRAY[${account}])::graphile_worker.job_spec))
+    world.sql`SELECT graphile_worker.add_jobs(array_agg((${tasks[0]!}, json_build_object('n', n), NULL, ${runAt}::timestamptz, 3, ${`many:${account}:`} || n, 0, ARRAY[${account}])::graphile_worker.job_spec))
       FROM generate_series(1, ${count}::int) n`;
   beforeEach(async () => {
     for (const account of accounts) await fill(4000, account, '2020-01-01');
