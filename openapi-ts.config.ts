@@ -39,7 +39,7 @@ function generatorConfigs(base: string): UserConfig[] {
       output: output('src/contract'),
       plugins: [
         '@hey-api/typescript',
-        { name: 'zod', compatibilityVersion: 4, responses: false, $resolvers: zodResolvers },
+        { name: 'zod', compatibilityVersion: 4, responses: false, dates: { offset: true }, $resolvers: zodResolvers },
         routesPlugin(),
       ],
     },

@@ -199,6 +199,14 @@ CREATE INDEX job_events_job ON public.job_events USING btree (job_id, seq);
 CREATE TRIGGER job_events_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.job_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER job_events_link BEFORE INSERT ON public.job_events FOR EACH ROW EXECUTE FUNCTION job_events_link();
 
+CREATE TABLE job_metadata (
+  account_id text NOT NULL,
+  job_id text COLLATE "C" NOT NULL,
+  mode text NOT NULL,
+  pair bytea NOT NULL,
+  CONSTRAINT job_metadata_pkey PRIMARY KEY (account_id, mode, pair, job_id)
+);
+
 CREATE TABLE jobs (
   account_id text NOT NULL,
   applied jsonb,
@@ -293,6 +301,8 @@ CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((st
 CREATE INDEX jobs_previews ON public.jobs USING btree (account_id, mode, id DESC) WHERE ((deleted_at IS NULL) AND (preview IS NOT NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
+CREATE TRIGGER job_metadata_inserted AFTER INSERT ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND (new.metadata <> '{}'::jsonb))) EXECUTE FUNCTION job_metadata_kept();
+CREATE TRIGGER job_metadata_updated AFTER UPDATE OF metadata ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND (old.metadata IS DISTINCT FROM new.metadata))) EXECUTE FUNCTION job_metadata_kept();
 CREATE TRIGGER jobs_certificate_due BEFORE UPDATE OF deleted_at ON public.jobs FOR EACH ROW WHEN (((new.tier = 'secure'::text) AND (old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION jobs_certificate_due();
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.eta_seconds IS DISTINCT FROM new.eta_seconds) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();
 CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -652,6 +662,7 @@ CREATE TABLE workers (
 -- FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text) RETURNS SETOF jobs
 -- FUNCTION event_heads_step() RETURNS trigger
 -- FUNCTION job_events_link() RETURNS trigger
+-- FUNCTION job_metadata_kept() RETURNS trigger
 -- FUNCTION jobs_certificate_due() RETURNS trigger
 -- FUNCTION jobs_changed() RETURNS trigger
 -- FUNCTION jobs_move_forward() RETURNS trigger

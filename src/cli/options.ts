@@ -62,6 +62,19 @@ export function positiveWhole(text: string): number {
   return Number(text);
 }
 
+const unitsMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** A day (UTC), a time with `Z` or an offset, or how long ago: `90m`, `24h`, `7d`, `2w`. */
+export function pointInTime(text: string): Date {
+  const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs]);
+  const time = new Date(text);
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError('Expected a day such as 2026-11-21, a time such as 2026-11-21T07:59:55Z, or how long ago: 90m, 24h, 7d, 2w.');
+  }
+  return time;
+}
+
 /** Loads the configuration with these options. Throws ConfigError, which names an invalid option. */
 export function configWith(options: OverridingOptions): Config {
   const used = (Object.keys(variables) as Name[]).filter((name) => options[name]);

@@ -5,11 +5,12 @@
 import { basename, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { interruptible } from './interruptible.ts';
 import { type SettingOptions, type Settings, settingsOf, withSettings } from './job-settings.ts';
 import { listenCommand } from './listen-command.ts';
-import { positiveWhole } from './options.ts';
+import { pointInTime, positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, plain, print, say, terminal } from './terminal.ts';
 import {
@@ -102,6 +103,9 @@ function jobCommands(): Command {
   withService(jobs.command('list'))
     .description('list the newest jobs')
     .addOption(new Option('--status <status>', 'only jobs with this status').choices(['queued', 'running', 'done', 'error']))
+    .option('--since <time>', 'only jobs that were created at this time or later: a day (UTC), a time with Z or an offset, or how long ago, such as 24h or 7d', pointInTime)
+    .option('--until <time>', 'only jobs that were created before this time', pointInTime)
+    .option('--metadata <name=value>', 'only jobs with this pair in their metadata', pair)
     .option('--limit <count>', 'number of jobs to list', positiveWhole, 20)
     .option('--json', 'print JSON')
     .action(listJobs);
@@ -138,13 +142,17 @@ function jobCommands(): Command {
 
 interface ListOptions extends RemoteOptions {
   status?: JobStatus;
+  since?: Date;
+  until?: Date;
+  metadata?: string;
   limit: number;
   json?: boolean;
 }
 
-async function listJobs({ status, limit, json, ...options }: ListOptions): Promise<void> {
+async function listJobs({ status, since, until, metadata, limit, json, ...options }: ListOptions): Promise<void> {
   const reelmend = await connect(options);
-  const query = { limit: Math.min(limit, largestPage), ...(status === undefined ? {} : { status }) };
+  const filters = { status, metadata, created_after: since?.toISOString(), created_before: until?.toISOString() };
+  const query = { limit: Math.min(limit, largestPage), ...omitUndefined(filters) };
   const jobs = await firstOf(reelmend.jobs.list(query), limit);
   if (json === true) return print(jobs);
   for (const job of jobs) say(line(job));
@@ -174,9 +182,13 @@ const line = ({ id, status, progress, resolution, file_name }: Job) =>
   [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, plain(file_name ?? '')].join('  ').trimEnd();
 
 /** The service checks names and values. */
+function pair(text: string): string {
+  if (!/^[^=]+=/.test(text)) throw new InvalidArgumentError('Expected name=value.');
+  return text;
+}
+
 function collectMetadata(text: string, earlier: Record<string, string> = {}): Record<string, string> {
-  const [name = '', value] = text.split(/=(.*)/s);
-  if (name === '' || value === undefined) throw new InvalidArgumentError('Expected name=value.');
+  const [name = '', value = ''] = pair(text).split(/=(.*)/s);
   return { ...earlier, [name]: value };
 }
 

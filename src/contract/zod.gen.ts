@@ -47,7 +47,12 @@ export const zTier = z.enum(['standard', 'secure']);
 /**
  * RFC 3339, UTC with milliseconds.
  */
-export const zTimestamp = z.iso.datetime().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/);
+export const zTimestamp = z.iso.datetime({ offset: true }).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/);
+
+/**
+ * RFC 3339, in UTC (`Z`) or with an offset. In a URL, the `+` of an offset is written `%2B`.
+ */
+export const zTime = z.iso.datetime({ offset: true }).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/);
 
 /**
  * Id of an upload, assigned by the service. Ids sort by creation time.
@@ -1712,7 +1717,10 @@ export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })
 export const zListJobsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zJobId.optional(),
-    status: zJobStatus.optional()
+    status: zJobStatus.optional(),
+    created_after: zTime.optional(),
+    created_before: zTime.optional(),
+    metadata: z.string().check(characters({ max: 541 })).regex(/^[A-Za-z0-9_.-]{1,40}=[^\x00]*$/).optional()
 });
 
 /**

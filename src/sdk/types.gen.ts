@@ -47,6 +47,11 @@ export type Tier = 'standard' | 'secure';
 export type Timestamp = string;
 
 /**
+ * RFC 3339, in UTC (`Z`) or with an offset. In a URL, the `+` of an offset is written `%2B`.
+ */
+export type Time = string;
+
+/**
  * Id of an upload, assigned by the service. Ids sort by creation time.
  */
 export type UploadId = string;
@@ -1503,6 +1508,18 @@ export type ListJobsData = {
          * Only jobs with this status.
          */
         status?: JobStatus;
+        /**
+         * Only jobs that were created at this time or later.
+         */
+        created_after?: Time;
+        /**
+         * Only jobs that were created before this time.
+         */
+        created_before?: Time;
+        /**
+         * Only jobs with this pair in their metadata, written `name=value`.
+         */
+        metadata?: string;
     };
     url: '/v1/jobs';
 };

@@ -1,7 +1,8 @@
 /** Jobs as customers see them: create, read, list, delete. */
-import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
+import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
+import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
-import { newId } from '../domain/ids.ts';
+import { newId, smallestIdAt } from '../domain/ids.ts';
 import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
@@ -12,13 +13,13 @@ import { type AccountTurns, apart } from './account-turns.ts';
 import { type Batch, type Db, type Executor, retried, transact, type Tx, withEach } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData, eventOf } from './events.ts';
-import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
+import { createJobQuery, fromVisibleRow, type JobRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition, hasStatus } from './job-states.ts';
 import { assertReplayable, endAfterDeletion, isKey, keyIsExpiring } from './idempotency-keys.ts';
 import { keyIsGone } from './keys.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { dequeueSegments, enqueueDestroy, enqueueUploadDestroy, type QueuedStep, queuedStep, stepKey } from './queue.ts';
-import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
+import { accounts, type DeletedBy, idempotencyKeys, jobMetadata, jobs, uploads } from './schema.ts';
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
 import { processedShare, segmentsOf } from './segments.ts';
@@ -145,22 +146,54 @@ async function findReplay(on: Executor, accountId: string, mode: Mode, idempoten
 }
 
 async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }> {
+  const { accountId, mode, limit, startingAfter, status, metadata, previews = false } = query;
+  const which = and(
+    isNull(jobs.deletedAt),
+    (previews ? isNotNull : isNull)(jobs.preview),
+    startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
+    status === undefined ? undefined : hasStatus(status),
+    wasCreated(query),
+  );
+  const rows = metadata === undefined
+    ? await db.select().from(jobs)
+        .where(and(isOfAccount(jobs.accountId, accountId), eq(jobs.mode, mode), which))
+        .orderBy(jobs.accountId, desc(jobs.id)).limit(limit + 1)
+    : await jobsWithPair(db, query, metadata, which);
+  return { jobs: rows.slice(0, limit).map(toJobRecord), hasMore: rows.length > limit };
+}
+
+/** Reads no jobs without the pair. */
+async function jobsWithPair(db: Db, { accountId, mode, limit, startingAfter }: ListJobs, pair: string, which: SQL | undefined): Promise<JobRow[]> {
+  const { jobId } = jobMetadata;
   const rows = await db
-    .select()
-    .from(jobs)
+    .select({ job: jobs })
+    .from(jobMetadata)
+    .innerJoin(jobs, eq(jobs.id, jobId))
     .where(
       and(
-        isOfAccount(jobs.accountId, query.accountId),
-        eq(jobs.mode, query.mode),
-        isNull(jobs.deletedAt),
-        (query.previews === true ? isNotNull : isNull)(jobs.preview),
-        query.startingAfter === undefined ? undefined : lt(jobs.id, query.startingAfter),
-        query.status === undefined ? undefined : hasStatus(query.status),
+        eq(jobMetadata.accountId, accountId),
+        eq(jobMetadata.mode, mode),
+        eq(jobMetadata.pair, createHash('sha256').update(pair).digest()),
+        startingAfter === undefined ? undefined : lt(jobId, startingAfter),
+        which,
       ),
     )
-    .orderBy(jobs.accountId, desc(jobs.id))
-    .limit(query.limit + 1);
-  return { jobs: rows.slice(0, query.limit).map(toJobRecord), hasMore: rows.length > query.limit };
+    .orderBy(desc(jobId))
+    .limit(limit + 1);
+  return rows.map(({ job }) => job);
+}
+
+/** Clocks differ by less, and a job is stored within these milliseconds after it got its id. */
+const idToleranceMs = 600_000;
+
+/** The condition that a job was created in that time. Ids sort by time, so that only the part of the list around this time is read. */
+function wasCreated({ createdAfter, createdBefore, previews = false }: ListJobs): SQL | undefined {
+  const prefix = previews ? 'prv' : 'job';
+  const idAt = (time: Date, toleranceMs: number) => smallestIdAt(prefix, new Date(Math.max(0, time.getTime() + toleranceMs)));
+  return and(
+    createdAfter === undefined ? undefined : and(gte(jobs.id, idAt(createdAfter, -idToleranceMs)), gte(jobs.createdAt, createdAfter)),
+    createdBefore === undefined ? undefined : and(lt(jobs.id, idAt(createdBefore, idToleranceMs)), lt(jobs.createdAt, createdBefore)),
+  );
 }
 
 /** of the latest jobs in any state, so that a long queue does not slow down quotes */

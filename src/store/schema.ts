@@ -134,6 +134,19 @@ export const jobs = pgTable('jobs', {
   preview: jsonb('preview').$type<PreviewFacts>(),
 });
 
+/** The hashes of the jobs' metadata. A trigger keeps them (functions/job_metadata.sql). */
+export const jobMetadata = pgTable(
+  'job_metadata',
+  {
+    accountId: text('account_id').notNull(),
+    mode: text('mode').$type<Mode>().notNull(),
+    /** SHA-256 of `name=value` */
+    pair: bytea('pair').notNull(),
+    jobId: text('job_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.mode, table.pair, table.jobId] })],
+);
+
 export type DeletedBy = 'customer' | 'retention' | 'operator';
 export const objectRoles = ['original', 'output', 'poster', 'thumbnail', 'segment', 'clip'] as const;
 export type ObjectRole = (typeof objectRoles)[number];

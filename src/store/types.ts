@@ -96,6 +96,12 @@ export interface ListJobs {
   limit: number;
   startingAfter?: string;
   status?: JobStatus;
+  /** inclusive */
+  createdAfter?: Date;
+  /** exclusive */
+  createdBefore?: Date;
+  /** `name=value`; not for previews */
+  metadata?: string;
   /** previews instead of jobs; absent: jobs */
   previews?: boolean;
 }

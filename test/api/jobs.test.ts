@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../src/domain/ids.ts';
+import { newId, smallestIdAt } from '../../src/domain/ids.ts';
 import type { Job } from '../../src/contract/types.gen.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { type Api, errorOf, finished, installed, makeApi } from '../helpers/http.ts';
@@ -221,7 +221,68 @@ describe('GET /v1/jobs', () => {
     expect(await (await api.request('/v1/jobs')).json()).toMatchObject({ data: { length: 20 }, has_more: true });
   });
 
+  const idsOf = async (api: Api, query: string) => {
+    const response = await api.request(`/v1/jobs?${query}`);
+    expect(response.status, query).toBe(200);
+    return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+  };
+
+  it('filters by the time of creation: from created_after until before created_before', async () => {
+    const api = makeApi();
+    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+    const addAt = async (at: Date) => {
+      const { id } = await addJob(api, { id: `${smallestIdAt('job', at).slice(0, -9)}${newId('job').slice(-9)}`, createdAt: at });
+      return { id, at: at.toISOString() };
+    };
+    const [old, mid, newest] = [await addAt(hoursAgo(50)), await addAt(hoursAgo(3)), await addJob(api)];
+    expect(await idsOf(api, `created_after=${mid.at}`)).toEqual([newest.id, mid.id]);
+    expect(await idsOf(api, `created_before=${mid.at}`)).toEqual([old.id]);
+    expect(await idsOf(api, `created_after=${old.at}&created_before=${mid.at}`)).toEqual([old.id]);
+    expect(await idsOf(api, `created_after=${old.at}&created_before=${hoursAgo(1).toISOString()}&limit=1&starting_after=${mid.id}`)).toEqual([old.id]);
+    const inAnotherZone = `${new Date(Date.parse(mid.at) + 2 * 3_600_000).toISOString().slice(0, -1)}%2B02:00`;
+    expect(await idsOf(api, `created_before=${inAnotherZone}`)).toEqual([old.id]);
+    for (const all of ['0001-01-01T00:00:00+23:59', '0000-01-01T00:00:00Z', '1969-12-31T23:59:59.999999999Z']) {
+      expect(await idsOf(api, `created_after=${encodeURIComponent(all)}`)).toHaveLength(3);
+      expect(await idsOf(api, `created_before=${encodeURIComponent(all)}`)).toEqual([]);
+    }
+    expect(await idsOf(api, `created_before=${encodeURIComponent('9999-12-31T23:59:59-23:59')}`)).toHaveLength(3);
+  });
+
+  it('finds jobs by their metadata, of this account and mode, until they are deleted', async () => {
+    const api = makeApi();
+    const [first, , third] = [
+      await addJob(api, { metadata: { order: 'A=1', batch: 'x' } }),
+      await addJob(api, { metadata: { order: 'A' } }),
+      await addJob(api, { ...finished(), metadata: { order: 'A=1', 'empty.one': '', long: 'ß'.repeat(500) } }),
+    ];
+    await addJob(api, { mode: 'test', metadata: { order: 'A=1' } });
+    await addJob(api, { metadata: { order: 'A=1' }, accountId: (await api.store.addAccount()).id });
+    const isA1 = `metadata=${encodeURIComponent('order=A=1')}`;
+    expect(await idsOf(api, isA1)).toEqual([third.id, first.id]);
+    expect(await idsOf(api, `${isA1}&limit=1&starting_after=${third.id}`)).toEqual([first.id]);
+    expect(await idsOf(api, `${isA1}&status=done`)).toEqual([third.id]);
+    expect(await idsOf(api, `${isA1}&created_before=2020-01-01T00:00:00Z`)).toEqual([]);
+    expect(await idsOf(api, 'metadata=empty.one=')).toEqual([third.id]);
+    expect(await idsOf(api, `metadata=long=${encodeURIComponent('ß'.repeat(500))}`)).toEqual([third.id]);
+    expect(await idsOf(api, 'metadata=order=B')).toEqual([]);
+    expect((await api.request(`/v1/jobs/${third.id}`, { method: 'DELETE' })).status).toBe(200);
+    expect(await idsOf(api, isA1)).toEqual([first.id]);
+    const sql = await api.store.sql();
+    expect(await sql`SELECT 1 FROM job_metadata WHERE job_id = ${third.id}`).toEqual([]);
+  });
+
   const refused = [
+    ['created_after=yesterday', '/created_after'],
+    ['created_after=2026-11-21', '/created_after'],
+    ['created_after=2026-11-21T07:59Z', '/created_after'],
+    ['created_before=2026-11-21T07:59:55', '/created_before'],
+    ['created_before=2026-02-30T07:59:55Z', '/created_before'],
+    ['metadata=order', '/metadata'],
+    ['metadata=%3Dvalue', '/metadata'],
+    ['metadata=a%20b=c', '/metadata'],
+    ['metadata=order=%00', '/metadata'],
+    [`metadata=order=${'x'.repeat(540)}`, '/metadata'],
+    ['metadata=a=b&metadata=c=d', '/metadata'],
     ['limit=abc', '/limit'],
     ['limit=0', '/limit'],
     ['limit=101', '/limit'],

@@ -1,10 +1,15 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+
+const ownMigrations = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 describe('migrations', () => {
   let database: TestDatabase;
@@ -28,6 +33,28 @@ describe('migrations', () => {
       await sql`SELECT to_regprocedure('graphile_worker.force_unlock_workers(text[])') IS NOT NULL AS there`;
     expect(row).toEqual({ there: true });
     await sql.end();
+  });
+
+  it('find the metadata of jobs that were created before', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const earlier = await mkdtemp(join(directory, 'earlier-'));
+    const isLater = (path: string) => /00(4[1-9]|[5-9]\d)_|job_metadata|revision\.json/.test(path);
+    await cp(ownMigrations, earlier, { recursive: true, filter: (path) => !isLater(path) });
+    await migrate({ url: other.url, directory: earlier });
+    const sql = postgres(other.url, { max: 1 });
+    const [account, open, ended, without] = [newId('acct'), newId('job'), newId('job'), newId('job')];
+    await sql`INSERT INTO accounts (id, name) VALUES (${account}, 'A')`;
+    for (const [id, metadata] of [[open, { a: 'ü', b: '' }], [ended, { a: 'ü' }], [without, {}]] as const) {
+      await sql`INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, duration_seconds, credits_charged, step, expires_at, metadata)
+        VALUES (${id}, ${account}, 'live', 'standard', '1080p', 'https://example.com/', 1, 3, 'ingest', now(), ${sql.json(metadata)})`;
+    }
+    await sql`UPDATE jobs SET status = 'error', error_code = 'processing_failed', finished_at = now() WHERE id = ${ended}`;
+    await migrate({ url: other.url });
+    const pairs = await sql`SELECT job_id || ' ' || encode(pair, 'hex') AS pair FROM job_metadata`;
+    const expected = [[ended, 'a=ü'], [open, 'a=ü'], [open, 'b=']].map(([id, pair]) => `${id} ${createHash('sha256').update(pair!).digest('hex')}`);
+    expect(pairs.map(({ pair }) => pair as string).sort()).toEqual(expected.sort());
+    await sql.end();
+    await other.drop();
   });
 
   it('make the settings of sessions that the service relies on, whatever the database has', async () => {

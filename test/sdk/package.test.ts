@@ -159,7 +159,7 @@ describe('on Node', () => {
       /^([\d.]+ \w+ http\S+ http\S+\n)+queued\n(prv_\w+ \w+\n)+$/,
       /^top up: /,
       /^true\n$/,
-      /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
+      /^\d+ (true|false)\n\d+\n(job_\w+ (queued|running|done|error)\n)+(job_\w+ \S+Z\n)+$/,
       /^true 200 "read";r=\d+;t=\d+ req_\w+\n$/,
       /^$/,
       /^\d+ true\n\d+ \d+ \d+\nstatus 0(?:\.00\d?)?\n{ status: 'ok' }\n$/,

@@ -226,6 +226,18 @@ describe('reelmend jobs', () => {
     const failed = await json<Job[]>('jobs', 'list', '--status', 'error', '--json');
     expect(new Set(failed.map(({ status }) => status))).toEqual(new Set(['error']));
     expect(await json<Preview[]>('previews', 'list', '--limit', '1', '--json')).toHaveLength(1);
+    const { created_at } = all.at(-1)!;
+    const ids = (jobs: Job[]) => jobs.map(({ id }) => id);
+    expect(ids(await json<Job[]>('jobs', 'list', '--until', created_at, '--limit', '101', '--json'))).not.toContain(all.at(-1)!.id);
+    expect(ids(await json<Job[]>('jobs', 'list', '--since', created_at, '--limit', '101', '--json'))).toEqual(expect.arrayContaining(ids(all)));
+    expect(ids(await json<Job[]>('jobs', 'list', '--since', '2h', '--limit', '101', '--json'))).toEqual(expect.arrayContaining(ids(all)));
+    for (const [option, time] of [['--until', '1d'], ['--until', '2026-01-01'], ['--since', '2999-12-31T00:00+02:00']] as const) {
+      expect(await json<Job[]>('jobs', 'list', option, time, '--json'), time).toEqual([]);
+    }
+    expect((await reelmend('jobs', 'list', '--since', 'yesterday')).stderr).toContain('Expected a day such as 2026-11-21, a time such as');
+    const own = await json<Job>('jobs', 'create', 'https://media.example.com/a.mp4', '--metadata', 'order=A 1', '--json');
+    expect(ids(await json<Job[]>('jobs', 'list', '--metadata', 'order=A 1', '--json'))).toEqual([own.id]);
+    expect((await reelmend('jobs', 'list', '--metadata', 'order')).stderr).toContain('Expected name=value.');
     expect((await reelmend('jobs', 'list', '--status', 'ready')).stderr).toContain('Allowed choices are queued, running, done, error.');
   });
 

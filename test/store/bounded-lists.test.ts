@@ -3,7 +3,7 @@
  * that an account has had in a year.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../src/domain/ids.ts';
+import { newId, smallestIdAt } from '../../src/domain/ids.ts';
 import { certificateQueries } from '../../src/store/certificates.ts';
 import { consoleJobQueries } from '../../src/store/console-jobs.ts';
 import { connect, type Connection, type Db } from '../../src/store/database.ts';
@@ -106,6 +106,35 @@ describe('a list of jobs', () => {
         expect(await rowsRead(async (db) => void ({ length } = await list(db)))).toBeLessThan(few);
         expect(length).toBeGreaterThanOrEqual(found);
       }
+    }
+  });
+
+  it('of a time reads no jobs of other times', async () => {
+    const at = Date.now() - 100 * 86_400_000;
+    const query = { accountId: account.id, mode: 'live', limit: 20 } as const;
+    const job = { id: smallestIdAt('job', new Date(at + 60_000)), at: new Date(at + 60_000) };
+    // The history has ids without times.
+    await world.sql`INSERT INTO jobs (id, account_id, mode, tier, resolution, duration_seconds, credits_charged, step, created_at, expires_at, video_url)
+      VALUES (${job.id}, ${account.id}, 'live', 'standard', '1080p', 1, 3, 'enhance', ${job.at}, now() + interval '1 year', 'https://example.com/')`;
+    for (const filter of [{ createdAfter: new Date(at), createdBefore: new Date(at + 120_000) }, { createdAfter: job.at, status: 'queued' as const }]) {
+      let ids: string[] = [];
+      const read = await rowsRead(async (db) => void (ids = (await jobsOf(db).list({ ...query, ...filter })).jobs.map(({ id }) => id)));
+      expect(ids).toContain(job.id);
+      expect(read).toBeLessThan(few);
+    }
+  });
+
+  it('with a pair in their metadata reads no jobs without it', async () => {
+    const { job } = await world.store.jobs.create({ ...jobInput(account), metadata: { order: 'A-1001', shop: 'north' } });
+    // Many of the account have the other pair.
+    await world.sql`INSERT INTO job_metadata SELECT account_id, mode, sha256('shop=north'), id FROM jobs WHERE account_id = ${account.id} AND status = 'done'`;
+    await world.sql`ANALYZE job_metadata`;
+    const list = (metadata: string, more = {}) => (db: Db) => jobsOf(db).list({ accountId: account.id, mode: 'live', limit: 20, metadata, ...more });
+    for (const [query, length] of [[list('order=A-1001'), 1], [list('order=none'), 0], [list('shop=north'), 20], [list('shop=north', { startingAfter: `job_${String(9000).padStart(26, '0')}` }), 20]] as const) {
+      let found: string[] = [];
+      expect(await rowsRead(async (db) => void (found = (await query(db)).jobs.map(({ id }) => id)))).toBeLessThan(few);
+      expect(found).toHaveLength(length);
+      if (length === 1) expect(found).toEqual([job.id]);
     }
   });
 

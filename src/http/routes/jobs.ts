@@ -1,5 +1,6 @@
 /** Quotes and jobs: create, list, get, follow, delete. */
 import type { Context } from 'hono';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorOf } from '../actor.ts';
 import { issuedCertificate } from '../certificates.ts';
 import { createJob } from '../create-job.ts';
@@ -44,13 +45,13 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
 
     listJobs: async (c) => {
       const { account, mode } = c.get('principal');
-      const { limit, starting_after, status } = c.req.valid('query');
+      const { limit, starting_after, status, created_after, created_before, metadata } = c.req.valid('query');
       const page = await jobs.list({
         accountId: account.id,
         mode,
         limit,
         ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
-        ...(status === undefined ? {} : { status }),
+        ...omitUndefined({ status, metadata, createdAfter: timeOf(created_after), createdBefore: timeOf(created_before) }),
       });
       return c.json(toPage(page.jobs, page.hasMore, { serialize: (job) => serializeJob(deps, job), cursor: ({ id }) => id }), 200);
     },
@@ -75,6 +76,12 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
     },
   };
 }
+
+/** The first and the last year that the database can read in RFC 3339. No job is older or younger. */
+const [firstMs, lastMs] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')];
+
+const timeOf = (text: string | undefined): Date | undefined =>
+  text === undefined ? undefined : new Date(Math.min(lastMs, Math.max(firstMs, Date.parse(text))));
 
 async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): Promise<Response> {
   const { account, mode, keyId } = c.get('principal');

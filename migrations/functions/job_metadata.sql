@@ -1,0 +1,18 @@
+-- Keeps the hashes of the metadata of each job, for lists of the jobs with a pair (src/store/jobs.ts). The metadata of a deleted job is empty.
+CREATE OR REPLACE FUNCTION job_metadata_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    DELETE FROM job_metadata m USING jsonb_each_text(OLD.metadata) former
+      WHERE m.account_id = OLD.account_id AND m.mode = OLD.mode AND m.job_id = OLD.id
+        AND m.pair = sha256(convert_to(former.key || '=' || former.value, 'UTF8'));
+  END IF;
+  INSERT INTO job_metadata (account_id, mode, pair, job_id)
+    SELECT NEW.account_id, NEW.mode, sha256(convert_to(key || '=' || value, 'UTF8')), NEW.id FROM jsonb_each_text(NEW.metadata)
+    ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER job_metadata_inserted AFTER INSERT ON jobs FOR EACH ROW
+  WHEN (NEW.preview IS NULL AND NEW.metadata <> '{}') EXECUTE FUNCTION job_metadata_kept();
+CREATE OR REPLACE TRIGGER job_metadata_updated AFTER UPDATE OF metadata ON jobs FOR EACH ROW
+  WHEN (NEW.preview IS NULL AND OLD.metadata IS DISTINCT FROM NEW.metadata) EXECUTE FUNCTION job_metadata_kept();
