@@ -68,13 +68,9 @@ export type RequestErrorCode = (typeof requestErrorCodes)[number];
 
 /** Codes that only a failed job may have. */
 export const jobErrorCodes = ['source_changed', 'processing_failed', 'processing_timeout'] as const;
-export type JobErrorCode =
-  | (typeof jobErrorCodes)[number]
-  | 'unreadable_video'
-  | 'video_too_long'
-  | 'video_too_large'
-  | 'video_unreachable'
-  | 'url_not_allowed';
+/** Codes of refused requests that a failed job may have, too. */
+export const videoErrorCodes = ['unreadable_video', 'video_too_long', 'video_too_large', 'video_unreachable', 'url_not_allowed'] as const;
+export type JobErrorCode = (typeof jobErrorCodes)[number] | (typeof videoErrorCodes)[number];
 
 export type ErrorCode = RequestErrorCode | JobErrorCode;
 

@@ -78,6 +78,9 @@ export const tooLongMessage = (durationS: number, limits: VideoLimits): string =
 export const tooLargeMessage = (sizeBytes: number, limits: VideoLimits): string =>
   `The video has ${sizeBytes} bytes; at most ${limits.bytes} are accepted.`;
 
+export const slowMeasurementMessage =
+  'The video could not be measured in time. An MP4 file is measured fastest with its index at the start (FFmpeg: -movflags +faststart).';
+
 /** Throws ReelmendError `video_too_long` above the limit, compared unrounded. */
 export function assertDurationAllowed(durationS: number, limits: VideoLimits): void {
   if (durationS > limits.durationS) throw new ReelmendError('video_too_long', tooLongMessage(durationS, limits));

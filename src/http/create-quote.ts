@@ -3,7 +3,7 @@ import type { Quote } from '../contract/types.gen.ts';
 import type { JobRecord, MeasuredSource, Resolution } from '../domain/job.ts';
 import { type ExpectedTime, estimateTime } from '../domain/processing-time.ts';
 import { crfOf, estimateSize, fittedSize, type SizeEstimate } from '../domain/output-size.ts';
-import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
+import { isSlow, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { serializeSource } from './serialize.ts';
@@ -49,7 +49,7 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
 }
 
 function testJobTime({ options }: HttpDeps, video: Video): ExpectedTime {
-  const exact = testModeScenario(nameOf(video)) === 'slow' ? slowScenarioS : (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
+  const exact = isSlow(nameOf(video)) ? slowScenarioS : (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
   const seconds = Math.max(1, Math.ceil(exact));
   return { seconds, min_seconds: seconds, max_seconds: seconds, basis: 'test_mode' };
 }

@@ -1,7 +1,7 @@
 /** Measures and prices a video before anything is stored. */
 import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource } from '../domain/job.ts';
-import { assertDurationAllowed, assertSizeAllowed, billedSeconds, testJobSeconds } from '../domain/limits.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, slowMeasurementMessage, testJobSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import { isStorageFault } from '../storage/faults.ts';
 import type { Principal } from '../store/types.ts';
@@ -92,7 +92,7 @@ async function measureInTime(
 
 function measurementError(cause: unknown, { param, isAborted }: { param: string; isAborted: boolean }): unknown {
   const options = { param, cause };
-  if (isAborted) return new ReelmendError('video_unreachable', 'The video could not be measured in time.', options);
+  if (isAborted) return new ReelmendError('video_unreachable', slowMeasurementMessage, options);
   if (!(cause instanceof ReelmendError)) {
     return new ReelmendError('internal_error', 'The service failed to measure the video. The failure was logged.', {
       cause,

@@ -3,12 +3,12 @@
  * job waits in the queue and holds no slot meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ReelmendError } from '../domain/errors.ts';
+import type { JobErrorCode } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { targetBoxes } from '../domain/output-size.ts';
 import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts } from '../domain/previews.ts';
 import { defaultVideoLimits, testJobSeconds } from '../domain/limits.ts';
-import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
+import { isSlow, requestedFailure, slowScenarioS } from '../domain/test-mode.ts';
 import { jobIdOf } from './payload.ts';
 import { type SharedSamples, sharedSamples } from './shared-samples.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -30,16 +30,16 @@ export const testModeTask = (worker: WorkerContext) => {
 };
 
 const durationS = (job: JobRecord, { testModeDelayMs }: WorkerConfig): number =>
-  testModeScenario(job) === 'slow' ? slowScenarioS : testModeDelayMs / 1000;
+  isSlow(job) ? slowScenarioS : testModeDelayMs / 1000;
 
 async function deliver(context: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
   const { worker, job, fence, signal } = context;
-  const failing = testModeScenario(job) === 'processing_failed';
+  const failure = requestedFailure(job);
   const [path] = await Promise.all([
-    failing ? null : worker.testModeSample(job.resolution, signal),
+    failure === null ? worker.testModeSample(job.resolution, signal) : null,
     sleep(leftS * 1000, undefined, { signal }),
   ]);
-  if (path === null) throw new ReelmendError('processing_failed', 'The name of the video of this test job asks for a failure.');
+  if (failure !== null || path === null) return fail(context, failure ?? 'processing_failed');
   if (job.preview !== null) return deliverPreview(context, samples, job.preview);
   const stored = await samples(path, job.resolution);
   await worker.store.leases.finish(fence, {
@@ -49,6 +49,13 @@ async function deliver(context: StepContext, samples: SharedSamples, leftS: numb
     applied: null,
   });
   worker.metrics.jobDone(job);
+}
+
+/** At once: the step is not tried again as it would be after a real `video_unreachable`. */
+async function fail({ worker, job, fence, logger }: StepContext, code: JobErrorCode): Promise<void> {
+  await worker.store.leases.fail(fence, { code, message: 'The name of the video of this test job asks for a failure.' });
+  logger.info({ code }, 'test job failed as requested');
+  worker.metrics.jobFailed(job, code);
 }
 
 /** The stretches that a video of that length without any mark would have. Every clip is a sample. */

@@ -341,7 +341,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     });
     const response = await api.request('/v1/jobs', { method: 'POST', json: input });
     expect(response.status).toBe(400);
-    expect((await errorOf(response)).code).toBe('video_unreachable');
+    expect(await errorOf(response)).toMatchObject({ code: 'video_unreachable', message: expect.stringContaining('-movflags +faststart') as string });
     expect(aborted).toBe(true);
   });
 
@@ -482,8 +482,11 @@ describe('test mode is controlled by the last segment of the URL', () => {
     { name: 'unreadable_video', status: 400 },
     { name: 'video_too_long', status: 400 },
     { name: 'video_too_large', status: 400 },
+    { name: 'video_unreachable', status: 400 },
     { name: 'insufficient_credits', status: 402 },
     { name: 'processing_failed', status: 201 },
+    { name: 'failed_video_unreachable', status: 201 },
+    { name: 'source_changed', status: 201 },
     { name: 'slow', status: 201 },
     { name: 'anything', status: 201 },
   ];

@@ -8,6 +8,7 @@ import { coercedQuery } from '../../src/contract/coerce.ts';
 import { carryDroppedKeywords } from '../../src/contract/plugin/keywords.ts';
 import { routes } from '../../src/contract/routes.gen.ts';
 import { statusByCode, typeByStatus } from '../../src/http/problem.ts';
+import { testModeScenarios } from '../../src/domain/test-mode.ts';
 import { jobErrorCodes, requestErrorCodes } from '../../src/domain/errors.ts';
 import { maxUrlLength } from '../../src/domain/urls.ts';
 import { document, operations, validatorOf } from '../helpers/http-contract.ts';
@@ -111,6 +112,12 @@ describe('the document and the code name the same things', () => {
     expect(plain(schemas['JobError']!['properties']!['code']!['enum'])).toEqual(
       expect.arrayContaining([...jobErrorCodes]),
     );
+  });
+
+  it('the scenarios of test mode', () => {
+    const described = String((document as unknown as { info: { description: string } }).info.description);
+    const named = [...described.matchAll(/`(\w+)\.\*`/g)].map(([, name]) => name!);
+    expect(named.sort()).toEqual([...testModeScenarios].sort());
   });
 
   it('the length of a URL', () => {

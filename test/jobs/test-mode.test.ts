@@ -1,5 +1,6 @@
 /** Jobs in test mode: one shared sample of each size, after a short delay. */
 import { describe, expect, it } from 'vitest';
+import type { JobErrorCode } from '../../src/domain/errors.ts';
 import type { Account } from '../../src/store/types.ts';
 import { hang, type Workshop } from '../helpers/worker-fakes.ts';
 import { jobsOf, leavesNothing, setUpWorkers } from '../helpers/worker-suite.ts';
@@ -18,14 +19,23 @@ setUpWorkers({
 const { create, now, ended, credits } = jobsOf(() => ({ world, shop, account }));
 
 describe('a test job', () => {
-  for (const [file, status] of [
+  for (const [file, status, code] of [
     ['film.mp4', 'done'],
-    ['processing_failed.mp4', 'error'],
-  ] as const) {
+    ['processing_failed.mp4', 'error', 'processing_failed'],
+    ['processing_timeout.mp4', 'error', 'processing_timeout'],
+    ['source_changed.mov', 'error', 'source_changed'],
+    ['failed_unreadable_video.mp4', 'error', 'unreadable_video'],
+    ['failed_video_too_long.mp4', 'error', 'video_too_long'],
+    ['failed_video_too_large.mp4', 'error', 'video_too_large'],
+    ['failed_video_unreachable.mp4', 'error', 'video_unreachable'],
+    ['failed_url_not_allowed.mp4', 'error', 'url_not_allowed'],
+  ] as const satisfies [string, string, JobErrorCode?][]) {
     it(`of ${file} ends ${status}, fetching nothing and costing nothing`, async () => {
       const job = await create({ mode: 'test', videoUrl: `https://example.com/${file}`, resolution: '4k' });
       await shop.worker().start();
       await ended(job, status);
+      const [row] = await world.sql<{ attempt: number }[]>`SELECT attempt FROM jobs WHERE id = ${job.id}`;
+      expect(row!.attempt).toBeLessThanOrEqual(2);
       const over = (await now(job))!;
       expect(shop.net.downloads).toBe(0);
       expect(shop.media.enhancements).toEqual([]);
@@ -33,7 +43,7 @@ describe('a test job', () => {
       expect(over).toMatchObject(
         status === 'done'
           ? { output: { width: 3840, height: 2160, size_bytes: 8 }, error: null }
-          : { output: null, error: { code: 'processing_failed' } },
+          : { output: null, error: { code } },
       );
     });
   }
