@@ -70,7 +70,7 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
 
 export function loginCommands(): Command[] {
   const login = new Command('login')
-    .description('ask for an API key of a service; store URL and key for upload, jobs, preview, previews, audit-log and listen')
+    .description('ask for an API key of a service; store URL and key for upload, jobs, preview, previews, account, audit-log and listen')
     .argument('<url>', 'base URL of the service')
     .action(runLogin);
   const logout = new Command('logout').description('delete the stored URL and API key').action(async () => {

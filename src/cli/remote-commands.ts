@@ -1,5 +1,5 @@
 /**
- * `reelmend upload`, `preview`, `previews …`, `jobs …`, `audit-log`, `login` and `listen`: a customer's commands against a service
+ * `reelmend upload`, `preview`, `previews …`, `jobs …`, `account …`, `audit-log`, `login` and `listen`: a customer's commands against a service
  * anywhere, with an API key. They need neither database nor storage.
  */
 import { basename, resolve } from 'node:path';
@@ -10,6 +10,7 @@ import { connect, loginCommands, type RemoteOptions, withService } from './conne
 import { interruptible } from './interruptible.ts';
 import { type SettingOptions, type Settings, settingsOf, withSettings } from './job-settings.ts';
 import { listenCommand } from './listen-command.ts';
+import { ownAccountCommand } from './own-account-command.ts';
 import { pointInTime, positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
 import { bytes, plain, print, say, terminal } from './terminal.ts';
@@ -32,7 +33,7 @@ import {
 } from './videos.ts';
 
 export function remoteCommands(): Command[] {
-  return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), auditLogCommand(), listenCommand()];
+  return [...loginCommands(), uploadCommand(), previewCommand(), previewsCommand(), jobCommands(), ownAccountCommand(), auditLogCommand(), listenCommand()];
 }
 
 interface UploadOptions extends RemoteOptions {

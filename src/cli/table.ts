@@ -19,6 +19,11 @@ type Facts = Record<string, unknown>;
 export function show(value: object): void {
   const { isTerminal, json } = terminal();
   if (!isTerminal || json) return print(value);
+  sayFacts(value);
+}
+
+/** Prints a list as a table and an object as lines of facts. */
+export function sayFacts(value: object): void {
   for (const part of Array.isArray(value) ? [listText(value)] : factsText(value as Facts)) say(part);
 }
 

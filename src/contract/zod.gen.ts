@@ -179,6 +179,44 @@ export const zWebhookEndpointTest = z.strictObject({
     event: zWebhookEvent
 });
 
+export const zLedgerEntry = z.object({
+    id: z.int().gte(1),
+    kind: z.enum([
+        'grant',
+        'withdrawal',
+        'charge',
+        'refund'
+    ]),
+    amount: z.int(),
+    balance: z.int().gte(0),
+    job_id: zJobOrPreviewId.nullable(),
+    note: z.string(),
+    at: zTimestamp
+});
+
+export const zLedger = z.object({
+    data: z.array(zLedgerEntry).max(100),
+    has_more: z.boolean(),
+    next_cursor: z.int().gte(1).nullable()
+});
+
+/**
+ * A day, UTC.
+ */
+export const zDay = z.iso.date().regex(/^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$/);
+
+export const zUsagePeriod = z.object({
+    period: z.string().regex(/^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$/),
+    jobs: z.int().gte(0),
+    seconds: z.int().gte(0),
+    credits: z.int().gte(0),
+    refunded: z.int().gte(0)
+});
+
+export const zUsage = z.object({
+    data: z.array(zUsagePeriod).max(367)
+});
+
 /**
  * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
  * strength.
@@ -1331,27 +1369,6 @@ export const zConsoleWebhookTest = z.object({
     job_id: zJobId
 });
 
-export const zConsoleLedgerEntry = z.object({
-    id: z.int().gte(1),
-    kind: z.enum([
-        'grant',
-        'withdrawal',
-        'charge',
-        'refund'
-    ]),
-    amount: z.int(),
-    balance: z.int().gte(0),
-    job_id: zJobOrPreviewId.nullable(),
-    note: z.string(),
-    at: zTimestamp
-});
-
-export const zConsoleLedger = z.object({
-    data: z.array(zConsoleLedgerEntry).max(100),
-    has_more: z.boolean(),
-    next_cursor: z.int().gte(1).nullable()
-});
-
 export const zConsoleUsageDay = z.object({
     date: z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/),
     jobs: z.int().gte(0),
@@ -1832,6 +1849,17 @@ export const zUploadPartQuery = z.object({
  * The fields to change. At most 64 KB.
  */
 export const zUpdateAccountBody = zAccountUpdate;
+
+export const zListLedgerQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: z.int().gte(1).lte(9007199254740991).optional()
+});
+
+export const zGetUsageQuery = z.object({
+    interval: z.enum(['day', 'month']).optional().default('day'),
+    from: zDay.optional(),
+    to: zDay.optional()
+});
 
 /**
  * At most 64 KB.

@@ -82,6 +82,7 @@ function reasonOf(issue: Issue): string {
       return bound(issue);
     case 'invalid_format':
       if (issue.format === 'datetime') return 'must be a time, such as 2026-11-21T07:59:55Z';
+      if (issue.format === 'date') return 'must be a day, such as 2026-11-21';
       return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`;
     case 'invalid_union':
       return unionReason(issue.errors.flat());

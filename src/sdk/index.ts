@@ -4,7 +4,7 @@
  * openapi.yaml.
  */
 export { createReelmend } from './reelmend.ts';
-export type { AuditLogQuery, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, RequestLogQuery, UploadsQuery } from './reelmend.ts';
+export type { AuditLogQuery, LedgerQuery, Reelmend, ReelmendOptions, ListQuery, PreviewsQuery, RequestLogQuery, UploadsQuery, UsageQuery } from './reelmend.ts';
 // JobInput and PreviewInput require exactly one of `video_url` and `upload_id`, which the generated types cannot express.
 export type { CreateOptions, JobInput, PreviewInput } from './inputs.ts';
 export type { EnhanceInput, EnhanceOptions, EnhanceProgress } from './enhance.ts';

@@ -8,7 +8,7 @@ import type { CreateOptions, JobInput, PreviewInput } from './inputs.ts';
 import { listing } from './pages.ts';
 import { variable } from './runtime.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, Preview, ListAuditLogData, ListJobsData, ListPreviewsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
+import type { AccountUpdate, GetUsageData, Job, Preview, ListAuditLogData, ListJobsData, ListLedgerData, ListPreviewsData, ListRequestLogData, ListUploadsData, Upload, UploadCompletion, UploadInput, WebhookEndpointInput, WebhookEndpointUpdate } from './types.gen.ts';
 import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, waitForPreview, type WaitOptions } from './wait.ts';
 
@@ -32,6 +32,8 @@ export type ListQuery = NonNullable<ListJobsData['query']>;
 export type UploadsQuery = NonNullable<ListUploadsData['query']>;
 export type PreviewsQuery = NonNullable<ListPreviewsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
+export type LedgerQuery = NonNullable<ListLedgerData['query']>;
+export type UsageQuery = NonNullable<GetUsageData['query']>;
 export type RequestLogQuery = NonNullable<ListRequestLogData['query']>;
 
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
@@ -161,7 +163,11 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       /** Sets how long the files of new Secure jobs are kept. Needs a key of the Secure tier. */
       update: (body: AccountUpdate, options?: CallOptions) =>
         call((base) => operations.updateAccount({ ...base, body }), options),
+      /** Returns the charges and refunds of each day or month (UTC). */
+      usage: (query: UsageQuery = {}, options?: CallOptions) => call((base) => operations.getUsage({ ...base, query }), options),
     },
+    /** Credit transfers, newest first: grants, withdrawals, charges and refunds. */
+    ledger: listing((query: LedgerQuery, options) => call((base) => operations.listLedger({ ...base, query }), options)),
     webhookEndpoints: {
       /**
        * Creates an endpoint for the events of all jobs of the key's mode. Its secret is shown only now. Not retried, unless

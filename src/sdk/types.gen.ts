@@ -310,6 +310,78 @@ export type WebhookEndpointTestResult = {
     delivery_id: EventId;
 };
 
+export type LedgerEntry = {
+    /**
+     * Number of the transfer.
+     */
+    id: number;
+    kind: 'grant' | 'withdrawal' | 'charge' | 'refund';
+    /**
+     * Credits. Charges are negative.
+     */
+    amount: number;
+    /**
+     * Balance after the transfer.
+     */
+    balance: number;
+    job_id: JobOrPreviewId | null;
+    /**
+     * The operator's note on the transfer.
+     */
+    note: string;
+    at: Timestamp;
+};
+
+export type Ledger = {
+    /**
+     * Newest first.
+     */
+    data: Array<LedgerEntry>;
+    /**
+     * Whether there are more items.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: number | null;
+};
+
+/**
+ * A day, UTC.
+ */
+export type Day = string;
+
+export type Usage = {
+    /**
+     * Oldest first. One item per period, including those without jobs.
+     */
+    data: Array<UsagePeriod>;
+};
+
+export type UsagePeriod = {
+    /**
+     * The day (`2026-11-21`) or month (`2026-11`), UTC. The first and the last month may be parts.
+     */
+    period: string;
+    /**
+     * Number of charged jobs and previews.
+     */
+    jobs: number;
+    /**
+     * Billed seconds of these jobs.
+     */
+    seconds: number;
+    /**
+     * Credits charged.
+     */
+    credits: number;
+    /**
+     * Credits refunded in this period.
+     */
+    refunded: number;
+};
+
 /**
  * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
  * strength.
@@ -2878,6 +2950,131 @@ export type UpdateAccountResponses = {
 };
 
 export type UpdateAccountResponse = UpdateAccountResponses[keyof UpdateAccountResponses];
+
+export type ListLedgerData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of transfers per page.
+         */
+        limit?: number;
+        /**
+         * Number of the last transfer of the previous page.
+         */
+        starting_after?: number;
+    };
+    url: '/v1/ledger';
+};
+
+export type ListLedgerErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
+     */
+    503: Error;
+};
+
+export type ListLedgerError = ListLedgerErrors[keyof ListLedgerErrors];
+
+export type ListLedgerResponses = {
+    /**
+     * One page of transfers.
+     */
+    200: Ledger;
+};
+
+export type ListLedgerResponse = ListLedgerResponses[keyof ListLedgerResponses];
+
+export type GetUsageData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Length of a period.
+         */
+        interval?: 'day' | 'month';
+        /**
+         * First day, at most 366 days before the last one. By default, there are 30 days, or 12 months.
+         *
+         */
+        from?: Day;
+        /**
+         * Last day. By default, today.
+         */
+        to?: Day;
+    };
+    url: '/v1/usage';
+};
+
+export type GetUsageErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked or
+     * expired key, or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond, disk space for an upload is short, or too many videos are being
+     * measured; retry later. Code: `service_unavailable`.
+     *
+     */
+    503: Error;
+};
+
+export type GetUsageError = GetUsageErrors[keyof GetUsageErrors];
+
+export type GetUsageResponses = {
+    /**
+     * The usage of each period.
+     */
+    200: Usage;
+};
+
+export type GetUsageResponse = GetUsageResponses[keyof GetUsageResponses];
 
 export type ListWebhookEndpointsData = {
     body?: never;

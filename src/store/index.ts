@@ -56,7 +56,7 @@ export type { DeviceClass, SegmentResult, Step, WorkerDevice } from './schema.ts
 export type { InvitationRecord, PersonRecord } from './people.ts';
 export type { SegmentFence } from './segment-rows.ts';
 export type { Piece, SegmentLease } from './segments.ts';
-export type { CertificateRecord, LedgerLine } from './statements.ts';
+export type { CertificateRecord } from './statements.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
 export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
 export { secondFactorRequired, sessionDays, sessionIdleHours } from './users.ts';

@@ -2,7 +2,8 @@
 import { type SQL, sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { type Db, databaseError, readSlowly, type Tx } from './database.ts';
-import type { Book, TransferKind } from './schema.ts';
+import type { Book } from './schema.ts';
+import type { TransferKind } from './types.ts';
 
 export interface Transfer {
   kind: TransferKind;

@@ -34,6 +34,7 @@ import type { Quotas } from '../domain/quotas.ts';
 import type { LoggedError } from '../domain/request-log.ts';
 import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
+import type { TransferKind } from './types.ts';
 
 const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' });
 const timestamptz = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
@@ -345,7 +346,6 @@ export const recoveryCodes = pgTable(
   (table) => [primaryKey({ columns: [table.userId, table.codeHash] })],
 );
 
-export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
 export type Book = 'customer' | 'issued' | 'revenue';
 
 export const ledgerTransfers = pgTable('ledger_transfers', {

@@ -1,29 +1,9 @@
-/** Statements of an account for the console: credit transfers, usage per day, certificates. */
+/** Statements of an account: credit transfers, usage per day or month, certificates. */
 import { and, desc, eq, lt, sql } from './orm.ts';
 import { isOfAccount } from './account-lists.ts';
 import type { Db } from './database.ts';
-import { certificates, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
-
-export interface LedgerLine {
-  id: number;
-  kind: TransferKind;
-  /** credits, negative if taken */
-  amount: number;
-  balance: number;
-  jobId: string | null;
-  note: string;
-  at: Date;
-}
-
-export interface UsageDay {
-  /** `2026-11-21`, UTC */
-  date: string;
-  jobs: number;
-  /** billed seconds */
-  seconds: number;
-  credits: number;
-  refunded: number;
-}
+import { certificates, ledgerEntries, ledgerTransfers } from './schema.ts';
+import type { LedgerLine, StatementStore, UsagePeriod, UsageQuery } from './types.ts';
 
 export interface CertificateRecord {
   id: string;
@@ -37,13 +17,20 @@ interface Page {
   limit: number;
 }
 
+const dayMs = 86_400_000;
+
 export function statementQueries(db: Db) {
   return {
     /** Newest first; `startingAfter` is an exclusive number. */
     ledger: (query: Page & { startingAfter?: number | undefined }) => ledgerPage(db, query),
 
-    /** The last `days` days, today included, oldest first. */
-    usage: (accountId: string, days: number) => usage(db, accountId, days),
+    usage: (query: UsageQuery) => usage(db, query),
+
+    /** The last `days` days in live mode, today included, oldest first. */
+    usagePerDay(accountId: string, days: number) {
+      const [from, to] = [days - 1, 0].map((ago) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10)) as [string, string];
+      return usage(db, { accountId, mode: 'live', interval: 'day', from, to });
+    },
 
     /** Newest first; `startingAfter` is an exclusive id. */
     certificates(query: Page & { startingAfter?: string | undefined; jobId?: string | undefined }) {
@@ -62,7 +49,7 @@ export function statementQueries(db: Db) {
         .orderBy(certificates.accountId, desc(id))
         .limit(limit) satisfies PromiseLike<CertificateRecord[]>;
     },
-  };
+  } satisfies StatementStore & Record<string, unknown>;
 }
 
 async function ledgerPage(db: Db, query: Page & { startingAfter?: number | undefined }): Promise<LedgerLine[]> {
@@ -83,28 +70,27 @@ async function ledgerPage(db: Db, query: Page & { startingAfter?: number | undef
   return rows.map((row) => ({ ...row, balance: row.balance ?? 0 }));
 }
 
-async function usage(db: Db, accountId: string, days: number): Promise<UsageDay[]> {
-  const rows = await db.execute<Record<keyof UsageDay, string>>(sql`
-    WITH today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day),
-    used AS (
-      SELECT (t.at AT TIME ZONE 'UTC')::date AS day,
+async function usage(db: Db, { accountId, mode, interval, from, to }: UsageQuery): Promise<UsagePeriod[]> {
+  // Times as values: the planner knows how many transfers are that young only if it knows the time. Timestamps without time zone: otherwise the
+  // clock changes of the session's zone move the days.
+  const rows = await db.execute<Record<keyof UsagePeriod, string>>(sql`
+    WITH used AS (
+      SELECT date_trunc(${interval}, t.at AT TIME ZONE 'UTC') AS start,
         count(*) FILTER (WHERE t.kind = 'charge') AS jobs,
         coalesce(sum(j.duration_seconds) FILTER (WHERE t.kind = 'charge'), 0) AS seconds,
         coalesce(sum(t.credits) FILTER (WHERE t.kind = 'charge'), 0) AS credits,
         coalesce(sum(t.credits) FILTER (WHERE t.kind = 'refund'), 0) AS refunded
       FROM ledger_transfers t JOIN jobs j ON j.id = t.job_id
-      WHERE t.account_id = ${accountId}
-        -- Not by the row of today: the planner knows how many transfers are that young only if it knows the time.
-        AND t.at >= ((now() AT TIME ZONE 'UTC')::date - ${days - 1}::int)::timestamp AT TIME ZONE 'UTC'
+      WHERE t.account_id = ${accountId} AND j.mode = ${mode}
+        AND t.at >= ${from}::timestamp AT TIME ZONE 'UTC' AND t.at < (${to}::date + 1)::timestamp AT TIME ZONE 'UTC'
       GROUP BY 1)
-    SELECT to_char(d.day, 'YYYY-MM-DD') AS date, coalesce(u.jobs, 0) AS jobs, coalesce(u.seconds, 0) AS seconds,
+    SELECT to_char(p.start, ${interval === 'day' ? 'YYYY-MM-DD' : 'YYYY-MM'}) AS period, coalesce(u.jobs, 0) AS jobs, coalesce(u.seconds, 0) AS seconds,
       coalesce(u.credits, 0) AS credits, coalesce(u.refunded, 0) AS refunded
-    -- As timestamps without time zone: otherwise the clock changes of the session's zone move the days.
-    FROM today, generate_series((today.day - ${days - 1}::int)::timestamp, today.day::timestamp, interval '1 day') AS d(day)
-      LEFT JOIN used u ON u.day = d.day::date
-    ORDER BY d.day`);
-  return rows.map(({ date, jobs, seconds, credits, refunded }) => ({
-    date,
+    FROM generate_series(date_trunc(${interval}, ${from}::timestamp), ${to}::timestamp, ${`1 ${interval}`}::interval) AS p(start)
+      LEFT JOIN used u ON u.start = p.start
+    ORDER BY p.start`);
+  return rows.map(({ period, jobs, seconds, credits, refunded }) => ({
+    period,
     jobs: Number(jobs),
     seconds: Number(seconds),
     credits: Number(credits),

@@ -366,6 +366,46 @@ export interface RequestLogStore {
   page(query: ListRequestLog): Promise<LoggedRequest[]>;
 }
 
+export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
+
+export interface LedgerLine {
+  id: number;
+  kind: TransferKind;
+  /** credits, negative if taken */
+  amount: number;
+  balance: number;
+  jobId: string | null;
+  note: string;
+  at: Date;
+}
+
+export interface UsageQuery {
+  accountId: string;
+  mode: Mode;
+  interval: 'day' | 'month';
+  /** first and last day, `2026-11-21`, UTC */
+  from: string;
+  to: string;
+}
+
+export interface UsagePeriod {
+  /** `2026-11-21` or `2026-11`, UTC */
+  period: string;
+  /** charged jobs and previews */
+  jobs: number;
+  /** billed seconds */
+  seconds: number;
+  credits: number;
+  refunded: number;
+}
+
+export interface StatementStore {
+  /** Live credit transfers, newest first; `startingAfter` is an exclusive number. */
+  ledger(query: { accountId: string; limit: number; startingAfter?: number | undefined }): Promise<LedgerLine[]>;
+  /** Oldest first, also periods without transfers. */
+  usage(query: UsageQuery): Promise<UsagePeriod[]>;
+}
+
 /** The part of the store that http needs. */
 export interface HttpStore {
   keys: KeyStore;
@@ -377,6 +417,7 @@ export interface HttpStore {
   certificates: CertificateStore;
   webhookEndpoints: WebhookEndpointStore;
   requestLog: RequestLogStore;
+  statements: StatementStore;
   /** true if the database responds within seconds, for readiness */
   ping(): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 /** The console's pages for operators, over a real database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type {
-  ConsoleLedger,
+  Ledger,
   ConsoleNewKey,
   OperatorAccount,
   OperatorAccountList,
@@ -55,7 +55,7 @@ describe('operator pages', () => {
       kind: 'credits.granted',
       data: { credits: 250, operator_id: operator.userId },
     });
-    const ledger = await person.browser.call<ConsoleLedger>('/console/api/ledger');
+    const ledger = await person.browser.call<Ledger>('/console/api/ledger');
     expect(ledger.data).toMatchObject([{ kind: 'grant', amount: 250, note: 'welcome' }]);
     expect(await world.store.ledgerCheck()).toEqual([]);
     const first = await browser.call<OperatorAccountList>('/console/api/operator/accounts?limit=2');
@@ -144,7 +144,7 @@ describe('operator pages', () => {
     expect([tooMany.status, (await errorOf(tooMany)).code]).toEqual([402, 'insufficient_credits']);
     expect((await operator.browser.post<OperatorAccount>(path, { credits: 120, note: 'a mistake' })).credits).toBe(180);
     expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'credits.withdrawn', data: { credits: 120, operator_id: operator.userId } });
-    const ledger = await person.browser.call<ConsoleLedger>('/console/api/ledger');
+    const ledger = await person.browser.call<Ledger>('/console/api/ledger');
     expect(ledger.data[0]).toMatchObject({ kind: 'withdrawal', amount: -120, note: 'a mistake' });
     expect(await world.store.ledgerCheck()).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe('operator pages', () => {
     for (const other of [send({ credits: 31, note: 'order 7' }, 'order-7'), send({ credits: 30 }, 'order-7'), send({ credits: 30, note: 'order 7' }, 'order-7', opposite)]) {
       expect([(await other).status, (await errorOf(await other)).code]).toEqual([409, 'idempotency_key_reused']);
     }
-    const { data } = await person.browser.call<ConsoleLedger>('/console/api/ledger');
+    const { data } = await person.browser.call<Ledger>('/console/api/ledger');
     expect(data.map(({ amount }) => Math.abs(amount))).toEqual([30, 100]);
     // Without a key each request counts, and the keys of one account are not those of another.
     const somebody = await world.person({ credits: 100 });

@@ -10,7 +10,7 @@ import type {
   ConsoleDeliveryList,
   ConsoleKey,
   ConsoleKeyList,
-  ConsoleLedger,
+  Ledger,
   ConsoleNewKey,
   ConsoleRotatedKey,
   ConsoleUsage,
@@ -274,16 +274,16 @@ describe('credits', () => {
     const first = await liveJob(world, person.accountId, { credits: 30 });
     await liveJob(world, person.accountId, { credits: 60 });
     await person.browser.call(`/console/api/jobs/${first.id}`, { method: 'DELETE' });
-    const page = await person.browser.call<ConsoleLedger>('/console/api/ledger?limit=3');
+    const page = await person.browser.call<Ledger>('/console/api/ledger?limit=3');
     expect(page.data.map(({ kind, amount, balance }) => [kind, amount, balance])).toEqual([
       ['refund', 30, 940],
       ['charge', -60, 910],
       ['charge', -30, 970],
     ]);
     expect(page.data[0]!.job_id).toBe(first.id);
-    const rest = await person.browser.call<ConsoleLedger>(`/console/api/ledger?limit=3&starting_after=${page.next_cursor}`);
+    const rest = await person.browser.call<Ledger>(`/console/api/ledger?limit=3&starting_after=${page.next_cursor}`);
     expect(rest).toMatchObject({ has_more: false, data: [{ kind: 'grant', amount: 1000, balance: 1000, job_id: null }] });
-    const others = await stranger.browser.call<ConsoleLedger>('/console/api/ledger');
+    const others = await stranger.browser.call<Ledger>('/console/api/ledger');
     expect(others.data.map(({ job_id }) => job_id)).not.toContain(first.id);
   });
 

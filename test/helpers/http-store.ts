@@ -203,6 +203,11 @@ export class ApiStore implements HttpStore {
     page: async (query) => (await this.#query()).requestLog.page(query),
   };
 
+  readonly statements: HttpStore['statements'] = {
+    ledger: async (query) => (await this.#query()).statements.ledger(query),
+    usage: async (query) => (await this.#query()).statements.usage(query),
+  };
+
   readonly jobs: HttpStore['jobs'] = {
     findReplay: async (accountId, mode, idempotency) => (await this.#query()).jobs.findReplay(accountId, mode, idempotency),
     create: async (input) => (await this.#query()).jobs.create(input),

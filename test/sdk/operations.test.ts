@@ -37,6 +37,8 @@ const calls: Record<string, { call: (reelmend: Reelmend) => Promise<unknown>; an
   listModels: { call: ({ models }) => models.list() },
   getAccount: { call: ({ account }) => account.get() },
   updateAccount: { call: ({ account }) => account.update({ retention_days: 7 }) },
+  getUsage: { call: ({ account }) => account.usage({ interval: 'month' }) },
+  listLedger: { call: ({ ledger }) => ledger.list(), answer: () => json(page) },
   createWebhookEndpoint: { call: ({ webhookEndpoints }) => webhookEndpoints.create({ url: 'https://hooks.example.com/' }) },
   listWebhookEndpoints: { call: ({ webhookEndpoints }) => webhookEndpoints.list() },
   getWebhookEndpoint: { call: ({ webhookEndpoints }) => webhookEndpoints.get(jobId) },

@@ -174,7 +174,7 @@ it('deliveries are listed with their attempts, also more than a statement has pa
 
 it('the usage of a day reads the transfers and jobs of that day', async () => {
   let days: { jobs: number }[] = [];
-  expect(await rowsRead(async (db) => void (days = await statementQueries(db).usage(account.id, 1)))).toBeLessThan(few);
+  expect(await rowsRead(async (db) => void (days = await statementQueries(db).usagePerDay(account.id, 1)))).toBeLessThan(few);
   const [today] = await world.sql`SELECT count(*)::int AS jobs FROM ledger_transfers WHERE account_id = ${account.id} AND kind = 'charge' AND at >= date_trunc('day', now(), 'UTC')`;
   expect(days).toMatchObject([{ jobs: today!['jobs'] }]);
 });

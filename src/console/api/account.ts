@@ -19,7 +19,7 @@ import type {
   ConsoleGetWebhookSecretData,
   ConsoleGetWebhookSecretResponse,
   ConsoleKey,
-  ConsoleLedgerEntry,
+  LedgerEntry,
   ConsoleListAuditLogData,
   ConsoleListAuditLogResponse,
   ConsoleListCertificatesData,
@@ -151,12 +151,12 @@ const listLedger = (limit: number, cursor: number | undefined, extra: { signal?:
 
 export function useLedger() {
   // Whoever wants more than the first ones wants many.
-  return useList<ConsoleLedgerEntry, number>(['ledger'], (cursor, signal) => listLedger(cursor === undefined ? 25 : largestPage, cursor, { signal }));
+  return useList<LedgerEntry, number>(['ledger'], (cursor, signal) => listLedger(cursor === undefined ? 25 : largestPage, cursor, { signal }));
 }
 
 /** The whole ledger, newest first. A long one has more pages than the rate limit allows in a minute. */
-export async function fetchLedger(): Promise<ConsoleLedgerEntry[]> {
-  const entries: ConsoleLedgerEntry[] = [];
+export async function fetchLedger(): Promise<LedgerEntry[]> {
+  const entries: LedgerEntry[] = [];
   for (let cursor: number | undefined; ; ) {
     const page = await listLedger(largestPage, cursor, { waitsForRateLimit: true });
     entries.push(...page.data);

@@ -2,7 +2,7 @@
 import { Coins, Download } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { ConsoleLedgerEntry } from '../../contract/types.gen.ts';
+import type { LedgerEntry } from '../../contract/types.gen.ts';
 import { fetchLedger, useLedger, useUsage } from '../api/account.ts';
 import { useSession } from '../api/session.ts';
 import { csv, saveText } from '../app/download.ts';
@@ -50,7 +50,7 @@ function Usage() {
   );
 }
 
-const kinds: Record<ConsoleLedgerEntry['kind'], string> = {
+const kinds: Record<LedgerEntry['kind'], string> = {
   grant: 'Grant',
   withdrawal: 'Withdrawal',
   charge: 'Charge',
@@ -93,7 +93,7 @@ function Export() {
   );
 }
 
-function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
+function LedgerTable({ entries }: { entries: readonly LedgerEntry[] }) {
   return (
     <Table columns={['Kind', 'Job or note', num('Credits'), num('Balance'), num('Date')]}>
       {entries.map((entry) => (
@@ -117,7 +117,7 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
   );
 }
 
-function Subject({ entry: { job_id: id, note } }: { entry: ConsoleLedgerEntry }) {
+function Subject({ entry: { job_id: id, note } }: { entry: LedgerEntry }) {
   if (id === null) return <span className="muted">{note || '–'}</span>;
   return (
     <Link href={`/${id.startsWith('prv_') ? 'previews' : 'jobs'}/${id}`}>

@@ -5,6 +5,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import { auditPage, signHead } from '../audit-page.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';
+import { ledgerPage } from '../ledger-page.ts';
 import { pageOf } from '../paging.ts';
 import { serializeConsoleAccount } from './serialize.ts';
 
@@ -32,17 +33,13 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
     consoleListLedger: async (c) => {
       const { limit, starting_after } = c.req.valid('query');
       const accountId = c.get('session').account.id;
-      const rows = await store.statements.ledger({ accountId, limit: limit + 1, startingAfter: starting_after });
-      const page = pageOf(rows, limit, {
-        cursor: ({ id }) => id,
-        serialize: ({ jobId, at, ...line }) => ({ ...line, job_id: jobId, at: at.toISOString() }),
-      });
-      return c.json(page, 200);
+      return c.json(await ledgerPage(store, accountId, { limit, starting_after }), 200);
     },
 
     consoleGetUsage: async (c) => {
       const { days } = c.req.valid('query');
-      return c.json({ days: await store.statements.usage(c.get('session').account.id, days) }, 200);
+      const periods = await store.statements.usagePerDay(c.get('session').account.id, days);
+      return c.json({ days: periods.map(({ period, ...sums }) => ({ date: period, ...sums })) }, 200);
     },
 
     consoleListAuditLog: async (c) => c.json(await auditPage(deps, c.get('session').account.id, c.req.valid('query')), 200),

@@ -2,11 +2,13 @@
 import { ReelmendError } from '../../domain/errors.ts';
 import { actorOf } from '../actor.ts';
 import type { HttpDeps } from '../deps.ts';
+import { ledgerPage } from '../ledger-page.ts';
 import type { Handlers } from '../register.ts';
 import { secureTierRequired } from '../request-checks.ts';
 import { serializeAccount } from '../serialize.ts';
+import { usageDays } from '../usage-period.ts';
 
-export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount'> {
+export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount' | 'listLedger' | 'getUsage'> {
   const { store } = deps;
   return {
     getAccount: async (c) => {
@@ -22,6 +24,20 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
       const account = await store.accounts.setRetention(principal.account.id, retention_days, actorOf(principal));
       if (account === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
       return c.json(serializeAccount(deps, principal, account), 200);
+    },
+
+    listLedger: async (c) => {
+      const { account, mode } = c.get('principal');
+      // Test mode takes no credits.
+      if (mode === 'test') return c.json({ data: [], has_more: false, next_cursor: null }, 200);
+      return c.json(await ledgerPage(store, account.id, c.req.valid('query')), 200);
+    },
+
+    getUsage: async (c) => {
+      const { account, mode } = c.get('principal');
+      const { interval, ...days } = c.req.valid('query');
+      const data = await store.statements.usage({ accountId: account.id, mode, interval, ...usageDays({ interval, ...days }, new Date()) });
+      return c.json({ data }, 200);
     },
   };
 }

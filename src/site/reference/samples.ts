@@ -69,6 +69,7 @@ const sdkMethods: Readonly<Record<string, string>> = {
   listModels: 'models.list',
   getAccount: 'account.get',
   updateAccount: 'account.update',
+  getUsage: 'account.usage',
   listWebhookEndpoints: 'webhookEndpoints.list',
   createWebhookEndpoint: 'webhookEndpoints.create',
   getWebhookEndpoint: 'webhookEndpoints.get',
@@ -83,6 +84,7 @@ const sdkLists: Readonly<Record<string, string>> = {
   listPreviews: 'previews.list',
   listUploads: 'uploads.list',
   listRequestLog: 'requestLog.list',
+  listLedger: 'ledger.list',
   listAuditLog: 'auditLog.list',
 };
 /** Samples of operations without a method. */
