@@ -160,7 +160,7 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
   // Not awaited: opening the GPUs takes seconds, and jobs do not depend on it.
   if (config.workerConcurrency > 0 && media.hasGpu && config.device !== 'cpu') void warnOfMissingEngines({ media, models, logger, enginesDir: config.enginesDir });
   // Before the first job: other work would make the machine appear slower.
-  if (config.minSpeed !== undefined && runsOnCpu(config.device, media.hasGpu) && config.workerConcurrency > 0) await media.speeds(signal);
+  if (config.minSpeed !== undefined && runsOnCpu(config.device, media.hasGpu) && config.workerConcurrency > 0) await media.speeds({ signal });
   signal?.throwIfAborted();
   const metrics = createWorkerMetrics(registry);
   const sessionUrl = config.databaseSessionUrl;

@@ -6,8 +6,13 @@ import { say, print, terminal } from './terminal.ts';
 
 type FindMissing = (devices: DeviceInfo[]) => Promise<MissingEngines[]>;
 
-export async function devicesCommand(media: Pick<Media, 'devices' | 'speeds'>, findMissing: FindMissing, { json }: { json: boolean }): Promise<void> {
-  const [devices, speeds] = [await media.devices(), await media.speeds()];
+interface DevicesOptions {
+  json: boolean;
+  measureAgain?: boolean;
+}
+
+export async function devicesCommand(media: Pick<Media, 'devices' | 'speeds'>, findMissing: FindMissing, { json, measureAgain = false }: DevicesOptions): Promise<void> {
+  const [devices, speeds] = [await media.devices(), await media.speeds({ again: measureAgain })];
   const missing = await findMissing(devices);
   if (json || !terminal().isTerminal) return print(devices.map((device) => ({ ...device, ...factsOf(device, speeds, missing) })));
   for (const line of devices.flatMap((device) => describe(device, speeds))) say(line);

@@ -1,8 +1,8 @@
 /** How to enhance a video, as options of `reelmend jobs create` and `jobs quote`, and the part of a request that they make. */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { EnhancementsInput, JobInput, OutputInput, OutputQuality, PreviewSetting, Reelmend, Resolution } from '../sdk/index.ts';
 import type { RemoteOptions } from './connect.ts';
-import { bitrate, positiveWhole, strengthOption, targetOption } from './options.ts';
+import { bitrate, positiveWhole, qualityOption, strengthOption, targetOption } from './options.ts';
 
 type Strength = NonNullable<EnhancementsInput['denoise']>;
 
@@ -31,19 +31,11 @@ export function withSettings(command: Command): Command {
     .addOption(strengthOption('sharpen', 'sharpening'))
     .addOption(strengthOption('face-restoration', 'face restoration'))
     .addOption(strengthOption('adaptive-contrast', 'local contrast'))
-    .option('--quality <quality>', 'standard, high, or a constant rate factor (CRF) from 10 to 40; lower is better and larger; default: standard', quality)
+    .addOption(qualityOption())
     .option('--max-bitrate <bits>', 'maximum bitrate of the video, in bits per second; default: no limit', bitrate)
     .option('--preview <preview>', 'use the settings of this preview, prv_…; other options override them')
     .option('--setting <number>', 'number of the setting in the preview; default: 1', positiveWhole)
     .option('--secure', 'create the job in the Secure tier, at twice the price');
-}
-
-function quality(text: string): OutputQuality {
-  if (text === 'standard' || text === 'high') return text;
-  if (!/^\d{2}(\.\d+)?$/.test(text) || Number(text) < 10 || Number(text) > 40) {
-    throw new InvalidArgumentError('Expected standard, high, or a number from 10 to 40.');
-  }
-  return Number(text);
 }
 
 export type Settings = Omit<JobInput, 'video_url' | 'upload_id'>;

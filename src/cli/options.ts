@@ -1,7 +1,8 @@
 /** Options that override environment variables for one run. The configuration validates them like the variables. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../app/config.ts';
-import type { Strength } from '../domain/job.ts';
+import type { Quality, Strength } from '../domain/job.ts';
+import { crfOf } from '../domain/output-size.ts';
 import { terminal } from './terminal.ts';
 
 /** the variable that each option overrides */
@@ -15,7 +16,10 @@ const variables = {
 type Name = keyof typeof variables;
 
 /** As typed. Options that are omitted or empty use the environment's values. */
-export type OverridingOptions = { [name in Name]?: string };
+export type OverridingOptions = { [name in Name]?: string } & {
+  /** with `standard` as the environment has it */
+  quality?: Quality;
+};
 
 export function withMachine(command: Command): Command {
   return command
@@ -23,6 +27,29 @@ export function withMachine(command: Command): Command {
     .option('--threads <count>', `number of threads; default: ${variables.threads}`)
     .option('--min-speed <speed>', `minimum speed of the networks that auto chooses on a CPU, such as 25fps or 0.5x; default: ${variables.minSpeed}`);
 }
+
+/** Seconds from the start: `75`, `75.5`, `1:15` or `0:01:15.5`. */
+export function position(text: string): number {
+  const [, hours = '0', minutes = '0', seconds] = /^(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6}(?:\.\d{1,6})?)$/.exec(text) ?? [];
+  const parts = text.split(':').length;
+  if (seconds === undefined || (parts > 1 && Number(seconds) >= 60) || (parts > 2 && Number(minutes) >= 60)) {
+    throw new InvalidArgumentError('Expected seconds such as 75.5, or MM:SS, or HH:MM:SS.');
+  }
+  // Rounded to what was typed: 60.1 s after 2:00 are 180.1 s.
+  return Number((Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)).toFixed(6));
+}
+
+/** `standard`, `high` or a constant rate factor, as in the API. */
+function quality(text: string): Quality {
+  if (text === 'standard' || text === 'high') return text;
+  if (!/^\d{2}(\.\d+)?$/.test(text) || Number(text) < 10 || Number(text) > 40) {
+    throw new InvalidArgumentError('Expected standard, high, or a number from 10 to 40.');
+  }
+  return Number(text);
+}
+
+export const qualityOption = (): Option =>
+  new Option('--quality <quality>', 'standard, high, or a constant rate factor (CRF) from 10 to 40; lower is better and larger; default: standard').argParser(quality);
 
 /** Bits per second, as in the API. */
 export function bitrate(text: string): number {
@@ -53,6 +80,7 @@ export function targetOption(targets: readonly string[], what: string): Option {
 export function withEncoder(command: Command): Command {
   return command
     .option('--preset <name>', `x264's preset, ultrafast to veryslow; default: ${variables.preset}`)
+    .addOption(qualityOption().conflicts('crf'))
     .option('--crf <number>', `x264's constant rate factor, 1 to 51; lower is better and larger; default: ${variables.crf}`)
     .option('--max-bitrate <bits>', 'maximum bitrate of the video, in bits per second; default: no limit', bitrate);
 }
@@ -69,7 +97,10 @@ export function pointInTime(text: string): Date {
   const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs]);
   const time = new Date(text);
-  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(time.getTime())) {
+  const day = text.slice(0, 10);
+  // JavaScript takes February 30 for March 2.
+  const isDay = !Number.isNaN(time.getTime()) && new Date(day).toISOString().startsWith(day);
+  if (!isDay || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) {
     throw new InvalidArgumentError('Expected a day such as 2026-11-21, a time such as 2026-11-21T07:59:55Z, or how long ago: 90m, 24h, 7d, 2w.');
   }
   return time;
@@ -80,7 +111,8 @@ export function configWith(options: OverridingOptions): Config {
   const used = (Object.keys(variables) as Name[]).filter((name) => options[name]);
   const env = Object.fromEntries(used.map((name) => [variables[name], options[name]]));
   try {
-    return loadConfig({ ...terminal().env, ...env });
+    const config = loadConfig({ ...terminal().env, ...env });
+    return { ...config, encoder: { ...config.encoder, crf: crfOf(options.quality, config.encoder.crf) } };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const wrong = used.find((name) => variables[name] === error.variable);

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
-import { configWith, type OverridingOptions, positiveWhole, strengthOption, targetOption, withEncoder, withMachine } from './options.ts';
+import { configWith, type OverridingOptions, position, positiveWhole, strengthOption, targetOption, withEncoder, withMachine } from './options.ts';
 import { configOfTerminal, terminal, warn } from './terminal.ts';
 import { remoteCommands } from './remote-commands.ts';
 import { addGroups, rootCommand, run } from './run.ts';
@@ -72,8 +72,8 @@ function enhanceCommand(command: Command): void {
     .option('--list <file>', 'read more videos from this file, one per line; - reads standard input')
     .option('--jobs <count>', 'number of videos to enhance at the same time', positiveWhole, 1)
     .option('--force', 'replace existing results; by default, an existing file is an error, and a folder skips videos with a result')
-    .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
-    .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
+    .option('--from <time>', 'start of the part to enhance, in seconds or as [HH:]MM:SS; the result has no sound', position)
+    .option('--to <time>', 'end of the part to enhance; the result has no sound', position)
     .action(runEnhance);
 }
 
@@ -110,8 +110,9 @@ function localCommands(reelmend: Command): void {
     .command('devices')
     .description('list the CPUs and GPUs, whether the engine can use them, and the speed of the networks on this CPU (measured at the first call)')
     .option('--threads <count>', 'number of threads for the measurement; default: REELMEND_THREADS')
+    .option('--measure-again', 'measure the speed again, for example because the machine was busy; a running service uses it from its next start')
     .option('--json', 'print JSON; the default if the output is not a terminal')
-    .action(async ({ json = false, ...options }: { json?: boolean; threads?: string }) => {
+    .action(async ({ json = false, measureAgain = false, ...options }: { json?: boolean; measureAgain?: boolean; threads?: string }) => {
       const config = configWith(options);
       const [{ devicesCommand }, { findMissingEngines }, { installedModels }] = await Promise.all([
         import('./devices-command.ts'),
@@ -119,7 +120,7 @@ function localCommands(reelmend: Command): void {
         import('../media/models.ts'),
       ]);
       const models = installedModels(config.modelsDir);
-      await devicesCommand(await media(config), (devices) => findMissingEngines({ devices, models, enginesDir: config.enginesDir }), { json });
+      await devicesCommand(await media(config), (devices) => findMissingEngines({ devices, models, enginesDir: config.enginesDir }), { json, measureAgain });
     });
   addGroups(reelmend, [modelsCommands()]);
 }

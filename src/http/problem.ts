@@ -6,6 +6,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorDetail } from '../contract/types.gen.ts';
 import { ReelmendError, type ErrorCode, type RequestErrorCode } from '../domain/errors.ts';
 import { isStorageFault } from '../storage/faults.ts';
+import type { KeyPrincipal } from '../store/types.ts';
 import type { HttpLogger } from './deps.ts';
 import { docUrl } from './doc-url.ts';
 import type { AppEnv } from './env.ts';
@@ -144,6 +145,14 @@ export interface ProblemOptions {
   publicUrl(): string;
 }
 
+/** What a key sees only in its own mode. */
+const ofMode: ReadonlySet<RequestErrorCode> = new Set(['job_not_found', 'preview_not_found', 'upload_not_found', 'webhook_endpoint_not_found']);
+
+/** For calls with a key, the mode in which there is no such thing: most look with a key of the other mode. */
+function messageOf({ message }: ReelmendError, code: RequestErrorCode, principal: KeyPrincipal | undefined): string {
+  return principal === undefined || !ofMode.has(code) ? message : message.replace(/\.$/, ` in ${principal.mode} mode, the mode of this key.`);
+}
+
 /** A failed media process is reported to the client as a fault of the video. It may be ours, so it is logged. */
 const isMediaFailure = (cause: unknown): cause is ReelmendError => cause instanceof ReelmendError && cause.code === 'processing_failed';
 
@@ -161,15 +170,17 @@ export function problemHandler({ logger, publicUrl }: ProblemOptions) {
     else if (isMediaFailure(error.cause)) logger.warn({ err: error.cause.cause ?? error.cause, request_id: requestId, code }, 'a video could not be measured');
     if (status === 401) c.header('WWW-Authenticate', challengeOf(code));
     if (error.retryAfterS !== undefined) c.header('Retry-After', String(Math.ceil(error.retryAfterS)));
+    // Other operations have no principal.
+    const message = messageOf(error, code, c.get('principal') as KeyPrincipal | undefined);
     const detail: ErrorDetail = {
       code,
-      message: error.message,
+      message,
       type: typeByStatus[status] ?? 'api_error',
       ...(error.param === undefined ? {} : { param: error.param }),
       request_id: requestId,
       doc_url: docUrl(publicUrl(), code),
     };
-    c.set('problem', { code, message: error.message, param: error.param ?? null });
+    c.set('problem', { code, message, param: error.param ?? null });
     return c.json({ error: detail }, status);
   };
 }

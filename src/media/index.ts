@@ -27,6 +27,7 @@ import type {
   JoinRequest,
   JoinResult,
   MachineSpeeds,
+  MeasureOptions,
   Media,
   ModelReport,
   Picture,
@@ -216,8 +217,8 @@ class ChildMedia implements Media {
     });
   }
 
-  speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined> {
-    return this.#speeds.measure(signal);
+  speeds(options?: MeasureOptions): Promise<MachineSpeeds | undefined> {
+    return this.#speeds.measure(options);
   }
 
   checkModel(request: CheckModelRequest): Promise<ModelReport> {

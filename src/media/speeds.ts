@@ -14,7 +14,7 @@ import { addonFile, projectRoot } from './addon.ts';
 import { removeLeftOver } from './left-over.ts';
 import { type InstalledModel, tolerableLossDb, toModelFile } from './models.ts';
 import type { MediaLogger, SpeedOptions } from './plans.ts';
-import type { CheckModelRequest, EnhanceRequest, EnhanceResult, JobOptions, MachineSpeeds, ModelReport } from './types.ts';
+import type { CheckModelRequest, EnhanceRequest, EnhanceResult, JobOptions, MachineSpeeds, MeasureOptions, ModelReport } from './types.ts';
 
 interface Processor {
   name: string;
@@ -112,7 +112,7 @@ export class Speeds {
   async settle({ model = 'auto', device = 'auto', piece }: Pick<JobOptions, 'model' | 'device' | 'piece'>, signal?: AbortSignal): Promise<void> {
     await this.load();
     const choosesBySpeed = model === 'auto' && piece === undefined && runsOnCpu(device, this.#parts.hasGpu);
-    if (this.#parts.options?.floor !== undefined && choosesBySpeed) await this.measure(signal);
+    if (this.#parts.options?.floor !== undefined && choosesBySpeed) await this.measure({ signal });
   }
 
   /** Loads the stored results, once. Does not reject. */
@@ -123,10 +123,15 @@ export class Speeds {
     return this.#loading;
   }
 
-  /** Returns the results. Measures now if none are stored for this machine and these networks; undefined if that is impossible. */
-  async measure(signal?: AbortSignal): Promise<MachineSpeeds | undefined> {
+  /**
+   * Returns the results. Measures now if none are stored for this machine and these networks, or `again`; undefined if that is impossible.
+   * If the repeated measurement fails, the earlier results stay.
+   */
+  async measure({ signal, again = false }: MeasureOptions = {}): Promise<MachineSpeeds | undefined> {
     await this.load();
-    if (this.#speeds === undefined && this.#parts.options !== undefined) {
+    // What is known was measured before, so no measurement is under way that another would disturb.
+    if (again && this.#speeds !== undefined) this.#measurement = undefined;
+    if ((again || this.#speeds === undefined) && this.#parts.options !== undefined) {
       await this.#waitForMeasurement(this.#parts.options, signal);
     }
     if (this.#speeds === undefined) return undefined;

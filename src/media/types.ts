@@ -145,6 +145,12 @@ export interface NetworkSpeed {
   msPerMegapixel: number;
 }
 
+export interface MeasureOptions {
+  signal?: AbortSignal | undefined;
+  /** measures also if there are results; default: false */
+  again?: boolean;
+}
+
 /** Measured once on this machine's CPU, with the threads of a job. */
 export interface MachineSpeeds {
   measuredAt: string;
@@ -206,6 +212,8 @@ export interface Media {
   speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined>;
   /** version of the engine, with those of FFmpeg's libraries; pieces of two versions are never joined */
   readonly engine: string;
+  /** Measures the networks unless that was done before, or again if the options say so; undefined where it is impossible. */
+  speeds(options?: MeasureOptions): Promise<MachineSpeeds | undefined>;
   /** whether this machine has a GPU that jobs could use; its driver may still refuse */
   readonly hasGpu: boolean;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */

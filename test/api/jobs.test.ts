@@ -184,6 +184,19 @@ describe('404 job_not_found, the same for every job that is not the caller’s',
   }
 });
 
+it('a 404 names the mode of the key: most look with a key of the other mode', async () => {
+  const api = makeApi();
+  const job = await addJob(api);
+  for (const [key, mode] of [[api.keys.test, 'test'], [api.keys.liveSecure, 'live']] as const) {
+    const id = mode === 'test' ? job.id : newId('job');
+    for (const [path, what] of [[`jobs/${id}`, 'job'], [`jobs/${id}/result`, 'job'], ['jobs/job_x', 'job'], [`previews/${newId('prv')}`, 'preview'], [`uploads/${newId('upl')}`, 'upload'], [`webhook-endpoints/${newId('hook')}`, 'webhook endpoint']] as const) {
+      const response = await api.request(`/v1/${path}`, { key });
+      expect(response.status).toBe(404);
+      expect((await errorOf(response)).message).toBe(`There is no such ${what} in ${mode} mode, the mode of this key.`);
+    }
+  }
+});
+
 describe('GET /v1/jobs', () => {
   it('lists newest first and pages through to the end', async () => {
     const api = makeApi();

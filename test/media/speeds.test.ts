@@ -100,6 +100,23 @@ describe('the speed of the networks', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('is measured again on request, and the earlier figures stay if that fails', async () => {
+    const first = await machine().measure();
+    trials = [];
+    const speeds = machine();
+    const again = await speeds.measure({ again: true });
+    expect(trials).toContain('model none');
+    expect(again!.measuredAt > first!.measuredAt).toBe(true);
+    expect(await machine().measure()).toEqual(again);
+    trials = [];
+    await speeds.measure({ again: true });
+    expect(trials).toContain('model none');
+    const kept = await machine().measure();
+    failing = () => true;
+    expect(await machine().measure({ again: true })).toEqual(kept);
+    expect(warnings).not.toEqual([]);
+  });
+
   it('stays in the process where it cannot be kept, which is logged once', async () => {
     mkdirSync(join(file, '..', '..'), { recursive: true });
     writeFileSync(join(file, '..'), 'no folder');

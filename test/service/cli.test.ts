@@ -113,7 +113,7 @@ describe('enhance', () => {
 
 describe('a part of a file', () => {
   it('is enhanced alone, as a trial', async () => {
-    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'part.mp4', '--resolution', 'source', '--from', '0.2', '--to', '0.6']);
+    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'part.mp4', '--resolution', 'source', '--from', '0.2', '--to', '0:00.6']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^part\.mp4: 320×180 → 320×180, 10 frames /);
     const { streams } = await ffprobe(join(dir, 'part.mp4'));
@@ -134,6 +134,17 @@ describe('options for one run', () => {
     const written = (await readFile(join(dir, 'options.mp4'))).toString('latin1');
     expect(written).toContain('crf=41.0');
     expect(written).toContain('subme=0');
+  });
+
+  it('take the qualities of the API, by the configured CRF', async () => {
+    const env = { REELMEND_ENCODER_CRF: '14' };
+    for (const [quality, crf] of [['high', 'crf=10.0'], ['standard', 'crf=14.0'], ['27.5', 'crf=27.5']] as const) {
+      const { status } = await reelmend(['enhance', 'in.mp4', 'quality.mp4', '--force', '--resolution', 'source', '--to', '0.1', '--quality', quality], env);
+      expect(status).toBe(0);
+      expect((await readFile(join(dir, 'quality.mp4'))).toString('latin1')).toContain(crf);
+    }
+    const both = await reelmend(['enhance', 'in.mp4', 'x.mp4', '--quality', 'high', '--crf', '20'], env);
+    expect(both).toMatchObject({ status: 1, stderr: expect.stringContaining("option '--quality <quality>' cannot be used with option '--crf <number>'") as string });
   });
 
   it('hold for a plan, too', async () => {
@@ -256,7 +267,7 @@ describe('an error is one line and exit status 1', () => {
     },
     'a part that is no time': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '-1'],
-      says: /Expected seconds, such as 12 or 12\.5\./,
+      says: /Expected seconds such as 75\.5, or MM:SS, or HH:MM:SS\./,
     },
     'a part behind the end': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '60'],

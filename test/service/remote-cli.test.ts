@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createReelmend, type Job, type JobResult, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
+import { type Account, createReelmend, type Job, type JobResult, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
@@ -173,7 +173,7 @@ describe('reelmend jobs', () => {
     ]);
     expect((await json<Job>('jobs', 'get', job.id)).id).toBe(job.id);
     expect(await json('jobs', 'delete', job.id)).toMatchObject({ deleted: true });
-    expect((await reelmend('jobs', 'get', job.id)).stderr).toBe('reelmend: There is no such job.\n');
+    expect((await reelmend('jobs', 'get', job.id)).stderr).toBe('reelmend: There is no such job in test mode, the mode of this key.\n');
   });
 
   it('quotes what a job would cost, with the settings of its encoder', async () => {
@@ -250,14 +250,36 @@ describe('reelmend jobs', () => {
     const links = await json<JobResult>('jobs', 'result', job.id);
     expect(links).toMatchObject({ poster: null, thumbnails: [] });
     expect((await fetch(links.download_url)).status).toBe(200);
-    expect((await reelmend('jobs', 'result', 'job_unknown')).stderr).toBe('reelmend: There is no such job.\n');
-    expect((await reelmend('jobs', 'download', 'job_unknown', file('x.mp4'))).stderr).toBe('reelmend: There is no such job.\n');
+    expect((await reelmend('jobs', 'result', 'job_unknown')).stderr).toBe('reelmend: There is no such job in test mode, the mode of this key.\n');
+    expect((await reelmend('jobs', 'download', 'job_unknown', file('x.mp4'))).stderr).toBe('reelmend: There is no such job in test mode, the mode of this key.\n');
   });
 
   it('says why a job has failed', async () => {
     const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
     expect(status).toBe(1);
     expect(stderr).toMatch(/^reelmend: The name of the video of this test job asks for a failure\. The job was job_\w+\.\n$/);
+  });
+});
+
+describe('reelmend account', () => {
+  it('prints the account for people, and as JSON', async () => {
+    const account = await json<Account>('account', '--json');
+    expect(account).toMatchObject({ sandbox: true, credits: 10_000 });
+    expect(await json<Account>('account', 'show', '--json')).toMatchObject({ id: account.id });
+    const { stdout } = await reelmend('account');
+    const facts = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    for (const fact of [['account', account.id], ['mode', 'test'], ['credits', '10000'], ['prices', '1080p 3 credits per second, 4k 6 credits per second'], ['files kept', '30 days']]) {
+      expect(facts).toContainEqual(fact);
+    }
+  });
+
+  it('lists credit transfers and the usage, which test mode does not have', async () => {
+    expect(await reelmend('account', 'ledger')).toEqual({ status: 0, stdout: 'There are none.\n', stderr: '' });
+    const usage = await json<{ period: string }[]>('account', 'usage', '--by', 'month', '--from', '2026-01-15', '--to', '2026-03-01', '--json');
+    expect(usage.map(({ period }) => period)).toEqual(['2026-01', '2026-02', '2026-03']);
+    const { stdout } = await reelmend('account', 'usage', '--from', '2026-01-15', '--to', '2026-01-16', '--url', api.url);
+    expect(stdout).toBe('period      jobs  seconds  credits  refunded\n2026-01-15  0     0        0        0\n2026-01-16  0     0        0        0\n');
+    expect((await reelmend('account', 'usage', '--from', '1.1.')).stderr).toContain('Expected a day, such as 2026-11-21.');
   });
 });
 
