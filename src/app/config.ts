@@ -111,6 +111,7 @@ const environment = z.object({
   REELMEND_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   REELMEND_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   REELMEND_RATE_LIMITS: rateLimits,
+  REELMEND_RETENTION_DAYS: integer(30, 1, 365),
   REELMEND_UPLOAD_QUOTA_GB: integer(20, 1, 1_000_000),
   REELMEND_CONSOLE: flag.default(true),
   REELMEND_SIGN_UP: z.enum(['open', 'closed'], { error: 'must be open or closed' }).default('open'),
@@ -184,6 +185,8 @@ export interface Config {
   linkSecret: string | undefined;
   /** by class: calls per minute and key (`auth`: per ten minutes and IP address; `pending`: jobs per day of an unapproved account); absent = the default */
   rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>>;
+  /** days that files of jobs of the Standard tier are kept */
+  retentionDays: number;
   /** bytes that all uploads of an approved account may have, in each mode */
   uploadQuotaBytes: number;
   /** whether the console and its API are served */
@@ -287,6 +290,7 @@ function configOf(e: Environment, variables: Record<string, string | undefined>)
     keyPepper: e.REELMEND_KEY_PEPPER,
     linkSecret: e.REELMEND_LINK_SECRET,
     rateLimits: e.REELMEND_RATE_LIMITS,
+    retentionDays: e.REELMEND_RETENTION_DAYS,
     uploadQuotaBytes: e.REELMEND_UPLOAD_QUOTA_GB * 1_000_000_000,
     console: e.REELMEND_CONSOLE,
     signUp: e.REELMEND_SIGN_UP,

@@ -176,7 +176,7 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
 /** Returns the URL that the API listens on. */
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
   const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, publicUrl, storage } = parts;
-  const { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains } = config;
+  const { limits, rateLimits, testModeDelayMs, retentionDays, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains } = config;
   const requestLog = createRequestLog({ store: store.requestLog, logger });
   // After the server has stopped, and before the store is closed.
   shutdown.add(() => requestLog.close());
@@ -198,7 +198,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     ...(config.console ? { console: createConsole({ config, store, bucketOrigin, demo }) } : {}),
     ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
     options: {
-      ...{ limits, rateLimits, testModeDelayMs, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains },
+      ...{ limits, rateLimits, testModeDelayMs, retentionDays, uploadQuotaBytes, enhancementsPerAccount, hstsSubdomains },
       models: describeModels(models),
       encoderCrf: config.encoder.crf,
     },

@@ -1618,6 +1618,10 @@ export type ConsoleSession = {
         secure: Pricing;
     };
     limits: Limits;
+    /**
+     * Number of days that the files of new jobs of the Standard tier are kept.
+     */
+    standard_retention_days: number;
     capabilities: ConsoleCapabilities;
 };
 

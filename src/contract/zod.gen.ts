@@ -1035,6 +1035,7 @@ export const zConsoleSession = z.object({
         secure: zPricing
     }),
     limits: zLimits,
+    standard_retention_days: z.int().gte(1).lte(365),
     capabilities: zConsoleCapabilities
 });
 

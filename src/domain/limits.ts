@@ -33,8 +33,8 @@ export const engineLimits = ({ durationS, frameRate, pixels }: VideoLimits) => (
 
 /** Seconds of validity of a download link: an hour, and long enough to watch the longest video twice. */
 export const linkValidityS = ({ durationS }: VideoLimits): number => Math.max(3600, 2 * durationS);
-/** days that files are kept unless the account has another setting */
-const defaultRetentionDays = 30;
+/** days that files of jobs without `secure` are kept, unless the service has another setting */
+export const defaultRetentionDays = 30;
 /** active keys of one account */
 export const maxLiveKeys = 25;
 /** people of one account, including open invitations */
@@ -42,9 +42,9 @@ export const maxPeople = 50;
 /** webhook endpoints of one account and mode; each finished job makes one delivery per endpoint */
 export const maxWebhookEndpoints = 10;
 
-/** Days that the files of a new job are kept. The account's own setting applies to the Secure tier alone. */
-export const retentionDaysFor = (tier: Tier, account: { retentionDays: number }): number =>
-  tier === 'secure' ? account.retentionDays : defaultRetentionDays;
+/** Days that the files of a new job are kept. The account's own setting applies to the Secure tier alone, `standardDays` of the service to all others. */
+export const retentionDaysFor = (tier: Tier, account: { retentionDays: number }, standardDays = defaultRetentionDays): number =>
+  tier === 'secure' ? account.retentionDays : standardDays;
 
 /** days that a replaced key works beside the new one */
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;

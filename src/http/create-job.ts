@@ -43,7 +43,7 @@ async function createNewJob(deps: HttpDeps, { principal, body, signal }: Creatio
   assertWithinMaxCredits(priceInCredits({ durationSeconds, resolution: body.resolution, tier: tierOf(body) }), body.max_credits);
   if (principal.mode === 'test') assertTestBalance(video);
   return createWithinQuota(deps, principal, {
-    ...requestedJob(principal, body),
+    ...requestedJob(deps, principal, body),
     videoUrl: video.url?.href ?? null,
     upload: video.upload,
     webhookUrl: webhookUrl?.href ?? null,
@@ -112,10 +112,11 @@ export async function createWithinQuota(deps: HttpDeps, principal: Principal, in
   }
 }
 
-function requestedJob(principal: Principal, body: JobInput) {
+function requestedJob({ options }: HttpDeps, principal: Principal, body: JobInput) {
   const { account, mode } = principal;
   return {
     account: { id: account.id, retentionDays: account.retentionDays },
+    standardRetentionDays: options?.retentionDays,
     mode,
     tier: tierOf(body),
     resolution: body.resolution,

@@ -41,6 +41,7 @@ async function createNewPreview(deps: HttpDeps, { principal, body, signal }: Pre
   if (mode === 'test') assertTestBalance(video);
   return createWithinQuota(deps, principal, {
     account: { id: account.id, retentionDays: account.retentionDays },
+    standardRetentionDays: deps.options?.retentionDays,
     ...{ mode, tier, source, idempotency },
     resolution: settings.some(({ resolution }) => resolution === '4k') ? '4k' : '1080p',
     videoUrl: video.url?.href ?? null,

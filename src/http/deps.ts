@@ -141,6 +141,8 @@ export interface HttpOptions {
   hstsSubdomains?: boolean;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
   rateLimits?: Partial<Record<RateClass, number>>;
+  /** days that files of jobs of the Standard tier are kept; default 30 */
+  retentionDays?: number;
   /** bytes that all uploads of an approved account may have, in each mode; default 20,000,000,000 */
   uploadQuotaBytes?: number;
   /** concurrent enhancements of an account, for customers to read; 0 or absent: no limit */

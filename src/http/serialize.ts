@@ -150,7 +150,7 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, principal: Key
     credits: mode === 'test' ? testCredits : account.credits,
     sandbox: mode === 'test',
     approval_status: account.approvalStatus,
-    retention_days: retentionDaysFor(tier, account),
+    retention_days: retentionDaysFor(tier, account, deps.options?.retentionDays),
     pricing: serializePricing(tier),
     limits: serializeLimits(deps, account),
     key: { id: keyId, name, access, last_used_at: timestamp(lastUsedAt) },

@@ -377,7 +377,8 @@ export const getAccount = <ThrowOnError extends boolean = false>(options?: Optio
  * Change the account's retention
  *
  * Sets how many days the service keeps the files of Secure jobs (`secure: true`) that are created from now on.
- * Existing jobs keep their `expires_at`. Files of other jobs are kept for 30 days. Needs a key of the Secure tier.
+ * Existing jobs keep their `expires_at`. Files of other jobs are kept for 30 days, unless the operator has set another
+ * number. Needs a key of the Secure tier.
  *
  */
 export const updateAccount = <ThrowOnError extends boolean = false>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> => (options.client ?? client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({

@@ -98,7 +98,7 @@ const isPreview = ({ preview = null }: Pick<CreateJob, 'preview'>): boolean => p
 function creationValues(id: string, input: CreateJob): (string | null)[] {
   const { mode, tier, resolution, durationSeconds, credits, idempotency, upload = null } = input;
   const step: QueuedStep = mode === 'test' ? 'test_mode' : 'ingest';
-  const days = retentionDaysFor(tier, input.account);
+  const days = retentionDaysFor(tier, input.account, input.standardRetentionDays);
   const job = {
     id,
     account_id: input.account.id,

@@ -58,6 +58,8 @@ export interface Actor {
 
 export interface CreateJob {
   account: { id: string; retentionDays: number };
+  /** days that files of jobs of the Standard tier are kept; default 30 */
+  standardRetentionDays?: number | undefined;
   mode: Mode;
   tier: Tier;
   resolution: Resolution;

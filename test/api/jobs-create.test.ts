@@ -477,6 +477,23 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
   });
 });
 
+describe('the retention', () => {
+  it('is that of the service, and for a Secure job that of the account', async () => {
+    const api = makeApi({ options: { retentionDays: 3 } });
+    const created = async (path: string, json: object) => {
+      const response = await api.request(path, { method: 'POST', key: api.keys.liveSecure, json });
+      expect(response.status).toBe(201);
+      const { created_at, expires_at } = (await response.json()) as { created_at: string; expires_at: string };
+      return (Date.parse(expires_at) - Date.parse(created_at)) / 86_400_000;
+    };
+    expect(await created('/v1/jobs', input)).toBe(3);
+    expect(await created('/v1/jobs', { ...input, secure: true })).toBe(30);
+    expect(await created('/v1/previews', { video_url: input.video_url, settings: [{ resolution: '1080p' }] })).toBe(3);
+    const retention = async (key: string) => ((await (await api.request('/v1/account', { key })).json()) as { retention_days: number }).retention_days;
+    expect([await retention(api.keys.live), await retention(api.keys.liveSecure)]).toEqual([3, 30]);
+  });
+});
+
 describe('test mode is controlled by the last segment of the URL', () => {
   const cases = [
     { name: 'unreadable_video', status: 400 },

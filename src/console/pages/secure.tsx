@@ -92,7 +92,7 @@ function CertificateTable({ certificates, onOpen }: { certificates: readonly Con
 }
 
 function Retention() {
-  const { account } = useSession();
+  const { account, standard_retention_days: standardDays } = useSession();
   const isAdmin = useIsAdmin();
   const client = useQueryClient();
   const [days, setDays] = useState(String(account.retention_days));
@@ -104,7 +104,7 @@ function Retention() {
   });
   const problem = problemOf(error, 'retention_days');
   return (
-    <Panel title="Retention" note="How long the files of new Secure jobs are kept. Files of Standard jobs are kept for 30 days.">
+    <Panel title="Retention" note={`How long the files of new Secure jobs are kept. Files of Standard jobs are kept for ${plural(standardDays, 'day')}.`}>
       <Form onSubmit={run}>
         <TextField
           label="Days"

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import type { ConsoleSession } from '../../contract/types.gen.ts';
+import { defaultRetentionDays } from '../../domain/limits.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/job.ts';
 import { priceTable } from '../../domain/pricing.ts';
@@ -173,6 +174,7 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
     limits: serializeLimits(deps, account),
+    standard_retention_days: deps.options?.retentionDays ?? defaultRetentionDays,
     capabilities: { sample_url: { live: sampleUrl, test: testSampleUrl } },
   };
 }
