@@ -12,7 +12,7 @@ import { verifyCommands } from './verify-commands.ts';
 /** Commands of a checkout only; hidden in the help. */
 const elsewhere = [
   ...['start', 'serve', 'work', 'health', 'enhance', 'plan', 'probe', 'devices', 'models'],
-  ...['accounts', 'keys', 'users', 'operators', 'webhooks', 'ledger', 'audit', 'certificates', 'signing-keys'],
+  ...['job', 'accounts', 'keys', 'users', 'operators', 'webhooks', 'ledger', 'audit', 'certificates', 'signing-keys'],
 ];
 
 const client = rootCommand('Works with a Reelmend service: send videos, follow jobs, receive webhooks, verify proofs.');

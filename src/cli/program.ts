@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
+import { inspectCommand } from './inspect-command.ts';
 import { modelsCommands } from './model-commands.ts';
 import { configWith, type OverridingOptions, position, positiveWhole, strengthOption, targetOption, withEncoder, withMachine } from './options.ts';
 import { configOfTerminal, terminal, warn } from './terminal.ts';
@@ -148,7 +149,7 @@ function administrationCommands(): Command[] {
     command.option('--json', 'print JSON; the default if the output is not a terminal');
     command.hook('preAction', () => void (terminal().json = command.opts<{ json?: boolean }>().json === true));
   }
-  return [...operators, auditCommands(), certificateCommands()];
+  return [inspectCommand(), ...operators, auditCommands(), certificateCommands()];
 }
 
 function program(): Command {

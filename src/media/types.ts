@@ -208,8 +208,6 @@ export interface Media {
   isUsable(device: string): Promise<boolean>;
   /** The GPUs of this option `device` that get no jobs, because they failed and have not responded since. */
   lostDevices(device: string): LostDevice[];
-  /** Measures the networks unless that was done before; undefined where it is impossible. */
-  speeds(signal?: AbortSignal): Promise<MachineSpeeds | undefined>;
   /** version of the engine, with those of FFmpeg's libraries; pieces of two versions are never joined */
   readonly engine: string;
   /** Measures the networks unless that was done before, or again if the options say so; undefined where it is impossible. */

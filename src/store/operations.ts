@@ -6,6 +6,7 @@ import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
 import { type Period, readHistory } from './history.ts';
 import { taskName } from './queue.ts';
+import { inspectJob } from './inspect-job.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, segments, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account } from './types.ts';
@@ -117,6 +118,9 @@ export function operationQueries(db: Db) {
 
     /** Newest first; `startingAfter` is an exclusive id. */
     workers: (query: { limit: number; startingAfter?: string | undefined }) => listWorkers(db, query),
+
+    /** A job or a preview of any account, also a deleted one; null for an unknown one. */
+    job: (jobId: string) => inspectJob(db, jobId),
 
     /** Latest failure first; `startingAfter` is an exclusive id of a job. */
     failures: (query: { limit: number; startingAfter?: string | undefined }) => failures(db, query),

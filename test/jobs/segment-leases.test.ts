@@ -210,6 +210,28 @@ describe("operators' list of workers", () => {
   });
 });
 
+describe("operators' view of one job", () => {
+  it('has its worker, attempts, segments, files and events, and no URL or metadata of the customer', async () => {
+    const job = await long(await rich());
+    await world.sql`UPDATE jobs SET metadata = '{"secret": "canary"}', video_url = 'https://canary.example/', webhook_url = 'https://canary.example/' WHERE id = ${job.id}`;
+    expect(await world.store.operations.job(job.id)).toMatchObject({ status: 'queued', step: 'ingest', worker: null, host: null, segments: [], queuedUntil: expect.any(Date) as Date });
+    await planned(job);
+    await world.sql`INSERT INTO workers (id, host) VALUES ('maker', 'rack-7') ON CONFLICT (id) DO UPDATE SET host = 'rack-7'`;
+    const { fence } = await acquire(job.id, 0);
+    await world.store.segments.progress(fence, 0.5, 600);
+    const seen = (await world.store.operations.job(job.id))!;
+    expect(seen).toMatchObject({ id: job.id, accountId: job.accountId, mode: 'live', status: 'running', step: 'segments', errorCode: null, deletedAt: null });
+    expect(seen.segments[0]).toMatchObject({ number: 0, state: 'running', worker: 'maker', host: 'rack-7', attempts: 1, failures: 0, progress: 0.5 });
+    expect(seen.segments[1]).toMatchObject({ state: 'pending', worker: null, host: null });
+    expect(seen.files.map(({ role }) => role)).toContain('original');
+    expect(seen.events.map(({ kind }) => kind)).toEqual(['job.created', 'job.started']);
+    expect(JSON.stringify(seen)).not.toContain('canary');
+    await world.store.jobs.delete(job.accountId, 'live', job.id);
+    expect(await world.store.operations.job(job.id)).toMatchObject({ deletedAt: expect.any(Date) as Date, deletedBy: 'customer' });
+    expect(await world.store.operations.job('job_unknown')).toBeNull();
+  });
+});
+
 /** The first response of each different call is lost, as when the connection breaks at the commit. */
 function losing<Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) {
   const answered = new Set<string>();

@@ -261,6 +261,17 @@ describe('reelmend jobs', () => {
   });
 });
 
+it('reelmend job shows operators a job of any account', async () => {
+  const { id } = await json<Job>('jobs', 'create', 'https://canary.example.com/processing_failed.mp4', '--wait', '--json').catch(async () => (await json<Job[]>('jobs', 'list', '--status', 'error', '--json'))[0]!);
+  const shown = await runCommand(['job', id], { env: site.env, isTerminal: true });
+  expect(shown.stdout).toMatch(/^error code +processing_failed$/m);
+  expect(shown.stdout).toMatch(/^attempts +[12]$/m);
+  expect(shown.stdout).toContain('job.failed');
+  expect(shown.stdout).not.toContain('canary');
+  expect(await site.reelmend<object>('job', id, '--json')).toMatchObject({ id, status: 'error', segments: [], files: [] });
+  expect(await runCommand(['job', 'job_x'], { env: site.env })).toEqual({ status: 1, stdout: '', stderr: 'reelmend: There is no job job_x.\n' });
+});
+
 describe('reelmend account', () => {
   it('prints the account for people, and as JSON', async () => {
     const account = await json<Account>('account', '--json');
