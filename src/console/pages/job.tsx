@@ -18,6 +18,7 @@ import { toast, toastFailure } from '../ui/toasts.tsx';
 import { BeforeAfter } from '../viewer/before-after.tsx';
 import { haveLinksEnded } from '../viewer/lost-video.tsx';
 import { DeletedJob } from './job-deleted.tsx';
+import { EnhanceAgain } from './enhance-again.tsx';
 import { JobFacts } from './job-facts.tsx';
 
 const back = { href: '/jobs', label: 'Jobs' };
@@ -89,6 +90,7 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
           Download
         </Button>
       )}
+      {!running && <EnhanceAgain detail={detail} />}
       <Button tone="danger" onClick={() => setAsking(true)}>
         <Trash2 size={15} aria-hidden="true" />
         {running ? 'Cancel' : 'Delete'}
