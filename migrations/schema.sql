@@ -207,6 +207,14 @@ CREATE TABLE job_metadata (
   CONSTRAINT job_metadata_pkey PRIMARY KEY (account_id, mode, pair, job_id)
 );
 
+CREATE TABLE job_names (
+  account_id text NOT NULL,
+  job_id text COLLATE "C" NOT NULL,
+  mode text NOT NULL,
+  name text NOT NULL,
+  CONSTRAINT job_names_pkey PRIMARY KEY (account_id, mode, job_id) INCLUDE (name)
+);
+
 CREATE TABLE jobs (
   account_id text NOT NULL,
   applied jsonb,
@@ -303,6 +311,8 @@ CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (delet
 CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 CREATE TRIGGER job_metadata_inserted AFTER INSERT ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND (new.metadata <> '{}'::jsonb))) EXECUTE FUNCTION job_metadata_kept();
 CREATE TRIGGER job_metadata_updated AFTER UPDATE OF metadata ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND (old.metadata IS DISTINCT FROM new.metadata))) EXECUTE FUNCTION job_metadata_kept();
+CREATE TRIGGER job_names_deleted AFTER UPDATE OF deleted_at ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND (old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION job_names_kept();
+CREATE TRIGGER job_names_inserted AFTER INSERT ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND (new.deleted_at IS NULL))) EXECUTE FUNCTION job_names_kept();
 CREATE TRIGGER jobs_certificate_due BEFORE UPDATE OF deleted_at ON public.jobs FOR EACH ROW WHEN (((new.tier = 'secure'::text) AND (old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION jobs_certificate_due();
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((new.preview IS NULL) AND ((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.eta_seconds IS DISTINCT FROM new.eta_seconds) OR (old.deleted_at IS DISTINCT FROM new.deleted_at)))) EXECUTE FUNCTION jobs_changed();
 CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -663,6 +673,8 @@ CREATE TABLE workers (
 -- FUNCTION event_heads_step() RETURNS trigger
 -- FUNCTION job_events_link() RETURNS trigger
 -- FUNCTION job_metadata_kept() RETURNS trigger
+-- FUNCTION job_name(file_name text, video_url text) RETURNS text
+-- FUNCTION job_names_kept() RETURNS trigger
 -- FUNCTION jobs_certificate_due() RETURNS trigger
 -- FUNCTION jobs_changed() RETURNS trigger
 -- FUNCTION jobs_move_forward() RETURNS trigger

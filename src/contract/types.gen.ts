@@ -7016,7 +7016,7 @@ export type ConsoleListJobsData = {
          */
         status?: JobStatus;
         /**
-         * Only jobs whose id contains this text.
+         * Only jobs whose id or name contains this text, in upper or lower case.
          */
         q?: string;
     };

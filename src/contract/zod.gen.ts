@@ -2064,7 +2064,7 @@ export const zConsoleListJobsQuery = z.object({
     starting_after: zJobId.optional(),
     mode: zMode.optional(),
     status: zJobStatus.optional(),
-    q: z.string().check(characters({ min: 1, max: 30 })).regex(/^[0-9a-z_]+$/).optional()
+    q: z.string().check(characters({ min: 1, max: 100 })).regex(/^[^\x00]+$/).optional()
 });
 
 /**

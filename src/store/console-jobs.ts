@@ -1,5 +1,5 @@
 /** Jobs in the console: both modes of an account, with their timelines. */
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { JobPicture, JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
 import { isOfAccount } from './account-lists.ts';
@@ -7,7 +7,7 @@ import type { Db } from './database.ts';
 import type { JobFeed } from './job-feed.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { hasStatus, isOpen } from './job-states.ts';
-import { eventHeads, type EventKind, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
+import { eventHeads, type EventKind, jobEvents, jobNames, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
 import { type AccountQueries, AccountWatch } from './watch-account.ts';
 
 export interface ConsoleJobQuery {
@@ -18,7 +18,7 @@ export interface ConsoleJobQuery {
   /** absent: both modes */
   mode?: Mode | undefined;
   status?: JobStatus | undefined;
-  /** part of the id */
+  /** part of the id or of the name; not for previews */
   text?: string | undefined;
   /** previews instead of jobs; absent: jobs */
   previews?: boolean;
@@ -154,22 +154,46 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
     startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
     status === undefined ? undefined : hasStatus(status),
   );
-  const isListed = text === undefined ? which : sql`${jobs.id} = ANY (ARRAY(${idsWith(db, which, text, limit + 1)}))`;
+  const isListed = text === undefined ? which : sql`${jobs.id} = ANY (ARRAY(${idsWith(db, which, { ...query, mode, text })}))`;
   return db.select().from(jobs).where(isListed).orderBy(jobs.accountId, desc(jobs.id)).limit(limit + 1);
 }
 
 /**
- * Searches the ids in the index of the list, which holds all columns of the condition. Only the jobs that are found are read: for a subquery
- * in ARRAY, unlike one in IN, PostgreSQL cannot read the jobs one by one until enough of them are in it.
+ * Searches ids and names in an index that holds both. Only the jobs that are found are read: for a subquery in ARRAY, unlike one in IN, PostgreSQL
+ * cannot read the jobs one by one until enough of them are in it. Most jobs are done, and few have another status: these have indexes of their own.
  */
-function idsWith(db: Db, which: SQL | undefined, text: string, limit: number) {
+function idsWith(db: Db, which: SQL | undefined, { accountId, mode, startingAfter, status, text, limit }: ConsoleJobQuery & { mode: Mode; text: string }) {
+  const { jobId } = jobNames;
+  if (status !== undefined && status !== 'done') {
+    const isNamed = sql`EXISTS (SELECT FROM ${jobNames} WHERE ${jobNames.accountId} = ${jobs.accountId} AND ${jobNames.mode} = ${jobs.mode} AND ${jobId} = ${jobs.id} AND ${contains(text)})`;
+    return db.select({ id: jobs.id }).from(jobs).where(and(which, isNamed)).orderBy(jobs.accountId, desc(jobs.id)).limit(limit + 1);
+  }
+  const isDone = sql`EXISTS (SELECT FROM ${jobs} WHERE ${jobs.id} = ${jobId} AND ${hasStatus('done')})`;
   return db
-    .select({ id: jobs.id })
-    .from(jobs)
-    // The planner expects many matches of strpos, and so takes the index in the order of the list. Of LIKE it may expect few, and read the table.
-    .where(and(which, sql`strpos(${jobs.id}, ${text}) > 0`))
-    .orderBy(jobs.accountId, desc(jobs.id))
-    .limit(limit);
+    .select({ id: jobId })
+    .from(jobNames)
+    .where(
+      and(
+        isOfAccount(jobNames.accountId, accountId),
+        eq(jobNames.mode, mode),
+        startingAfter === undefined ? undefined : lt(jobId, startingAfter),
+        contains(text),
+        status === undefined ? undefined : isDone,
+      ),
+    )
+    .orderBy(jobNames.accountId, desc(jobId))
+    .limit(limit + 1);
+}
+
+/**
+ * Upper and lower case are the same, in a database with the locale C only of the letters A to Z. The planner expects many matches of strpos, and
+ * so takes the index in the order of the list. Of LIKE it may expect few.
+ */
+function contains(text: string): SQL {
+  const { jobId, name } = jobNames;
+  const has = (column: SQLWrapper, part: string) => sql`strpos(${column}, lower(${part})) > 0`;
+  const escaped = encodeURIComponent(text);
+  return sql`(${has(jobId, text)} OR ${has(name, text)}${escaped === text ? sql`` : sql` OR ${has(name, escaped)}`})`;
 }
 
 /** The stored files that the job refers to. Those of a failed job are destroyed. */

@@ -148,6 +148,19 @@ export const jobMetadata = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.mode, table.pair, table.jobId] })],
 );
 
+/** The names of the jobs' videos, for searches. A trigger keeps them (functions/job_names.sql). */
+export const jobNames = pgTable(
+  'job_names',
+  {
+    accountId: text('account_id').notNull(),
+    mode: text('mode').$type<Mode>().notNull(),
+    jobId: text('job_id').notNull(),
+    /** in lower case, of at most 200 characters; a segment of a URL as it is there, with its escapes */
+    name: text('name').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.mode, table.jobId] })],
+);
+
 export type DeletedBy = 'customer' | 'retention' | 'operator';
 export const objectRoles = ['original', 'output', 'poster', 'thumbnail', 'segment', 'clip'] as const;
 export type ObjectRole = (typeof objectRoles)[number];

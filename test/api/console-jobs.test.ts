@@ -70,6 +70,33 @@ describe('the list', () => {
     expect((await stranger.browser.call<ConsoleJobList>('/console/api/jobs')).data).toEqual([]);
   });
 
+  it('is searched by the names of videos, and by ids in upper case', async () => {
+    const person = await world.person({ credits: 1000 });
+    const add = (videoUrl: string, more = {}) => makeJob(world, person.accountId, { videoUrl, ...more });
+    const escaped = await add('https://media.example.com/some/Sommer%20in%20K%C3%B6ln.mp4?token=canary');
+    const plain = await add('https://media.example.com/summer_100%25.mov#t=1', { mode: 'test' });
+    const bare = await add('https://films.example.com/');
+    await endJob(world, bare.id, 'error');
+    const find = async (q: string, more = '') =>
+      (await person.browser.call<ConsoleJobList>(`/console/api/jobs?q=${encodeURIComponent(q)}${more}`)).data.map(({ id }) => id);
+    expect(await find('sommer IN k')).toEqual([escaped.id]);
+    expect(await find('Köln')).toEqual([escaped.id]);
+    expect(await find('.m')).toEqual([plain.id, escaped.id]);
+    expect(await find('100%')).toEqual([plain.id]);
+    expect(await find('SUMMER_', '&mode=test')).toEqual([plain.id]);
+    expect(await find('summer', '&mode=live')).toEqual([]);
+    expect(await find('films.example')).toEqual([bare.id]);
+    expect(await find('films', '&status=error')).toEqual([bare.id]);
+    expect(await find('sommer', '&status=error')).toEqual([]);
+    expect(await find('sommer', '&status=queued')).toEqual([escaped.id]);
+    expect(await find(escaped.id.slice(-9).toUpperCase())).toEqual([escaped.id]);
+    for (const none of ['canary', '_100_', 's%r', "'", '\\']) expect(await find(none), none).toEqual([]);
+    await person.browser.call(`/console/api/jobs/${escaped.id}`, { method: 'DELETE' });
+    expect(await find('sommer')).toEqual([]);
+    expect(await world.sql`SELECT 1 FROM job_names WHERE job_id = ${escaped.id}`).toEqual([]);
+    expect((await person.browser.request('/console/api/jobs?q=%00')).status).toBe(400);
+  });
+
   it('names the source without its query', async () => {
     const job = await makeJob(world, ours.accountId);
     const { data } = await ours.browser.call<ConsoleJobList>(`/console/api/jobs?q=${job.id}`);

@@ -190,14 +190,14 @@ describe('the list of 10,000 jobs', () => {
     const { page } = tab;
     await page.getByText('clip-9999.mp4').waitFor();
     const typed = await workOf(page, async () => {
-      await page.getByLabel('Find by id').pressSequentially('uuuu', { delay: 60 }); // ids have no u
+      await page.getByLabel('Find by name or id').pressSequentially('uuuu', { delay: 60 }); // ids have no u
       await page.getByText('No job matches these filters').waitFor();
     });
     const cleared = await workOf(page, async () => {
       await page.getByRole('button', { name: 'Show all jobs' }).click();
       await page.getByText('10,000 jobs').waitFor();
     });
-    expect(await page.getByLabel('Find by id').inputValue()).toBe('');
+    expect(await page.getByLabel('Find by name or id').inputValue()).toBe('');
     const filtered = await workOf(page, async () => {
       await page.getByLabel('Status').focus();
       await page.keyboard.press('f');
@@ -225,7 +225,7 @@ describe('the list of 10,000 jobs', () => {
   it('shows a typed letter before it touches the list', async () => {
     const { page } = tab;
     await page.getByText('10,000 jobs').waitFor();
-    const shown = await page.getByLabel('Find by id').evaluate(async (input: HTMLInputElement) => {
+    const shown = await page.getByLabel('Find by name or id').evaluate(async (input: HTMLInputElement) => {
       const panel = input.closest('.panel')!;
       const touched: string[] = [];
       const observer = new MutationObserver((records) => {

@@ -35,10 +35,10 @@ describe('migrations', () => {
     await sql.end();
   });
 
-  it('find the metadata of jobs that were created before', async () => {
+  it('find the metadata and the names of jobs that were created before', async () => {
     const other = await createTestDatabase({ migrated: false });
     const earlier = await mkdtemp(join(directory, 'earlier-'));
-    const isLater = (path: string) => /00(4[1-9]|[5-9]\d)_|job_metadata|revision\.json/.test(path);
+    const isLater = (path: string) => /00(4[1-9]|[5-9]\d)_|job_metadata|job_names|revision\.json/.test(path);
     await cp(ownMigrations, earlier, { recursive: true, filter: (path) => !isLater(path) });
     await migrate({ url: other.url, directory: earlier });
     const sql = postgres(other.url, { max: 1 });
@@ -50,6 +50,7 @@ describe('migrations', () => {
     }
     await sql`UPDATE jobs SET status = 'error', error_code = 'processing_failed', finished_at = now() WHERE id = ${ended}`;
     await migrate({ url: other.url });
+    expect([...(await sql`SELECT job_id, name FROM job_names ORDER BY job_id`)]).toEqual([open, ended, without].toSorted().map((id) => ({ job_id: id, name: 'example.com' })));
     const pairs = await sql`SELECT job_id || ' ' || encode(pair, 'hex') AS pair FROM job_metadata`;
     const expected = [[ended, 'a=ü'], [open, 'a=ü'], [open, 'b=']].map(([id, pair]) => `${id} ${createHash('sha256').update(pair!).digest('hex')}`);
     expect(pairs.map(({ pair }) => pair as string).sort()).toEqual(expected.sort());

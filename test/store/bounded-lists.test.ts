@@ -58,6 +58,7 @@ async function addHistory(accountId: string): Promise<void> {
       SELECT ${number('job_')}, ${owner}, 'live', 'standard', CASE WHEN i % 35 = 4 THEN 'error' ELSE 'done' END, '1080p', 1, 3, 'enhance', CASE WHEN i % 35 = 4 THEN 'source_changed' END, '{}', 'jobs/' || i,
         at, at, at, now() + interval '1 year', CASE WHEN i > ${less}::int THEN 'https://example.com/' END, CASE WHEN i <= ${less}::int THEN ${number('upl_')} END,
         jsonb_build_object('order', repeat('7', 400)) FROM ${jobs}`;
+    await tx`INSERT INTO job_names SELECT account_id, mode, id, 'film ' || right(id, 5) || '.mp4' FROM jobs`;
     await tx`INSERT INTO objects (key, job_id, attempt, role, state, size_bytes, sha256, stored_at, created_at)
       SELECT 'jobs/' || i, ${number('job_')}, 1, 'output', 'stored', 1, repeat('0', 64), at, at FROM ${jobs} WHERE i % 35 <> 4`;
     await tx`INSERT INTO uploads (id, account_id, mode, size_bytes, part_size_bytes, key, status, sha256, completed_at, expires_at, deleted_at, deleted_by, destroyed_at)
@@ -156,6 +157,10 @@ describe('a list of jobs', () => {
     expect(first).toEqual([id(7796), id(7795), id(7791)]);
     expect(await find('00077', { startingAfter: first[1], mode: 'live' })).toEqual([id(7791), id(7790), id(7786)]);
     expect(await find('00077', { mode: 'test' })).toEqual([]);
+    expect(await find('FILM 0077', { status: 'done' })).toEqual([id(776), id(775), id(771)]);
+    expect(await find('film 12345.MP4', { mode: 'live' })).toEqual([id(12_345)]);
+    expect(await find('film 12344')).toEqual([]);
+    for (const status of ['error', 'queued', 'running']) expect(await find('film 0', { status }), status).toEqual([]);
   });
 });
 

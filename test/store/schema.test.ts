@@ -74,7 +74,7 @@ describe("Drizzle's schema", () => {
 
   it.each(tables.map((table) => [table.name, table] as const))('%s has the primary key of the database', async (name, table) => {
     const rows = await sql<{ column: string }[]>`SELECT a.attname AS column FROM pg_index i
-      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
       WHERE i.indrelid = ${name}::regclass AND i.indisprimary`;
     const composite = table.primaryKeys.flatMap(({ columns }) => columns.map((column) => column.name));
     const single = table.columns.filter(({ primary }) => primary).map((column) => column.name);

@@ -183,10 +183,12 @@ function mergeJobs(jobs: readonly ConsoleJob[], changes: Changes, filters: JobFi
   return [...fresh, ...kept].sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
+const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
+
 function fits(job: ConsoleJob, { mode, status, q }: JobFilters): boolean {
   return (
     (mode === undefined || job.mode === mode) &&
     (status === undefined || job.status === status) &&
-    (q === undefined || job.id.includes(q))
+    (q === undefined || contains(job.id, q) || contains(job.source_name, q))
   );
 }

@@ -22,7 +22,7 @@ import { sessionKey } from './session.ts';
 export interface JobFilters {
   mode?: Mode;
   status?: JobStatus;
-  /** text that the id contains */
+  /** text that the id or the name contains */
   q?: string;
 }
 

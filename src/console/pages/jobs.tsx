@@ -50,6 +50,9 @@ function useLoadMore(list: ReturnType<typeof useJobs>, name: string) {
   return { failure: failure?.name === name ? failure.error : null, loadMore };
 }
 
+/** At most 100 characters, of which none is half. */
+const inFull = (text: string) => [...text.toWellFormed()].slice(0, 100).join('');
+
 type FilterChange = { [K in keyof JobFilters]: JobFilters[K] | undefined };
 
 /** The filters are in the URL, so that a filtered list can be bookmarked. */
@@ -61,7 +64,7 @@ function useFilters(): [JobFilters, (change: FilterChange) => void] {
   const q = params.get('q');
   if (mode === 'live' || mode === 'test') filters.mode = mode;
   if (status !== null && ['queued', 'running', 'done', 'error'].includes(status)) filters.status = status as JobStatus;
-  if (q !== null && /^[0-9a-z_]{1,30}$/.test(q)) filters.q = q;
+  if (q !== null && q !== '' && !q.includes('\0')) filters.q = inFull(q);
   const change = (next: FilterChange) => {
     setParams(
       (old) => {
@@ -86,12 +89,11 @@ interface ToolbarProps {
 }
 
 function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
-  const type = (value: string) => onChange({ q: value.toLowerCase().replace(/[^0-9a-z_]/g, '').slice(0, 30) });
   return (
     <div className="toolbar" role="search" aria-label="Jobs">
       <div className="search">
         <Search size={15} aria-hidden="true" />
-        <input className="input" type="search" aria-label="Find by id" placeholder="Find by id" value={filters.q ?? ''} onChange={(event) => type(event.target.value)} />
+        <input className="input" type="search" aria-label="Find by name or id" placeholder="Find by name or id" value={filters.q ?? ''} onChange={(event) => onChange({ q: inFull(event.target.value) })} />
       </div>
       <CompactSelect label="Status" value={filters.status ?? ''} onChange={(event) => onChange({ status: (event.target.value || undefined) as JobStatus | undefined })}>
         <option value="">Any status</option>
