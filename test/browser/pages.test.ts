@@ -270,7 +270,7 @@ describe('keys, endpoints and requests', () => {
     await page.getByLabel('Status').selectOption('4xx');
     await page.getByLabel('Key').selectOption({ label: 'dashboard' });
     await page.getByRole('button', { name: /^Details of GET/ }).first().click();
-    await page.getByText('There is no such job.').waitFor();
+    await page.getByText('There is no such job in test mode, the mode of this key.').waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Close' }).last().click();
     await page.getByLabel('Status').selectOption('5xx');
