@@ -58,7 +58,12 @@ std::size_t Moved(const MotionField& field) {
   return static_cast<std::size_t>(field.columns) * field.rows * pixel::kTemporalSteps * (sizeof(pixel::MotionVector) + sizeof(pixel::MotionErrors));
 }
 std::size_t Moved(const GlobalMotionKernel& k, Extent) { return Moved(k.field); }
-std::size_t Moved(const GlobalErrorKernel& k, Extent) { return Bytes(k.search.now) * 4; }
+template <typename Search>
+std::size_t Moved(const GlobalErrorKernel<Search>& k, Extent) {
+  return Bytes(k.search.now) * 4;
+}
+std::size_t Moved(const RefineKernel& k, Extent) { return Bytes(k.now) * 3; }
+std::size_t Moved(const AccumulateKernel& k, Extent) { return Bytes(k.in) * 6; }
 std::size_t Moved(const FollowGlobalKernel& k, Extent) { return Moved(k.field) * 2; }
 std::size_t Moved(const TemporalKernel& k, Extent) { return Bytes(k.in) * 8; }
 std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }

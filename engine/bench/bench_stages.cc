@@ -25,6 +25,7 @@ extern "C" {
 #include "pixel/scene_detector.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
+#include "pixel/temporal_accumulation.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel/tone_map.h"
 
@@ -174,6 +175,10 @@ class Pan {
   int next_ = 0;
 };
 
+void CopyLuma(const Image& from, Image& to) {
+  for (int y = 0; y < to.height(); ++y) std::copy_n(from.plane(0).Row(y), to.width(), to.plane(0).Row(y));
+}
+
 struct Result {
   std::string name;
   Timing timing;
@@ -198,6 +203,7 @@ struct Job {
         temporal(from.width, from.height, {1, 1}),
         denoiser(from.width, from.height, {1, 1}),
         resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
+        accumulator(to.width, to.height),
         contours(to.width, to.height),
         guided_chroma(to.width, to.height),
         sharpener(to.width, to.height),
@@ -233,6 +239,7 @@ struct Job {
   ToneMapper tone_hlg{{HdrTransfer::kHlg, Primaries::kBt2020, kDefaultPeakNits}};
   Denoiser denoiser;
   Resizer resizer;
+  TemporalAccumulator accumulator;
   ContourSmoother contours;
   GuidedChroma guided_chroma;
   Sharpener sharpener;
@@ -286,6 +293,14 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("temporal_denoise_of_a_pan", 16 * in, [&] { job.temporal.Run(pan.Next(), job.clean, {1, 3, 3}, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });
+  // Both steps read the picture, displace an older one, fit its vectors, and write; as many pictures as the rings hold.
+  Pan enlarged(job.large);
+  SourceMotion motion;
+  job.temporal.CopyMotion(motion);
+  add("temporal_accumulation_of_a_pan", 12 * out / 1.5, [&] {
+    CopyLuma(enlarged.Next(), job.large);
+    job.accumulator.Run(job.large, motion, 1, pool);
+  });
   add("contours", 4 * out / 1.5, [&] { job.contours.Run(job.large, 1, enlargement, pool); });
   add("guided_chroma", 4 * out / 3, [&] { job.guided_chroma.Run(job.large, 1, enlargement, pool); });
   add("sharpen", 4 * out, [&] { job.sharpener.Run(job.large, job.sharp, 0.5F, pool); });

@@ -192,6 +192,61 @@ TEST(CudaStages, DenoisingAgreesAlongMotion) {
   }
 }
 
+/// A pattern that moves by 2.3 samples a picture, and a cut in the middle.
+std::vector<RawFrame> MovingFrames(PictureSize size, const pixel::PackedLayout& layout) {
+  std::vector<RawFrame> frames;
+  for (int i = 0; i < 8; ++i) {
+    const bool is_second = i >= 5;
+    frames.push_back(MakeRaw(size, layout, 7U + static_cast<unsigned>(i), is_second ? 60 : 0, 2.3 * i + (is_second ? 31 : 0)));
+  }
+  return frames;
+}
+
+StageOptions Accumulating(PictureSize size, const pixel::PackedLayout& layout, PictureSize to) {
+  StageOptions o = Plain(size, layout, to);
+  o.temporal_strength = 0.5F;
+  o.temporal_sigma = 2.0F;
+  o.accumulation_strength = 0.9F;
+  return o;
+}
+
+/// The fit of vectors turns the fractions of a level by which resizes differ into 1/16 of a sample.
+constexpr double kRefinedShare = 0.05;
+
+TEST(CudaStages, AccumulationAgreesAlongMotionAndAcrossCuts) {
+  for (const Format& format : Formats()) {
+    for (const PictureSize size : {PictureSize{97, 61}, PictureSize{128, 96}, PictureSize{33, 32}, PictureSize{20, 14}}) {
+      const PictureSize to{size.width * 5 / 4 * 2, size.height * 5 / 4 * 2};
+      ExpectAgreement(Accumulating(size, format.layout, to), format.layout, MovingFrames(size, format.layout), std::string("accumulation ") + format.name,
+                      kRefinedShare);
+    }
+  }
+}
+
+TEST(CudaStages, AccumulationOfTheSourceItselfAgrees) {
+  const PictureSize size{96, 64};  // no resize: the stages before read the same planes
+  const pixel::PackedLayout layout = Formats()[0].layout;
+  ExpectAgreement(Accumulating(size, layout, size), layout, MovingFrames(size, layout), "accumulation at the same size", 0.01);
+}
+
+TEST(CudaStages, AccumulationChangesAllPicturesOfASceneButTheFirst) {
+  const PictureSize size{97, 61};
+  const pixel::PackedLayout layout = Formats()[0].layout;
+  StageOptions o = Accumulating(size, layout, {242, 152});
+  CpuTwin with(o, layout);
+  o.accumulation_strength = 0;
+  CpuTwin without(o, layout);
+  const auto frames = MovingFrames(size, layout);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const Difference d = Compare(with.Run(frames[i]), without.Run(frames[i]));
+    if (i == 0 || i == 5) {
+      EXPECT_EQ(d.worst, 0) << "picture " << i;
+    } else {
+      EXPECT_GT(d.share, 0.2) << "picture " << i << ": the comparison of both devices tests nothing";
+    }
+  }
+}
+
 TEST(CudaStages, DebandingAgrees) {
   for (const Format& format : Formats()) {
     for (const PictureSize size : {PictureSize{97, 61}, PictureSize{64, 48}, PictureSize{9, 17}}) {
@@ -280,6 +335,7 @@ TEST(CudaStages, AllStagesTogetherAgree) {
   o.noise_sigma = 1.8F;
   o.temporal_sigma = 2.5F;
   o.deband_threshold = 8;
+  o.accumulation_strength = 1;
   o.edge_strength = 1;
   o.edge_enlargement = 2;
   o.contrast_strength = 0.3F;

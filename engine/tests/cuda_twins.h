@@ -15,6 +15,7 @@
 #include "cuda/uploader.h"
 #include "cuda_standin.h"
 #include "pixel/scene_detector.h"
+#include "pixel/temporal_accumulation.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
 #include "plan/network_choice.h"
@@ -116,6 +117,7 @@ class CpuTwin {
     Image resized(o_.output_width, o_.output_height, {1, 1}, image.color());
     pixel::Resizer(image.width(), image.height(), image.subsampling(), image.color(), o_.output_width, o_.output_height)
         .Run(image, resized, pool_);
+    if (o_.accumulation_strength > 0) Accumulate(resized, is_cut);
     pixel::ContourSmoother(resized.width(), resized.height()).Run(resized, o_.edge_strength, o_.edge_enlargement, pool_);
     pixel::GuidedChroma(resized.width(), resized.height()).Run(resized, o_.edge_strength, o_.edge_enlargement, pool_);
     pixel::ConvertColor(resized, o_.output_color, pool_);
@@ -146,6 +148,14 @@ class CpuTwin {
     Image denoised = Like(image);
     temporal_->Run(image, denoised, {o_.temporal_strength, o_.temporal_sigma, o_.noise_sigma}, pool_);
     image = std::move(denoised);
+  }
+
+  void Accumulate(Image& image, bool is_cut) {
+    if (!accumulator_) accumulator_ = std::make_unique<pixel::TemporalAccumulator>(image.width(), image.height());
+    if (is_cut) accumulator_->Reset();
+    pixel::SourceMotion motion;
+    temporal_->CopyMotion(motion);
+    accumulator_->Run(image, motion, o_.accumulation_strength, pool_);
   }
 
   void Denoise(Image& image) {
@@ -183,6 +193,7 @@ class CpuTwin {
   std::unique_ptr<pixel::ToneMapper> tone_;
   std::unique_ptr<pixel::SceneDetector> scenes_;
   std::unique_ptr<pixel::TemporalDenoiser> temporal_;
+  std::unique_ptr<pixel::TemporalAccumulator> accumulator_;
   std::unique_ptr<pixel::AdaptiveContrast> contrast_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "pixel/scene_detector.h"
 #include "pixel/stages.h"
+#include "pixel/temporal_accumulation.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
@@ -56,6 +57,8 @@ TEST(Allocation, NoneInSteadyState) {
     Denoiser denoiser(320, 180, {1, 1});
     Debander debander(320, 180);
     Resizer resizer(320, 180, {1, 1}, {}, 480, 270);
+    TemporalAccumulator accumulator(480, 270);
+    SourceMotion motion;
     ContourSmoother contours(480, 270);
     GuidedChroma guided_chroma(480, 270);
     Sharpener sharpener(480, 270);
@@ -67,10 +70,12 @@ TEST(Allocation, NoneInSteadyState) {
       tone_mapper.Run(in, toned, pool);
       scenes.IsCut(in, pool);
       temporal.Run(in, toned, {0.8F, 4}, pool);
+      temporal.CopyMotion(motion);
       EstimateNoise(in, pool);
       denoiser.Run(in, clean, 0.5F, 4, pool);
       debander.Run(clean, 4, pool);
       resizer.Run(clean, large, pool);
+      accumulator.Run(large, motion, 1, pool);
       contours.Run(large, 1, 1.5F, pool);
       guided_chroma.Run(large, 1, 1.5F, pool);
       contrast.Run(large, 0.5F, pool);

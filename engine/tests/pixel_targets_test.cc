@@ -4,6 +4,7 @@
 
 #include "pixel/simd.h"
 #include "pixel/stages.h"
+#include "pixel/temporal_accumulation.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
@@ -62,6 +63,20 @@ Image RestoreEdges() {
   return image;
 }
 
+/// A pan of noisy stripes, enlarged twice.
+Image Accumulate() {
+  ThreadPool pool(2);
+  TemporalAccumulator accumulator(171, 93);
+  SourceMotion motion{std::vector<MotionVectors>(6 * 3, MotionVectors{{{8, 0}, {16, 0}, {}}}), 6, 86, 47};
+  Image image(171, 93, {1, 1}, {});
+  for (unsigned i = 0; i < 5; ++i) {
+    testing::Fill(image, [&](int, int x, int y) { return 256 * (110 + 50 * std::sin(0.3 * (x + i) + 0.15 * y) * std::sin(0.1 * y)); });
+    testing::AddNoise(image, 2, i);
+    accumulator.Run(image, motion, 1, pool);
+  }
+  return image;
+}
+
 TEST(Targets, AllInstructionSetsAgree) {
   const ColorSpec color{Matrix::kBt601, Range::kFull, ChromaSite::kCentre};
   for (const Subsampling subsampling : testing::Subsamplings()) {
@@ -70,6 +85,7 @@ TEST(Targets, AllInstructionSetsAgree) {
     const Image in_int16 = RunAll(source);  // uses int16 resizes if the machine supports them
     const Image toned = ToneMapAll(source);
     const Image edges = RestoreEdges();
+    const Image accumulated = Accumulate();
     const RestoreTargets restore;
     const testing::WithoutInt16 without;
     const Image expected = RunAll(source);
@@ -81,6 +97,7 @@ TEST(Targets, AllInstructionSetsAgree) {
       EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 16) << SimdTarget();  // 16/256 of a level
       EXPECT_LE(testing::MaxDifference(ToneMapAll(source), toned), 64) << SimdTarget();
       EXPECT_LE(testing::MaxDifference(RestoreEdges(), edges), 2) << SimdTarget();
+      EXPECT_LE(testing::MaxDifference(Accumulate(), accumulated), 2) << SimdTarget();
       RecordProperty("set" + std::to_string(sets), SimdTarget());
       ++sets;
     }

@@ -95,7 +95,7 @@ describe('the bar of segments', () => {
   });
 });
 
-const job = (id: string, part: Partial<ConsoleJob> = {}) => ({ id, mode: 'live', status: 'queued', progress: 0, ...part }) as ConsoleJob;
+const job = (id: string, part: Partial<ConsoleJob> = {}) => ({ id, mode: 'live', status: 'queued', progress: 0, source_name: 'clip.mp4', ...part }) as ConsoleJob;
 /** pages of a list with more jobs, as the service answers */
 const pagesOf = (...pages: ConsoleJob[][]): Pages => ({
   pages: pages.map((data) => ({ data, has_more: data.length > 0, next_cursor: data.at(-1)?.id ?? null })),
@@ -129,6 +129,9 @@ describe('changes of jobs worked into a loaded list', () => {
     expect(ids(mergeIntoPages(pages, fresh, { mode: 'test' }))[0]?.[0]).toBe('job_95');
     expect(ids(mergeIntoPages(pages, fresh, { q: '96' }))[0]?.[0]).toBe('job_96');
     expect(ids(mergeIntoPages(pagesOf([]), fresh, {}))).toEqual([['job_96', 'job_95']]);
+    const named = changes(job('job_97', { source_name: 'Holiday.mov' }), job('job_98'));
+    expect(ids(mergeIntoPages(pages, named, { q: 'holi' }))[0]).toContain('job_97');
+    expect(ids(mergeIntoPages(pages, named, { q: 'holi' }))[0]).not.toContain('job_98');
   });
 });
 

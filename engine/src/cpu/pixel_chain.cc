@@ -39,6 +39,7 @@ PixelChain::PixelChain(const plan::Plan& plan, AVCodecID codec, int threads, dev
     contours_ = std::make_unique<pixel::ContourSmoother>(width, height);
     guided_chroma_ = std::make_unique<pixel::GuidedChroma>(width, height);
   }
+  if (plan.accumulates()) accumulator_ = std::make_unique<pixel::TemporalAccumulator>(width, height);
   if (plan.strengths.adaptive_contrast > 0) {
     contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height, plan.level_lift);
   }
@@ -152,7 +153,7 @@ void PixelChain::PrepareNetwork(Shape in) {
     }
   }
   for (int i = 0; i < depth(); ++i) {
-    idle_slots_.push_back({pixel::Image(in.size.width, in.size.height, in.subsampling, in.color), false, 0});
+    idle_slots_.push_back({pixel::Image(in.size.width, in.size.height, in.subsampling, in.color), {}, false, 0});
   }
 }
 
@@ -221,6 +222,7 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   Slot& slot = slots_.back();
   slot.is_cut = is_cut;
   slot.number = FrameNumber(frame);
+  if (accumulator_) temporal_->CopyMotion(slot.motion);
   // Swapping avoids a copy: both pictures have the same shape, and the previous stage overwrites the one that it gets back. That must
   // not be the previous picture, because the network still compares it with this one.
   std::swap(slot.picture, *image);
@@ -249,6 +251,14 @@ void PixelChain::Enlarge(Slot& slot) {
   resized_.set_color(slot.picture.color().LeftSited());
 }
 
+void PixelChain::Accumulate(const Slot& slot) {
+  if (!accumulator_) return;
+  Timed(device::Stage::kDenoise, [&] {
+    if (slot.is_cut) accumulator_->Reset();
+    accumulator_->Run(resized_, slot.motion, plan::kSteadyStrength, pool_);
+  });
+}
+
 void PixelChain::RestoreEdges() {
   if (!contours_) return;
   const auto& [strength, enlargement] = plan_.edges;
@@ -260,6 +270,7 @@ void PixelChain::RestoreEdges() {
 
 void PixelChain::Retrieve(AVFrame* out) {
   Enlarge(slots_.front());
+  Accumulate(slots_.front());
   const bool is_cut = slots_.front().is_cut;
   const std::int64_t number = slots_.front().number;
   idle_slots_.push_back(std::move(slots_.front()));

@@ -13,13 +13,14 @@
 #include "faces/face_stage.h"
 #include "media/frame_import.h"
 #include "pixel/scene_detector.h"
+#include "pixel/temporal_accumulation.h"
 #include "pixel/temporal_denoise.h"
 #include "plan/plan.h"
 
 namespace reelmend::cpu {
 
 /// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → rotation → temporal,
-/// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → contours, chroma → colour → faces →
+/// then spatial denoising, debanding (at the source's size) → reduction to the working size → network → resize → temporal accumulation → contours, chroma → colour → faces →
 /// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are allocated once and reused.
 ///
@@ -56,6 +57,7 @@ class PixelChain : public device::StageChain {
   /// A frame between Submit and Retrieve.
   struct Slot {
     pixel::Image picture;  ///< input of the network, or of the resize
+    pixel::SourceMotion motion;  ///< for the temporal accumulation
     bool is_cut = false;
     std::int64_t number = 0;  ///< of the frame in the whole video, by its time
   };
@@ -79,8 +81,9 @@ class PixelChain : public device::StageChain {
   std::int64_t FrameNumber(const AVFrame& frame) const;
   void AddFaceTime();
   void RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up);
-  bool looks_back_at_the_end() const { return contrast_ || plan_.face_model; }
+  bool looks_back_at_the_end() const { return contrast_ || plan_.face_model || accumulator_; }
   void Enlarge(Slot& slot);
+  void Accumulate(const Slot& slot);
   void RestoreEdges();
   void CopyChroma(const pixel::Image& from);
   bool makes_luma_only() const { return network_ && !network_->makes_chroma(); }
@@ -106,6 +109,7 @@ class PixelChain : public device::StageChain {
   std::unique_ptr<pixel::Resizer> reducer_;  ///< to the working size, where that is not the source's
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from the network's output to the target, if their sizes differ
+  std::unique_ptr<pixel::TemporalAccumulator> accumulator_;  ///< only behind a network for damaged sources
   std::unique_ptr<pixel::ContourSmoother> contours_;    ///< only behind a network for damaged sources
   std::unique_ptr<pixel::GuidedChroma> guided_chroma_;  ///< the same
   std::unique_ptr<pixel::Sharpener> sharpener_;

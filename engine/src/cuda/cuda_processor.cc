@@ -153,7 +153,7 @@ class CudaChain : public device::StageChain {
     if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.temporal.strength <= 0) return false;
     const StageScope scope(clocks_, Stage::kConvert);
     if (!CanSubmit(frame)) Prepare(frame);
-    const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0;
+    const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0 || plan_.accumulates();
     const StreamHandle compute = session_->compute.get();
     if (IsOnDevice(frame)) {
       session_->device->Record(decoded_.get(), session_->bridge->decoder_stream());
@@ -276,6 +276,7 @@ class CudaChain : public device::StageChain {
     o.temporal_sigma = plan_.temporal.noise_sigma;
     o.noise_sigma = plan_.traits.noise_sigma;
     o.deband_threshold = plan_.deband_threshold;
+    o.accumulation_strength = plan_.accumulates() ? plan::kSteadyStrength : 0;
     o.edge_strength = plan_.edges.strength;
     o.edge_enlargement = plan_.edges.enlargement;
     o.contrast_strength = plan_.strengths.adaptive_contrast;

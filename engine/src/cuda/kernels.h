@@ -5,6 +5,7 @@
 #include <new>
 
 #include "cuda/launch.h"
+#include "cuda/stage_accumulation.h"
 #include "cuda/stage_contours.h"
 #include "cuda/stage_deband.h"
 #include "cuda/stage_finish.h"
@@ -26,7 +27,8 @@ struct List {
 
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
-                        MeanKernel, MotionKernel, GlobalMotionKernel, GlobalErrorKernel, FollowGlobalKernel, TemporalKernel,
+                        MeanKernel, MotionKernel, GlobalMotionKernel, GlobalErrorKernel<MotionKernel>, FollowGlobalKernel, TemporalKernel,
+                        RefineKernel, GlobalErrorKernel<RefineKernel>, AccumulateKernel,
                         DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
                         HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, ContourCellKernel, ContourBlurKernel,
                         ContourKernel, ContourSharpenKernel, GuidedCellKernel, GuidedBlurKernel, GuidedProductKernel, GuidedFitKernel,
@@ -49,6 +51,9 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "errors along the global motion",
                                                "vectors along the global motion",
                                                "temporal denoise",
+                                               "refined motion",
+                                               "errors along the refined global motion",
+                                               "temporal accumulation",
                                                "denoise",
                                                "cells",
                                                "pool",

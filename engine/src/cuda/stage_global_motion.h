@@ -78,23 +78,24 @@ struct GlobalMotionKernel {
   }
 };
 
-/// Sets the errors of a block along the global motion, and those still unknown. A tile is a block.
+/// Sets the errors of a block along the global motion, and those still unknown. A tile is one of the search, MotionKernel or RefineKernel.
+template <typename Search>
 struct GlobalErrorKernel {
-  static constexpr int kThreads = MotionKernel::kThreads;
-  using Shared = MotionKernel::Shared;
+  static constexpr int kThreads = Search::kThreads;
+  using Shared = MotionFit::Shared;
 
-  MotionKernel search;
+  Search search;
 
   REELMEND_HD void operator()(auto& block, Shared& s, int tile_x, int tile_y, int) const {
     const MotionField& field = search.field;
     if (!MovesAtAll(field)) return;
-    const MotionKernel::Point at = search.BlockAt(tile_x, tile_y);
+    const MotionFit::Point at = search.BlockAt(tile_x, tile_y);
     search.LoadWindow(block, s, at);
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
       pixel::MotionErrors& errors = field.errors[field.Index(tile_x, tile_y) + step];
       if (field.global[step] == pixel::MotionVector{} || errors.none == 0) continue;
       const bool is_unknown = errors.none == pixel::kUnknownError;
-      const Plane& older = search.history.luma[(search.state->pictures_before - search.lags[step]) % MotionHistory::kPictures];
+      const Plane& older = search.Older(step);
       block.Each([&](int thread) {
         if (thread == 0) s.is_done = 0;
       });

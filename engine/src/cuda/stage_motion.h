@@ -33,13 +33,9 @@ struct MeanKernel {
   }
 };
 
-/// Finds the vectors of one block, and their errors. A tile is a block.
-struct MotionKernel {
+/// The third level of the search. A tile is a cell of the picture with a block in its middle.
+struct MotionFit {
   static constexpr int kThreads = 256;
-  static constexpr int kSide = 2 * pixel::kMotionReach + 1;
-  static constexpr int kCandidates = 2 + kSide * kSide;  ///< of the first level: no displacement, the centre, all around it
-  static constexpr int kScanners = 32;
-  static constexpr unsigned kOutside = ~0U;
 
   struct Point {
     int x;
@@ -53,10 +49,7 @@ struct MotionKernel {
     std::int16_t samples[pixel::kFitArea];
     std::int16_t across[pixel::kFitArea];
     std::int16_t down[pixel::kFitArea];
-    unsigned sads[kCandidates];
-    int smallest[kScanners];
-    Displacement best;
-    unsigned best_sad;
+    Displacement best;  ///< in samples
     pixel::FitSums sums;
     pixel::FitSums gradients;  ///< xx, xy and yy
     std::uint32_t error;
@@ -64,60 +57,15 @@ struct MotionKernel {
     pixel::MotionVector vector;
     pixel::MotionVector next;
     int is_done;
-    int is_still;
   };
 
-  const TemporalState* state = nullptr;
   Plane now;
-  MotionHistory history;
-  MotionField field;
-  int lags[pixel::kTemporalSteps];  ///< pixel::kTemporalLags, which device code cannot read
-  unsigned still_sad = pixel::kStillSad;  ///< pixel::StillSad of the grain
+  int cell = pixel::kMotionBlock;
 
-  REELMEND_HD void operator()(auto& block, Shared& s, int tile_x, int tile_y, int) const {
-    const int pictures = state->pictures_before;
-    const Point at = BlockAt(tile_x, tile_y);
-    LoadWindow(block, s, at);
-    block.Each([&](int thread) {
-      if (thread == 0) s.vector = {};
-    });
-    for (int step = 0; step < pixel::kTemporalSteps; ++step) {
-      pixel::MotionVector* found = field.At(tile_x, tile_y) + step;
-      pixel::MotionErrors* errors = field.errors + field.Index(tile_x, tile_y) + step;
-      block.Each([&](int thread) {
-        if (thread == 0) *errors = {};
-      });
-      if (pictures < lags[step]) {
-        block.Each([&](int thread) {
-          if (thread == 0) *found = {};
-        });
-        continue;
-      }
-      const int older = (pictures - lags[step]) % MotionHistory::kPictures;
-      FindStill(block, s, at, history.luma[older]);
-      if (s.is_still != 0) {  // all threads read the same: it is written again only behind the next Each
-        block.Each([&](int thread) {
-          if (thread != 0) return;
-          *found = s.vector = {};
-          if (s.sads[0] > pixel::kStillSad) *errors = {pixel::kUnknownError, 0, pixel::kUnknownError};
-        });
-        continue;
-      }
-      SearchMeans(block, s, at, history.means[pictures % MotionHistory::kPictures], history.means[older], step);
-      SearchSamples(block, s, at, history.luma[older]);
-      SubpixelFit(block, s, at, history.luma[older]);
-      block.Each([&](int thread) {
-        if (thread != 0) return;
-        *found = s.vector;
-        *errors = {s.error, 0, s.error_of_none};
-      });
-    }
-  }
-
-  /// The first sample of a block; one at the right or lower edge is moved inside.
+  /// The first sample of a cell's block; one at the right or lower edge is moved inside.
   REELMEND_HD Point BlockAt(int tile_x, int tile_y) const {
-    return {Min(tile_x * pixel::kMotionBlock, now.width - pixel::kMotionBlock),
-            Min(tile_y * pixel::kMotionBlock, now.height - pixel::kMotionBlock)};
+    const int margin = (cell - pixel::kMotionBlock) / 2;
+    return {Min(tile_x * cell + margin, now.width - pixel::kMotionBlock), Min(tile_y * cell + margin, now.height - pixel::kMotionBlock)};
   }
 
   REELMEND_HD Point FitWindowAt(Point at) const {
@@ -188,6 +136,123 @@ struct MotionKernel {
       block.Add(s.sums.yr, sums.yr);
       block.Add(s.sums.error, sums.error);
     });
+  }
+
+  /// Third level, from s.best. Leaves the result in s.vector, and its errors.
+  REELMEND_HD void SubpixelFit(auto& block, Shared& s, Point at, const Plane& older) const {
+    block.Each([&](int thread) {
+      if (thread != 0) return;
+      s.is_done = 0;
+      s.next = {};
+      s.vector = {static_cast<std::int16_t>(s.best.x * pixel::kMotionUnits), static_cast<std::int16_t>(s.best.y * pixel::kMotionUnits)};
+    });
+    SumFit(block, s, at, older, s.next);
+    block.Each([&](int thread) {
+      if (thread == 0) s.error_of_none = s.sums.error;
+    });
+    SumFit(block, s, at, older, s.vector);
+    block.Each([&](int thread) {
+      if (thread == 0) {
+        s.error = s.sums.error;
+        Prepare(s);
+      }
+    });
+    for (int i = 0; i < pixel::kFitSteps; ++i) {
+      SumFit(block, s, at, older, s.next);
+      block.Each([&](int thread) {
+        // Volatile: otherwise the compiler lets all threads read what only this one needs, and racecheck reports a race with
+        // its write.
+        if (thread == 0 && static_cast<const volatile int&>(s.is_done) == 0) Accept(s);
+      });
+    }
+    block.Each([&](int thread) {
+      if (thread != 0 || pixel::IsClearlyBetter(s.error, s.error_of_none)) return;
+      s.vector = {};
+      s.error = s.error_of_none;
+    });
+  }
+
+
+ private:
+  /// The next vector to try.
+  REELMEND_HD static void Prepare(Shared& s) {
+    const pixel::MotionVector step = pixel::FitStep(s.sums);
+    s.next = {static_cast<std::int16_t>(s.vector.x + step.x), static_cast<std::int16_t>(s.vector.y + step.y)};
+    if (s.next == s.vector) s.is_done = 1;
+  }
+
+  REELMEND_HD static void Accept(Shared& s) {
+    if (s.sums.error >= s.error) {
+      s.is_done = 1;
+      return;
+    }
+    s.vector = s.next;
+    s.error = s.sums.error;
+    Prepare(s);
+  }
+};
+
+/// Finds the vectors of one block, and their errors. A tile is a block.
+struct MotionKernel : MotionFit {
+  static constexpr int kSide = 2 * pixel::kMotionReach + 1;
+  static constexpr int kCandidates = 2 + kSide * kSide;  ///< of the first level: no displacement, the centre, all around it
+  static constexpr int kScanners = 32;
+  static constexpr unsigned kOutside = ~0U;
+
+  struct Shared : MotionFit::Shared {
+    unsigned sads[kCandidates];
+    int smallest[kScanners];
+    unsigned best_sad;
+    int is_still;
+  };
+
+  const TemporalState* state = nullptr;
+  MotionHistory history;
+  MotionField field;
+  int lags[pixel::kTemporalSteps];  ///< pixel::kTemporalLags, which device code cannot read
+  unsigned still_sad = pixel::kStillSad;  ///< pixel::StillSad of the grain
+
+  /// Luma of the older picture of a step, if there is one.
+  REELMEND_HD const Plane& Older(int step) const { return history.luma[(state->pictures_before - lags[step]) % MotionHistory::kPictures]; }
+
+  REELMEND_HD void operator()(auto& block, Shared& s, int tile_x, int tile_y, int) const {
+    const int pictures = state->pictures_before;
+    const Point at = BlockAt(tile_x, tile_y);
+    LoadWindow(block, s, at);
+    block.Each([&](int thread) {
+      if (thread == 0) s.vector = {};
+    });
+    for (int step = 0; step < pixel::kTemporalSteps; ++step) {
+      pixel::MotionVector* found = field.At(tile_x, tile_y) + step;
+      pixel::MotionErrors* errors = field.errors + field.Index(tile_x, tile_y) + step;
+      block.Each([&](int thread) {
+        if (thread == 0) *errors = {};
+      });
+      if (pictures < lags[step]) {
+        block.Each([&](int thread) {
+          if (thread == 0) *found = {};
+        });
+        continue;
+      }
+      const int older = (pictures - lags[step]) % MotionHistory::kPictures;
+      FindStill(block, s, at, history.luma[older]);
+      if (s.is_still != 0) {  // all threads read the same: it is written again only behind the next Each
+        block.Each([&](int thread) {
+          if (thread != 0) return;
+          *found = s.vector = {};
+          if (s.sads[0] > pixel::kStillSad) *errors = {pixel::kUnknownError, 0, pixel::kUnknownError};
+        });
+        continue;
+      }
+      SearchMeans(block, s, at, history.means[pictures % MotionHistory::kPictures], history.means[older], step);
+      SearchSamples(block, s, at, history.luma[older]);
+      SubpixelFit(block, s, at, history.luma[older]);
+      block.Each([&](int thread) {
+        if (thread != 0) return;
+        *found = s.vector;
+        *errors = {s.error, 0, s.error_of_none};
+      });
+    }
   }
 
  private:
@@ -300,56 +365,6 @@ struct MotionKernel {
     }
   }
 
-  /// Third level. Leaves the result in s.vector.
-  REELMEND_HD void SubpixelFit(auto& block, Shared& s, Point at, const Plane& older) const {
-    block.Each([&](int thread) {
-      if (thread != 0) return;
-      s.is_done = 0;
-      s.next = {};
-      s.vector = {static_cast<std::int16_t>(s.best.x * pixel::kMotionUnits), static_cast<std::int16_t>(s.best.y * pixel::kMotionUnits)};
-    });
-    SumFit(block, s, at, older, s.next);
-    block.Each([&](int thread) {
-      if (thread == 0) s.error_of_none = s.sums.error;
-    });
-    SumFit(block, s, at, older, s.vector);
-    block.Each([&](int thread) {
-      if (thread == 0) {
-        s.error = s.sums.error;
-        Prepare(s);
-      }
-    });
-    for (int i = 0; i < pixel::kFitSteps; ++i) {
-      SumFit(block, s, at, older, s.next);
-      block.Each([&](int thread) {
-        // Volatile: otherwise the compiler lets all threads read what only this one needs, and racecheck reports a race with
-        // its write.
-        if (thread == 0 && static_cast<const volatile int&>(s.is_done) == 0) Accept(s);
-      });
-    }
-    block.Each([&](int thread) {
-      if (thread != 0 || pixel::IsClearlyBetter(s.error, s.error_of_none)) return;
-      s.vector = {};
-      s.error = s.error_of_none;
-    });
-  }
-
-  /// The next vector to try.
-  REELMEND_HD static void Prepare(Shared& s) {
-    const pixel::MotionVector step = pixel::FitStep(s.sums);
-    s.next = {static_cast<std::int16_t>(s.vector.x + step.x), static_cast<std::int16_t>(s.vector.y + step.y)};
-    if (s.next == s.vector) s.is_done = 1;
-  }
-
-  REELMEND_HD static void Accept(Shared& s) {
-    if (s.sums.error >= s.error) {
-      s.is_done = 1;
-      return;
-    }
-    s.vector = s.next;
-    s.error = s.sums.error;
-    Prepare(s);
-  }
 };
 
 }  // namespace reelmend::cuda

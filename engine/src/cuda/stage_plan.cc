@@ -14,6 +14,10 @@ namespace {
 
 int Blocks(int count, int size) { return (count + size - 1) / size; }
 
+std::size_t BytesOfMotion(const MotionField& field) {
+  return static_cast<std::size_t>(field.columns) * field.rows * pixel::kTemporalSteps * sizeof(pixel::MotionVector);
+}
+
 }  // namespace
 
 StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options)
@@ -43,6 +47,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   MakeContrast();
   MakeReduction();
   MakeNetwork();
+  MakeAccumulation();
   MakeEdges();
   MakeSlots();
   for (ResizeStage* stage : {reduce_.get(), resize_.get(), widen_.get(), fit_.get()}) {
@@ -80,16 +85,32 @@ void StagePlan::MakeTemporalHistory() {
       slot = picture.planes[p];
     }
   }
-  field_.columns = Blocks(luma.width, pixel::kMotionBlock);
-  field_.rows = Blocks(luma.height, pixel::kMotionBlock);
-  const std::size_t vectors = static_cast<std::size_t>(field_.columns) * field_.rows * pixel::kTemporalSteps;
-  field_.vectors = static_cast<pixel::MotionVector*>(arena_.MakeCleared(vectors * sizeof(pixel::MotionVector)));
-  field_.errors = static_cast<pixel::MotionErrors*>(arena_.MakeCleared(vectors * sizeof(pixel::MotionErrors)));
-  field_.global = static_cast<pixel::MotionVector*>(arena_.MakeCleared(pixel::kTemporalSteps * sizeof(pixel::MotionVector)));
+  field_ = MakeField(Blocks(luma.width, pixel::kMotionBlock), Blocks(luma.height, pixel::kMotionBlock));
   for (int i = 0; i < MotionHistory::kPictures; ++i) {
     motion_.luma[i] = history_[0].inputs[i];
     motion_.means[i] = arena_.MakePlane(std::max(1, luma.width / pixel::kMotionCell), std::max(1, luma.height / pixel::kMotionCell));
   }
+}
+
+MotionField StagePlan::MakeField(int columns, int rows) {
+  MotionField field;
+  field.columns = columns;
+  field.rows = rows;
+  const std::size_t vectors = static_cast<std::size_t>(columns) * rows * pixel::kTemporalSteps;
+  field.vectors = static_cast<pixel::MotionVector*>(arena_.MakeCleared(vectors * sizeof(pixel::MotionVector)));
+  field.errors = static_cast<pixel::MotionErrors*>(arena_.MakeCleared(vectors * sizeof(pixel::MotionErrors)));
+  field.global = static_cast<pixel::MotionVector*>(arena_.MakeCleared(pixel::kTemporalSteps * sizeof(pixel::MotionVector)));
+  return field;
+}
+
+void StagePlan::MakeAccumulation() {
+  const int width = output_.width();
+  const int height = output_.height();
+  accumulates_ = options_.accumulation_strength > 0 && denoises_temporally_ && std::min(width, height) >= pixel::kMotionMinSide;
+  if (!accumulates_) return;
+  for (Plane& plane : accumulation_.inputs) plane = arena_.MakePlane(width, height);
+  for (Plane& plane : accumulation_.once) plane = arena_.MakePlane(width, height);
+  refined_ = MakeField(Blocks(width, pixel::kRefinedCell), Blocks(height, pixel::kRefinedCell));
 }
 
 void StagePlan::MakeDebanding() {
@@ -152,6 +173,10 @@ void StagePlan::MakeSlots() {
     if (makes_chroma()) {
       const Picture& from = options_.network_is_last ? output_ : source_;
       slot.full = arena_.MakePicture(from.width(), from.height(), {0, 0}, source_.color);
+    }
+    if (accumulates_) {
+      slot.steady = arena_.MakePlane(output_.width(), output_.height());
+      slot.motion = static_cast<pixel::MotionVector*>(arena_.MakeCleared(BytesOfMotion(field_)));
     }
     if (options_.edge_strength > 0) slot.steep = arena_.MakePlane(output_.width(), output_.height());
     slot.state = network_ && state_ != nullptr ? const_cast<TemporalState*>(arena_.SendOne(TemporalState{})) : state_;
@@ -237,11 +262,48 @@ void StagePlan::FindMotion(const Picture& picture, StreamHandle stream) {
   search.field = field_;
   std::copy(std::begin(pixel::kTemporalLags), std::end(pixel::kTemporalLags), std::begin(search.lags));
   search.still_sad = pixel::StillSad(options_.noise_sigma);
-  const Extent blocks{field_.columns, field_.rows, 1};
-  Put(MakeCall(search, blocks), stream);
-  Put(MakeCall(GlobalMotionKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);
-  Put(MakeCall(GlobalErrorKernel{search}, blocks), stream);
-  Put(MakeCall(FollowGlobalKernel{field_}, {pixel::kTemporalSteps, 1, 1}), stream);
+  Put(MakeCall(search, {field_.columns, field_.rows, 1}), stream);
+  FollowGlobalMotion(search, stream);
+}
+
+template <typename Search>
+void StagePlan::FollowGlobalMotion(const Search& search, StreamHandle stream) {
+  const MotionField& field = search.field;
+  Put(MakeCall(GlobalMotionKernel{field}, {pixel::kTemporalSteps, 1, 1}), stream);
+  Put(MakeCall(GlobalErrorKernel<Search>{search}, {field.columns, field.rows, 1}), stream);
+  Put(MakeCall(FollowGlobalKernel{field}, {pixel::kTemporalSteps, 1, 1}), stream);
+}
+
+/// Until Complete, because the next picture overwrites the field.
+void StagePlan::KeepMotion(const Slot& slot, StreamHandle stream) {
+  if (!accumulates_) return;
+  const std::size_t bytes = BytesOfMotion(field_);
+  const auto row = static_cast<std::ptrdiff_t>(bytes);
+  device_->CopyAsync({slot.motion, row, field_.vectors, row, bytes, 1}, stream);
+}
+
+void StagePlan::Accumulate(Slot& slot, StreamHandle stream) {
+  if (!accumulates_) return;
+  const Plane& luma = slot.finished.planes[0];
+  RefineKernel refine;
+  refine.now = luma;
+  refine.cell = pixel::kRefinedCell;
+  refine.state = slot.state;
+  refine.history = accumulation_;
+  refine.field = refined_;
+  refine.source = {slot.motion, field_.columns, first_.width(), first_.height()};
+  AccumulateKernel blend;
+  for (int i = 0; i < pixel::kAccumulationSteps; ++i) refine.lags[i] = blend.lags[i] = pixel::kAccumulationLags[i];
+  Put(MakeCall(refine, {refined_.columns, refined_.rows, 1}), stream);
+  FollowGlobalMotion(refine, stream);
+  blend.state = slot.state;
+  blend.in = luma;
+  blend.out = slot.steady;
+  blend.history = accumulation_;
+  blend.field = refined_;
+  blend.strength = std::min(options_.accumulation_strength, 1.0F);
+  Put(MakeCall(blend, {Blocks(luma.width, BlockTile::kTileWidth), Blocks(luma.height, pixel::kTemporalBlock), 1}), stream);
+  slot.finished.planes[0] = slot.steady;
 }
 
 /// The picture denoised over time, in the other one of first_ and second_.
@@ -370,6 +432,7 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
   if (denoises_) working = Denoise(working, stream);
   working.color = working_color_;
   if (!needs_picture) return;
+  KeepMotion(slots_[slot], stream);
   if (TemporalState* kept = slots_[slot].state; kept != state_) {
     constexpr std::size_t kBytes = sizeof(TemporalState);
     device_->CopyAsync({kept, kBytes, state_, kBytes, kBytes, 1}, stream);
@@ -391,6 +454,7 @@ void StagePlan::Complete(int index, StreamHandle stream) {
     for (int p = 0; p < (makes_chroma() ? 3 : 1); ++p)
       slot.finished.planes[p] = fit_->is_identity(p) ? made.planes[p] : slot.resized.planes[p];
   }
+  Accumulate(slot, stream);
   if (options_.edge_strength > 0) {
     SmoothContours(slot, stream);
     GuideChroma(slot.finished, stream);

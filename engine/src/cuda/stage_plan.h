@@ -32,6 +32,7 @@ struct StageOptions {
   float denoise_strength = 0;
   float noise_sigma = 0;  ///< in 8-bit levels
   float deband_threshold = 0;  ///< in 8-bit levels; 0: no debanding
+  float accumulation_strength = 0;  ///< of the temporal accumulation; it needs the motion that temporal denoising finds
   float edge_strength = 0;  ///< of contours and guided chroma
   float edge_enlargement = 1;
   float contrast_strength = 0;
@@ -83,7 +84,9 @@ class StagePlan {
   /// Data of one picture.
   struct Slot {
     Picture resized;   ///< of the output's size
-    Picture finished;  ///< input of Finish: planes of `resized`, of the source or of the network's picture, or `steep`
+    Picture finished;  ///< input of Finish: planes of `resized`, of the source or of the network's picture, `steady`, or `steep`
+    pixel::MotionVector* motion = nullptr;  ///< of its source's blocks; only for the temporal accumulation
+    Plane steady;      ///< luma blended with older pictures
     Plane steep;       ///< luma with straight, steep contours
     Picture full;      ///< input of a network that makes chroma
     TemporalState* state = nullptr;  ///< as it was for this picture
@@ -93,7 +96,9 @@ class StagePlan {
   void MakeReduction();
   void MakeNetwork();
   void MakeSlots();
+  void MakeAccumulation();
   void MakeEdges();
+  MotionField MakeField(int columns, int rows);
   void MakeContrast();
   void MakeLevels(std::size_t tiles);
   LumaReader ReaderOf(const Picture& picture) const;
@@ -102,6 +107,11 @@ class StagePlan {
   /// first_ or second_: the one whose luma is not that of a picture.
   const Picture& OtherThan(const Picture& picture) const { return picture.planes[0].data == first_.planes[0].data ? second_ : first_; }
   void FindMotion(const Picture& picture, StreamHandle stream);
+  /// Lets blocks follow the global motion, if there is one.
+  template <typename Search>
+  void FollowGlobalMotion(const Search& search, StreamHandle stream);
+  void KeepMotion(const Slot& slot, StreamHandle stream);
+  void Accumulate(Slot& slot, StreamHandle stream);
   Picture DenoiseTemporally(const Picture& picture, StreamHandle stream);
   Picture Denoise(const Picture& picture, StreamHandle stream);
   void Deband(const Picture& picture, StreamHandle stream);
@@ -126,7 +136,10 @@ class StagePlan {
   TemporalHistory history_[3];
   MotionHistory motion_;
   MotionField field_;
+  AccumulationHistory accumulation_;
+  MotionField refined_;  ///< of the output; only if the plan accumulates
   bool denoises_temporally_ = false;
+  bool accumulates_ = false;
   bool denoises_ = false;  ///< spatially
   CellPlanes cells_[3];   ///< of the planes of first_; only if the plan debands
   CellPlanes pooled_[3];

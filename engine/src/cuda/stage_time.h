@@ -223,13 +223,55 @@ struct MotionField {
   REELMEND_HD pixel::MotionVector* At(int column, int row) const { return vectors + Index(column, row); }
 };
 
-/// Blends with older pictures in three steps, all in one pass. A tile is four blocks of luma side by side and the
-/// chroma that belongs to them.
-struct TemporalKernel {
+/// A sample of an older plane along a vector; the plane's subsampling.
+REELMEND_HD inline std::uint16_t DisplacedSample(const Plane& older, pixel::MotionVector vector, int log2_x, int log2_y, int x, int y) {
+  if (vector == pixel::MotionVector{}) return older.At(x, y);
+  const pixel::InterpolationOffset offset = pixel::InterpolationOffsetOf(vector, log2_x, log2_y);
+  const int x0 = x + offset.x - 1;
+  const int y0 = y + offset.y - 1;
+  float sum = 0;
+  for (int j = 0; j < pixel::kMotionTaps; ++j) {
+    float row = 0;
+    for (int i = 0; i < pixel::kMotionTaps; ++i) {
+      row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(offset.phase_x, i), row);
+    }
+    sum = Fma(row, pixel::MotionWeight(offset.phase_y, j), sum);
+  }
+  return ToSample(sum);
+}
+
+/// A tile of four blocks of luma side by side; each thread has a sample.
+struct BlockTile {
   static constexpr int kThreads = 256;
   static constexpr int kBlocks = 4;
   static constexpr int kTileWidth = kBlocks * pixel::kTemporalBlock;
 
+  /// pixel's Note [Texture limit]: sums of each block, from the samples of the threads.
+  template <typename Block>
+  REELMEND_HD static void MeasureTexture(Block& block, const Plane& luma, const std::uint16_t* samples, unsigned* across, unsigned* down,
+                                         int tile_x, int tile_y) {
+    const int x0 = tile_x * kTileWidth;
+    const int y0 = tile_y * pixel::kTemporalBlock;
+    block.Each([&](int thread) {
+      if (thread < kBlocks) across[thread] = down[thread] = 0;
+    });
+    block.Each([&](int thread) {
+      const int column = thread % kTileWidth;
+      const int row = thread / kTileWidth;
+      const int index = column / pixel::kTemporalBlock;
+      if (x0 + column >= luma.width || y0 + row >= luma.height) return;
+      const std::uint16_t* now = samples + thread;
+      const bool has_right = (column + 1) % pixel::kTemporalBlock != 0 && x0 + column + 1 < luma.width;
+      const bool has_lower = row + 1 < pixel::kTemporalBlock && y0 + row + 1 < luma.height;
+      if (has_right) block.Add(across[index], AbsoluteDifference(now[0], now[1]));
+      if (has_lower) block.Add(down[index], AbsoluteDifference(now[0], now[kTileWidth]));
+    });
+  }
+};
+
+/// Blends with older pictures in three steps, all in one pass. A tile is four blocks of luma side by side and the
+/// chroma that belongs to them.
+struct TemporalKernel : BlockTile {
   struct Step {
     int lag;  ///< pictures
     float falloff;
@@ -254,26 +296,6 @@ struct TemporalKernel {
   MotionField field;
   Step steps[pixel::kTemporalSteps];
   float strength = 0;
-
-  /// pixel's Note [Texture limit].
-  template <typename Block>
-  REELMEND_HD void MeasureTexture(Block& block, Shared& s, int x0, int y0) const {
-    const Plane& luma = in.planes[0];
-    block.Each([&](int thread) {
-      if (thread < kBlocks) s.across[thread] = s.down[thread] = 0;
-    });
-    block.Each([&](int thread) {
-      const int column = thread % kTileWidth;
-      const int row = thread / kTileWidth;
-      const int index = column / pixel::kTemporalBlock;
-      if (x0 + column >= luma.width || y0 + row >= luma.height) return;
-      const std::uint16_t* now = &s.now[0][thread];
-      const bool has_right = (column + 1) % pixel::kTemporalBlock != 0 && x0 + column + 1 < luma.width;
-      const bool has_lower = row + 1 < pixel::kTemporalBlock && y0 + row + 1 < luma.height;
-      if (has_right) block.Add(s.across[index], AbsoluteDifference(now[0], now[1]));
-      if (has_lower) block.Add(s.down[index], AbsoluteDifference(now[0], now[kTileWidth]));
-    });
-  }
 
   template <typename Block>
   REELMEND_HD void Weigh(Block& block, Shared& s, int step, bool is_usable, int x0, int y0) const {
@@ -331,7 +353,7 @@ struct TemporalKernel {
         if (SampleOf(p, thread, tile_x, tile_y, x, y)) s.now[p][thread] = in.planes[p].At(x, y);
       }
     });
-    MeasureTexture(block, s, tile_x * kTileWidth, tile_y * pixel::kTemporalBlock);
+    MeasureTexture(block, in.planes[0], s.now[0], s.across, s.down, tile_x, tile_y);
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
       const bool is_usable = pictures >= steps[step].lag;
       block.Each([&](int thread) {
@@ -342,7 +364,7 @@ struct TemporalKernel {
           if (is_usable) {
             const Plane& older = history[p].Of(step, pictures - steps[step].lag);
             s.still[p][thread] = older.At(x, y);
-            s.older[p][thread] = Displaced(older, p, step, x, y);
+            s.older[p][thread] = Along(older, p, step, x, y);
           } else {
             s.still[p][thread] = s.older[p][thread] = s.now[p][thread];
           }
@@ -367,24 +389,11 @@ struct TemporalKernel {
     }
   }
 
-  /// The sample of an older plane along the motion.
-  REELMEND_HD std::uint16_t Displaced(const Plane& older, int p, int step, int x, int y) const {
+  REELMEND_HD std::uint16_t Along(const Plane& older, int p, int step, int x, int y) const {
     const int log2_x = p == 0 ? 0 : in.log2_x;
     const int log2_y = p == 0 ? 0 : in.log2_y;
     const pixel::MotionVector vector = field.At((x << log2_x) / pixel::kMotionBlock, (y << log2_y) / pixel::kMotionBlock)[step];
-    if (vector == pixel::MotionVector{}) return older.At(x, y);
-    const pixel::InterpolationOffset offset = pixel::InterpolationOffsetOf(vector, log2_x, log2_y);
-    const int x0 = x + offset.x - 1;
-    const int y0 = y + offset.y - 1;
-    float sum = 0;
-    for (int j = 0; j < pixel::kMotionTaps; ++j) {
-      float row = 0;
-      for (int i = 0; i < pixel::kMotionTaps; ++i) {
-        row = Fma(static_cast<float>(older.Near(x0 + i, y0 + j)), pixel::MotionWeight(offset.phase_x, i), row);
-      }
-      sum = Fma(row, pixel::MotionWeight(offset.phase_y, j), sum);
-    }
-    return ToSample(sum);
+    return DisplacedSample(older, vector, log2_x, log2_y, x, y);
   }
 };
 

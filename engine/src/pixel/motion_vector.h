@@ -9,6 +9,7 @@
 namespace reelmend::pixel {
 
 inline constexpr int kMotionBlock = 16;   ///< side of a block of luma
+inline constexpr int kRefinedCell = 32;   ///< side of a cell of an enlarged picture: Note [Refined motion] in motion_field.h
 inline constexpr int kMotionCell = 4;     ///< side of a mean of the first level
 inline constexpr int kMotionWindow = 8;   ///< side of the first level's window, in means
 inline constexpr int kMotionReach = 8;    ///< of the search for the lag of one picture, in means
@@ -105,6 +106,19 @@ REELMEND_HD constexpr int InMeans(int units) {
 
 /// Of twice a component. The search for the next longer lag begins there.
 REELMEND_HD constexpr int TwiceInMeans(int units) { return InMeans(2 * units); }
+
+/// Converts a component of a vector of a picture with `source` samples along this axis to whole samples of the picture when it is enlarged
+/// to `size` samples, rounded to nearest.
+REELMEND_HD constexpr int EnlargedInSamples(int units, int size, int source) {
+  const int unit = kMotionUnits * source;
+  const int enlarged = units * size;
+  return (enlarged + (enlarged < 0 ? -unit : unit) / 2) / unit;
+}
+
+/// The block of the smaller picture, along an axis, that has the content of a sample of the enlarged one.
+REELMEND_HD constexpr int SourceBlockOf(int sample, int size, int source) {
+  return static_cast<int>(static_cast<std::int64_t>(sample) * source / size) / kMotionBlock;
+}
 
 /// One Gauss-Newton step, at most a sample along each axis. `kAdded` damps the step (as Levenberg and Marquardt do), so that noise does
 /// not move a block without structure.

@@ -4,11 +4,11 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "reelmend/error.h"
+#include "pixel/block_differences.h"
 #include "pixel/motion_compensation.h"
 #include "pixel/motion_field.h"
 #include "pixel/row_ring.h"
@@ -19,7 +19,6 @@
 #define HWY_TARGET_INCLUDE "pixel/temporal_denoise.cc"
 #include "pixel/simd_targets.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
@@ -35,16 +34,6 @@ struct MixRow {
   std::uint16_t* out;
   int count;
   float falloff;  ///< 1 / T²
-};
-
-struct DifferenceRows {
-  const std::uint16_t* a;
-  const std::uint16_t* b;
-  std::ptrdiff_t a_stride;  ///< samples
-  std::ptrdiff_t b_stride;
-  int rows;
-  int count;
-  std::uint32_t* sums;
 };
 
 }  // namespace reelmend::pixel
@@ -70,28 +59,6 @@ void Mix(const MixRow& r) {
   }
 }
 
-/// |a − b| over the rows of a block row, column by column. Reads whole vectors. Prefetches the next block row's samples: its
-/// rows are pages apart, which the hardware does not anticipate.
-void SumDifferences(const DifferenceRows& r) {
-  const D16 d16;
-  const hn::Rebind<uint32_t, D16> d32;
-  const int lanes = FloatLanes();
-  for (int x = 0; x < r.count; x += lanes) {
-    auto sum = hn::Zero(d32);
-    const uint16_t* a = r.a + x;
-    const uint16_t* b = r.b + x;
-    for (int y = 0; y < r.rows; ++y, a += r.a_stride, b += r.b_stride) {
-      const auto u = hn::LoadU(d16, a);
-      const auto v = hn::LoadU(d16, b);
-      const auto difference = hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u));
-      sum = hn::Add(sum, hn::PromoteTo(d32, difference));
-      hwy::Prefetch(a + r.rows * r.a_stride);
-      hwy::Prefetch(b + r.rows * r.b_stride);
-    }
-    hn::StoreU(sum, d32, r.sums + x);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
@@ -101,7 +68,6 @@ namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(Mix);
-HWY_EXPORT(SumDifferences);
 
 constexpr int kBlock = kTemporalBlock;
 constexpr int kBand = kMotionBlock;  ///< rows of luma
@@ -226,12 +192,13 @@ struct TemporalDenoiser::Impl {
   Image& Ring(int step, long long number) { return step == 0 ? inputs.At(number) : step == 1 ? once.At(number) : twice.At(number); }
   Image& MeansOf(long long number) { return means[static_cast<std::size_t>(number) % means.size()]; }
 
-  /// How many of the older pictures exist.
-  int UsableSteps() const {
+  /// How many of the older pictures exist for a picture that follows `before` others.
+  static int StepsAfter(long long before) {
     int steps = 0;
-    while (steps < kSteps && pictures >= kTemporalLags[steps]) ++steps;
+    while (steps < kSteps && before >= kTemporalLags[steps]) ++steps;
     return steps;
   }
+  int UsableSteps() const { return StepsAfter(pictures); }
 
   MotionPicture Motion(const Image& luma, long long number) {
     return {luma.plane(0), std::as_const(MeansOf(number)).plane(0)};
@@ -268,13 +235,8 @@ struct TemporalDenoiser::Impl {
     }
   }
 
-  /// Σ |now − older| of each block of a block row, without the last `left_out` columns of each block.
   void SumBlocks(ConstPlane now, ConstPlane older, std::vector<std::uint32_t>& blocks, TemporalScratch& s, int left_out = 0) const {
-    std::uint32_t* columns = s.column_sums.get();
-    HWY_DYNAMIC_DISPATCH(SumDifferences)({now.data, older.data, now.stride, older.stride, now.height, width - left_out, columns});
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      blocks[i] = std::accumulate(columns + i * kBlock, columns + std::min(width, static_cast<int>(i + 1) * kBlock) - left_out, 0U);
-    }
+    SumBlockDifferences(now, older, kBlock, left_out, s.column_sums.get(), blocks);
   }
 
   /// Note [Texture limit]. The last vector of a row reads one sample beyond it, which is that of the next row or plane.
@@ -377,6 +339,10 @@ TemporalDenoiser::TemporalDenoiser(int width, int height, Subsampling subsamplin
 TemporalDenoiser::~TemporalDenoiser() = default;
 
 void TemporalDenoiser::Reset() { impl_->pictures = 0; }
+
+void TemporalDenoiser::CopyMotion(SourceMotion& motion) const {
+  impl_->motion.CopyTo(motion, Impl::StepsAfter(impl_->pictures - 1));
+}
 
 void TemporalDenoiser::Run(const Image& in, Image& out, const TemporalOptions& options, ThreadPool& pool) {
   Impl& impl = *impl_;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "pixel/image.h"
+#include "pixel/motion_field.h"
 #include "pixel/thread_pool.h"
 
 namespace reelmend::pixel {
@@ -45,6 +46,9 @@ class TemporalDenoiser {
   void Run(const Image& in, Image& out, const TemporalOptions& options, ThreadPool& pool);
 
   void Reset();
+
+  /// Writes the motion of the last picture, of the lags that its older pictures exist for.
+  void CopyMotion(SourceMotion& motion) const;
 
  private:
   struct Impl;

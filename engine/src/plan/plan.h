@@ -83,6 +83,8 @@ struct Plan {
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
   std::optional<SegmentCut> cut;       ///< the planned segment that this run enhances; none: the whole video
+  /// Note [Steady detail]
+  bool accumulates() const { return is_blind && network_strength > 0 && temporal.strength > 0; }
   bool restores_luma = false;          ///< the network restores luma, and chroma if it outputs that; so the spatial denoising leaves them out
 };
 
@@ -148,6 +150,14 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 /// motion takes some pictures to build up). On one core of a Xeon with AVX-512: 12 ms for a picture of 960×540 that moves, 1 ms for one that
 /// stands still. Both without the global motion and the texture limit, whose figures are in engine/training/README.md.
 TemporalDenoising ChooseTemporalDenoising(const EnhanceOptions& options, const SourceTraits& traits);
+
+/// Strength of the temporal accumulation (Plan::accumulates).
+///
+/// Note [Steady detail]
+/// A network for damaged sources makes detail anew in each picture, and it flickers. So behind such a network luma is blended with older
+/// pictures along the motion (pixel/temporal_accumulation.h), wherever pictures are averaged in front of it, too: their motion is known
+/// then. A faithful network follows what the source shows, and is left alone.
+inline constexpr float kSteadyStrength = 1;
 
 /// Note [Edges of damaged sources]
 /// A network for damaged sources straightens contours only in part, because it sees a few samples of the small picture, and it

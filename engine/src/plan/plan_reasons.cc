@@ -30,6 +30,7 @@ std::string ErrorOf(const SourceTraits& traits) {
 std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
   const std::string by = (plan.restores_luma ? ", by the network " + plan.model : "") +
                          (plan.temporal.strength > 0 ? "; pictures are averaged along the motion" : "") +
+                         (plan.accumulates() ? ", and what the network makes of them, too" : "") +
                          (plan.deband_threshold > 0 ? "; blocks and bands of flat areas are smoothed" : "") +
                          (plan.edges.strength > 0 ? "; contours are straightened, and colours follow them" : "");
   if (const std::string asked = Asked(options.denoise); !asked.empty()) return asked + by;
