@@ -352,6 +352,8 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_FLOAT_EQ(restored.applied.denoise, 0.7F);
   const auto model = std::ranges::find(restored.plan, "model", &PlannedStage::name);
   EXPECT_EQ(model->why, "the source is compressed: detail at 70 %");
+  const auto averages_results = [](const std::string& why) { return why.find("along the motion, and what the network makes of them, too") != std::string::npos; };
+  EXPECT_TRUE(averages_results(restored.plan[0].why)) << restored.plan[0].why;
   const std::string fine = Clip("fine.mp4", "640x480", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
   EXPECT_EQ(PlanEnhance(fine, options).model, "fast");
   const std::string small = Clip("small.mp4", "320x180", "-c:v libx264 -qp 22 -pix_fmt yuv420p", 0.2);
@@ -359,7 +361,9 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_EQ(plan.model, "detail");
   EXPECT_EQ(plan.stages[1].why, "the source is small and compressed: detail at 60 %");
   options.models = {fast};
-  EXPECT_EQ(PlanEnhance(rough, options).model, "fast");
+  const EnhancePlan faithful = PlanEnhance(rough, options);
+  EXPECT_EQ(faithful.model, "fast");
+  EXPECT_FALSE(averages_results(faithful.stages[0].why)) << faithful.stages[0].why;
   options.models = {fast, detail};
   options.denoise = {Strength::Mode::kOff, 0};
   EXPECT_EQ(PlanEnhance(rough, options).model, "fast") << "restoration is off";
