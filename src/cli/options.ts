@@ -92,15 +92,16 @@ export function positiveWhole(text: string): number {
 
 const unitsMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
+const timePattern = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
 /** A day (UTC), a time with `Z` or an offset, or how long ago: `90m`, `24h`, `7d`, `2w`. */
 export function pointInTime(text: string): Date {
   const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs]);
-  const time = new Date(text);
+  const time = timePattern.test(text) ? new Date(text) : new Date(Number.NaN);
   const day = text.slice(0, 10);
   // JavaScript takes February 30 for March 2.
-  const isDay = !Number.isNaN(time.getTime()) && new Date(day).toISOString().startsWith(day);
-  if (!isDay || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) {
+  if (Number.isNaN(time.getTime()) || !new Date(day).toISOString().startsWith(day)) {
     throw new InvalidArgumentError('Expected a day such as 2026-11-21, a time such as 2026-11-21T07:59:55Z, or how long ago: 90m, 24h, 7d, 2w.');
   }
   return time;

@@ -361,7 +361,7 @@ export type Usage = {
 
 export type UsagePeriod = {
     /**
-     * The day (`2026-11-21`) or month (`2026-11`), UTC. The first and the last month may be parts.
+     * The day (`2026-11-21`) or month (`2026-11`), UTC. If `from` or `to` is inside a month, the sums of that month cover only those days.
      */
     period: string;
     /**
@@ -3020,7 +3020,7 @@ export type GetUsageData = {
          */
         interval?: 'day' | 'month';
         /**
-         * First day, at most 366 days before the last one. By default, there are 30 days, or 12 months.
+         * First day, at most 366 days before the last one. Default: the 30 days, or with `interval=month` the 12 months, that end with `to`.
          *
          */
         from?: Day;

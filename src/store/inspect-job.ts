@@ -1,5 +1,5 @@
-/** Everything about one job or preview, for the operators of the service. Reads no URLs, names or metadata of customers. */
-import { asc, eq, inArray, sql } from './orm.ts';
+/** Everything about one job or preview, for the operators of the service. Reads no URLs, file names or metadata of customers. */
+import { asc, desc, eq, inArray, sql } from './orm.ts';
 import { type Db, readApart, type Tx } from './database.ts';
 import { stepKey } from './queue.ts';
 import { jobEvents, jobs, objects, segments, workers } from './schema.ts';
@@ -69,7 +69,10 @@ function filesOf(tx: Tx, jobId: string) {
   return tx.select({ key, role, attempt, state, sizeBytes, storedAt, destroyedAt }).from(objects).where(eq(objects.jobId, jobId)).orderBy(asc(objects.createdAt), asc(key));
 }
 
-function eventsOf(tx: Tx, jobId: string) {
+/** The newest, from old to new. Without the customer's name for a key. */
+async function eventsOf(tx: Tx, jobId: string) {
   const { at, kind, data } = jobEvents;
-  return tx.select({ at, kind, data }).from(jobEvents).where(eq(jobEvents.jobId, jobId)).orderBy(asc(jobEvents.seq)).limit(eventLimit);
+  const named = sql<Record<string, unknown>>`${data} - 'key_name'`;
+  const newest = await tx.select({ at, kind, data: named }).from(jobEvents).where(eq(jobEvents.jobId, jobId)).orderBy(desc(jobEvents.seq)).limit(eventLimit);
+  return newest.toReversed();
 }

@@ -226,8 +226,11 @@ describe("operators' view of one job", () => {
     expect(seen.files.map(({ role }) => role)).toContain('original');
     expect(seen.events.map(({ kind }) => kind)).toEqual(['job.created', 'job.started']);
     expect(JSON.stringify(seen)).not.toContain('canary');
-    await world.store.jobs.delete(job.accountId, 'live', job.id);
-    expect(await world.store.operations.job(job.id)).toMatchObject({ deletedAt: expect.any(Date) as Date, deletedBy: 'customer' });
+    await world.store.jobs.delete(job.accountId, 'live', job.id, { key_id: 'key_1', key_name: 'canary' });
+    const deleted = await world.store.operations.job(job.id);
+    expect(deleted).toMatchObject({ deletedAt: expect.any(Date) as Date, deletedBy: 'customer' });
+    expect(deleted!.events.at(-1)).toMatchObject({ kind: 'job.deleted', data: { key_id: 'key_1' } });
+    expect(JSON.stringify(deleted)).not.toContain('canary');
     expect(await world.store.operations.job('job_unknown')).toBeNull();
   });
 });

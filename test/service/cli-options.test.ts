@@ -28,7 +28,7 @@ describe('a point in time', () => {
     expect((Date.now() - pointInTime(text).getTime()) / 1000).toBeCloseTo(seconds, 0);
   });
 
-  it.each(['', 'yesterday', '7', '7 d', '-7d', '2026-11', '2026-02-31', '2026-11-21T07:59:55', '2026-13-01', '2026-11-21 07:59Z'])('refuses %j', (text) => {
+  it.each(['', 'yesterday', '7', '7 d', '-7d', '2026-11', '2026-02-31', '2026-11-21T07:59:55', '2026-13-01', '2026-11-21 07:59Z', 'Sat, 21 Nov 2026 10:00:00 GMT', '2026-1-5 10:00'])('refuses %j', (text) => {
     expect(() => pointInTime(text)).toThrow('Expected a day such as 2026-11-21');
   });
 });

@@ -35,7 +35,9 @@ enum class Target {
 struct Segment {
   double start_s = 0;
   double end_s = 0;
-  int warm_up_frames = 24;  ///< at least 23: contrast looks back 15 frames, denoising 7, scene cuts 1
+  /// At least 27. Face restoration looks back 16 frames, contrast 15; before them temporal accumulation looks back 3, temporal denoising 7,
+  /// and the detection of scene cuts 1.
+  int warm_up_frames = 27;
 };
 
 /// Options of the H.264 encoder. The default is the fastest with VMAF ≥ 95 on all clips of bench/results/encoder.md.

@@ -46,7 +46,8 @@ class PixelChain : public device::StageChain {
 
   /// Submit and Retrieve in one.
   void Run(const AVFrame& frame, AVFrame& out);
-  /// Runs only the temporal stages, for warm-up frames that are not encoded.
+  /// Runs the stages that look back in time, and those before them, for warm-up frames that are not encoded. With stages behind the network
+  /// that look back, this includes the network.
   void WarmUp(const AVFrame& frame);
 
   /// See StageChain.

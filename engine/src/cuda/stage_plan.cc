@@ -175,7 +175,9 @@ void StagePlan::MakeSlots() {
       slot.full = arena_.MakePicture(from.width(), from.height(), {0, 0}, source_.color);
     }
     if (accumulates_) {
-      slot.steady = arena_.MakePlane(output_.width(), output_.height());
+      // Contours read it at once and write another plane; else it is kept until Finish.
+      const bool is_shared = options_.edge_strength > 0 && i > 0;
+      slot.steady = is_shared ? slots_.front().steady : arena_.MakePlane(output_.width(), output_.height());
       slot.motion = static_cast<pixel::MotionVector*>(arena_.MakeCleared(BytesOfMotion(field_)));
     }
     if (options_.edge_strength > 0) slot.steep = arena_.MakePlane(output_.width(), output_.height());

@@ -108,11 +108,13 @@ REELMEND_HD constexpr int InMeans(int units) {
 REELMEND_HD constexpr int TwiceInMeans(int units) { return InMeans(2 * units); }
 
 /// Converts a component of a vector of a picture with `source` samples along this axis to whole samples of the picture when it is enlarged
-/// to `size` samples, rounded to nearest.
+/// to `size` samples, rounded to nearest. A vector cannot be longer than kLongest.
 REELMEND_HD constexpr int EnlargedInSamples(int units, int size, int source) {
+  constexpr int kLongest = 32'767 / kMotionUnits - kFitSteps;
   const int unit = kMotionUnits * source;
   const int enlarged = units * size;
-  return (enlarged + (enlarged < 0 ? -unit : unit) / 2) / unit;
+  const int samples = (enlarged + (enlarged < 0 ? -unit : unit) / 2) / unit;
+  return samples < -kLongest ? -kLongest : samples > kLongest ? kLongest : samples;
 }
 
 /// The block of the smaller picture, along an axis, that has the content of a sample of the enlarged one.

@@ -84,7 +84,7 @@ struct Plan {
   bool may_write_engines = true;
   std::optional<SegmentCut> cut;       ///< the planned segment that this run enhances; none: the whole video
   /// Note [Steady detail]
-  bool accumulates() const { return is_blind && network_strength > 0 && temporal.strength > 0; }
+  bool accumulates() const { return is_blind && network_strength > 0 && temporal.strength > 0 && temporal.noise_sigma > 0; }
   bool restores_luma = false;          ///< the network restores luma, and chroma if it outputs that; so the spatial denoising leaves them out
 };
 

@@ -25,7 +25,7 @@ struct SegmentCut {
 
 /// Frames before a segment that run through the temporal stages: as many as Segment::warm_up_frames, and two for the
 /// deinterlacer, which reads the neighbours of a frame.
-inline constexpr std::int64_t kWarmUpFrames = 26;
+inline constexpr std::int64_t kWarmUpFrames = 29;
 
 /// Cuts at the key frames nearest to the wanted length. A video without key frames at useful positions is cut in between;
 /// then some frames are decoded only to reach the cut. A short video gets a single segment. `source` and `output`: the time

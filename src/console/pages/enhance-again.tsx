@@ -17,7 +17,7 @@ export function EnhanceAgain({ detail }: { detail: ConsoleJobDetail }) {
   if (body === null) return null;
   const { job } = detail;
   const create = async () => {
-    const id = await submitJob(body, job.sandbox ? undefined : job.credits_charged);
+    const id = await submitJob(body, job.sandbox ? undefined : job.credits_charged, `again ${job.id}`);
     setAsking(false);
     navigate(`/jobs/${id}`);
   };
@@ -29,7 +29,7 @@ export function EnhanceAgain({ detail }: { detail: ConsoleJobDetail }) {
       </Button>
       {asking && (
         <ConfirmDialog title="Enhance this video again?" action={job.sandbox ? 'Run in test mode' : 'Enhance'} onClose={() => setAsking(false)} onConfirm={create}>
-          <p>This creates another job of the same video with the same settings. {job.sandbox ? 'Test jobs are free.' : `It costs at most ${formatCredits(job.credits_charged)}, as this one did.`}</p>
+          <p>This creates another job of the same video with the same settings. {job.sandbox ? 'Test jobs are free.' : `It costs at most ${formatCredits(job.credits_charged)}, the price of this one.`}</p>
           {job.upload_id !== null && <p>The upload must still be there: it is kept for 24 hours.</p>}
         </ConfirmDialog>
       )}

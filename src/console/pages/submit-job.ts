@@ -14,21 +14,21 @@ interface Attempts {
   unanswered: Body[];
 }
 
-/** By mode and video. Whoever leaves the page after a lost response, and comes back, does not pay twice. */
+/** By mode and video, or what the caller names instead. Whoever leaves the page after a lost response, and comes back, does not pay twice. */
 const attemptsOf = new Map<string, Attempts>();
 
 type CreateJob = ReturnType<typeof useCreateJob>;
 
-/** Returns the function that creates a job and resolves with its id. `credits` is the displayed price. */
+/** Returns the function that creates a job and resolves with its id. `credits` is the displayed price. Attempts with the same `subject` create one job. */
 export function useSubmitJob() {
   const createJob = useCreateJob();
-  return async (each: Body, credits: number | undefined): Promise<string> => {
+  return async (each: Body, credits: number | undefined, subject = each.request.upload_id ?? each.request.video_url): Promise<string> => {
     const body = withinQuote(each, credits);
-    const video = `${body.mode} ${body.request.upload_id ?? body.request.video_url}`;
-    const attempts = attemptsOf.get(video) ?? { key: newIdempotencyKey(), unanswered: [] };
-    attemptsOf.set(video, attempts);
+    const name = `${body.mode} ${subject}`;
+    const attempts = attemptsOf.get(name) ?? { key: newIdempotencyKey(), unanswered: [] };
+    attemptsOf.set(name, attempts);
     const id = await createOnce(createJob, body, attempts);
-    attemptsOf.delete(video);
+    attemptsOf.delete(name);
     return id;
   };
 }
