@@ -58,6 +58,55 @@ describe('migrations', () => {
     await other.drop();
   });
 
+  it('find those of jobs that end, and none of jobs that are deleted, while the jobs that were created before are read', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const earlier = await mkdtemp(join(directory, 'triggers-'));
+    await cp(ownMigrations, earlier, { recursive: true, filter: (path) => !/00(42|4[4-9]|[5-9]\d)_/.test(path) });
+    await migrate({ url: other.url, directory: earlier });
+    const pool = postgres(other.url, { max: 4 });
+    const [sql, metadata, names, deletion] = (await Promise.all([0, 1, 2, 3].map(() => pool.reserve()))) as [postgres.ReservedSql, postgres.ReservedSql, postgres.ReservedSql, postgres.ReservedSql];
+    const account = newId('acct');
+    await sql`INSERT INTO accounts (id, name) VALUES (${account}, 'A')`;
+    const [ended, ending, endingLater, deleted, deletedLater, deletedSlowly] = Array.from({ length: 6 }, () => newId('job')) as [string, string, string, string, string, string];
+    for (const id of [ended, ending, endingLater, deleted, deletedLater, deletedSlowly]) {
+      await sql`INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, duration_seconds, credits_charged, step, expires_at, metadata)
+        VALUES (${id}, ${account}, 'live', 'standard', '1080p', 'https://example.com/', 1, 3, 'ingest', now(), '{"a": "b"}')`;
+    }
+    const end = (id: string) => sql`UPDATE jobs SET status = 'error', error_code = 'processing_failed', finished_at = now() WHERE id = ${id}`;
+    const remove = (on: postgres.Sql, id: string) => on`UPDATE jobs SET deleted_at = now(), deleted_by = 'customer', video_url = NULL, metadata = '{}' WHERE id = ${id}`;
+    await end(ended);
+    await sql`TRUNCATE job_metadata, job_names`;
+    // A migration waits for a row that it would add, too, in the middle of its statement.
+    for (const blocker of [metadata, names]) await blocker`BEGIN`;
+    await metadata`INSERT INTO job_metadata VALUES (${account}, 'live', sha256('a=b'), ${ended})`;
+    await names`INSERT INTO job_names VALUES (${account}, 'live', ${ended}, 'other')`;
+    const waits = (blocker: postgres.Sql) =>
+      expect.poll(async () => {
+        const [{ pid }] = (await blocker`SELECT pg_backend_pid() AS pid`) as unknown as [{ pid: number }];
+        return sql`SELECT 1 FROM pg_locks WHERE NOT granted AND ${pid}::int = ANY (pg_blocking_pids(pid))`;
+      }, { interval: 10, timeout: 10_000 }).toHaveLength(1);
+    const migrating = migrate({ url: other.url });
+    await waits(metadata);
+    await end(ending);
+    await remove(sql, deleted);
+    await deletion`BEGIN`;
+    await remove(deletion, deletedSlowly);
+    await metadata`ROLLBACK`;
+    await waits(names);
+    await end(endingLater);
+    await remove(sql, deletedLater);
+    await names`ROLLBACK`;
+    await waits(deletion);
+    await deletion`COMMIT`;
+    await migrating;
+    const left = [ended, ending, endingLater].toSorted().map((id) => ({ job_id: id }));
+    expect([...(await sql`SELECT job_id FROM job_metadata ORDER BY job_id`)]).toEqual(left);
+    expect([...(await sql`SELECT job_id FROM job_names ORDER BY job_id`)]).toEqual(left);
+    for (const each of [sql, metadata, names, deletion]) each.release();
+    await pool.end();
+    await other.drop();
+  });
+
   it('make the settings of sessions that the service relies on, whatever the database has', async () => {
     const other = await createTestDatabase({ migrated: false });
     const admin = postgres(other.url, { max: 1 });
