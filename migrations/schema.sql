@@ -680,6 +680,8 @@ CREATE TABLE workers (
 -- FUNCTION jobs_move_forward() RETURNS trigger
 -- FUNCTION ledger_transfer_balances() RETURNS trigger
 -- FUNCTION lock_rate_limit(quota_subject text, quota_class text, window_s double precision) RETURNS rate_limits
+-- FUNCTION lower_case(value text) RETURNS text
+-- FUNCTION percent_decoded(segment text) RETURNS text
 -- FUNCTION post_transfer(kind text, account text, job text, amount bigint, note text) RETURNS bigint
 -- FUNCTION refuse_change() RETURNS trigger
 -- FUNCTION signing_keys_kept() RETURNS trigger

@@ -1,6 +1,27 @@
 -- Keeps the names of the jobs' videos in lower case, for the search in the console (src/store/console-jobs.ts). A deleted job has none.
-CREATE OR REPLACE FUNCTION job_name(file_name text, video_url text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT lower(left(coalesce(file_name, nullif(regexp_replace(path, '^.*/', ''), ''), split_part(path, '/', 3), ''), 200))
+-- The text that a segment of a URL stands for; the segment itself where its escapes are none, or not UTF-8.
+CREATE OR REPLACE FUNCTION percent_decoded(segment text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+  IF segment !~ '^([^%]|%[0-9A-Fa-f]{2})*$' THEN
+    RETURN segment;
+  END IF;
+  RETURN (
+    SELECT convert_from(string_agg(CASE WHEN part[1] IS NULL THEN convert_to(part[2], 'UTF8') ELSE decode(replace(part[1], '%', ''), 'hex') END, '' ORDER BY place), 'UTF8')
+    FROM regexp_matches(segment, '((?:%..)+)|([^%]+)', 'g') WITH ORDINALITY AS parts (part, place));
+EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+  RETURN segment;
+END $$;
+
+-- Of all letters, whatever the locale of the database; before PostgreSQL 17, of those that its locale knows.
+CREATE OR REPLACE FUNCTION lower_case(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+  RETURN lower(value COLLATE pg_c_utf8);
+EXCEPTION WHEN undefined_object THEN
+  RETURN lower(value);
+END $$;
+
+CREATE OR REPLACE FUNCTION job_name(file_name text, video_url text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT lower_case(left(coalesce(file_name, percent_decoded(nullif(regexp_replace(path, '^.*/', ''), '')), split_part(path, '/', 3), ''), 200))
     FROM (SELECT split_part(split_part(video_url, '#', 1), '?', 1) AS path) url
 $$;
 

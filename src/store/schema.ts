@@ -155,7 +155,7 @@ export const jobNames = pgTable(
     accountId: text('account_id').notNull(),
     mode: text('mode').$type<Mode>().notNull(),
     jobId: text('job_id').notNull(),
-    /** in lower case, of at most 200 characters; a segment of a URL as it is there, with its escapes */
+    /** in lower case, of at most 200 characters; a segment of a URL without its escapes */
     name: text('name').notNull(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.mode, table.jobId] })],

@@ -97,6 +97,28 @@ describe('the list', () => {
     expect((await person.browser.request('/console/api/jobs?q=%00')).status).toBe(400);
   });
 
+  it('is searched by the names as they are shown, not by the escapes of URLs', async () => {
+    const person = await world.person({ credits: 1000 });
+    const add = async (segment: string) => (await makeJob(world, person.accountId, { videoUrl: `https://media.example.com/${segment}` })).id;
+    const find = async (q: string) =>
+      (await person.browser.call<ConsoleJobList>(`/console/api/jobs?q=${encodeURIComponent(q)}`)).data.map(({ id }) => id);
+    const long = '日本の長い名前'.repeat(12);
+    const [comma, plain, upper, japanese, latin1, stray, zero] = [
+      await add('Day%201,%20Paris.mp4'), await add('my%20film.mov'), await add('K%C3%96LN.mp4'), await add(encodeURIComponent(`${long}最後.mp4`)),
+      await add('K%F6ln%20old.avi'), await add('50%%20off.avi'), await add('a%00b.webm'),
+    ];
+    expect(await find('Day 1, Paris')).toEqual([comma]);
+    expect(await find('day 1%2C')).toEqual([]);
+    expect(await find('my FILM')).toEqual([plain]);
+    expect(await find('%20f')).toEqual([]);
+    for (const q of ['köln', 'KÖLN', 'Köln.MP4']) expect(await find(q), q).toEqual([upper]);
+    expect(await find('最後')).toEqual([japanese]);
+    // As they are shown: what is not UTF-8 has its escapes.
+    expect(await find('k%f6ln%20old')).toEqual([latin1]);
+    expect(await find('50%%20')).toEqual([stray]);
+    expect(await find('.webm')).toEqual([zero]);
+  });
+
   it('names the source without its query', async () => {
     const job = await makeJob(world, ours.accountId);
     const { data } = await ours.browser.call<ConsoleJobList>(`/console/api/jobs?q=${job.id}`);
