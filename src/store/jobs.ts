@@ -148,6 +148,8 @@ async function findReplay(on: Executor, accountId: string, mode: Mode, idempoten
 async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }> {
   const { accountId, mode, limit, startingAfter, status, metadata, previews = false } = query;
   const which = and(
+    isOfAccount(jobs.accountId, accountId),
+    eq(jobs.mode, mode),
     isNull(jobs.deletedAt),
     (previews ? isNotNull : isNull)(jobs.preview),
     startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
@@ -155,44 +157,63 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
     wasCreated(query),
   );
   const rows = metadata === undefined
-    ? await db.select().from(jobs)
-        .where(and(isOfAccount(jobs.accountId, accountId), eq(jobs.mode, mode), which))
-        .orderBy(jobs.accountId, desc(jobs.id)).limit(limit + 1)
+    ? await jobsThat(db, which, limit)
     : await jobsWithPair(db, query, metadata, which);
   return { jobs: rows.slice(0, limit).map(toJobRecord), hasMore: rows.length > limit };
 }
 
-/** Reads no jobs without the pair. */
-async function jobsWithPair(db: Db, { accountId, mode, limit, startingAfter }: ListJobs, pair: string, which: SQL | undefined): Promise<JobRow[]> {
+/** The newest first; one more than `limit` if there are more. */
+const jobsThat = (db: Db, which: SQL | undefined, limit: number): Promise<JobRow[]> =>
+  db.select().from(jobs).where(which).orderBy(jobs.accountId, desc(jobs.id)).limit(limit + 1);
+
+/**
+ * Reads no jobs without the pair, or none of other statuses: most jobs are done, and few have another status, which has an index of its own. Of the
+ * pairs, it reads those of the time. With subqueries instead of a join, PostgreSQL cannot begin with all jobs of the account.
+ */
+function jobsWithPair(db: Db, query: ListJobs, pair: string, which: SQL | undefined): Promise<JobRow[]> {
+  const { accountId, mode, limit, startingAfter, status } = query;
   const { jobId } = jobMetadata;
-  const rows = await db
-    .select({ job: jobs })
+  const isPair = and(eq(jobMetadata.mode, mode), eq(jobMetadata.pair, createHash('sha256').update(pair).digest()));
+  if (status !== undefined && status !== 'done') {
+    const hasPair = sql`EXISTS (SELECT FROM ${jobMetadata} WHERE ${jobMetadata.accountId} = ${jobs.accountId} AND ${isPair} AND ${jobId} = ${jobs.id})`;
+    return jobsThat(db, and(which, hasPair), limit);
+  }
+  const ids = db
+    .select({ id: jobId })
     .from(jobMetadata)
-    .innerJoin(jobs, eq(jobs.id, jobId))
     .where(
       and(
         eq(jobMetadata.accountId, accountId),
-        eq(jobMetadata.mode, mode),
-        eq(jobMetadata.pair, createHash('sha256').update(pair).digest()),
+        isPair,
         startingAfter === undefined ? undefined : lt(jobId, startingAfter),
-        which,
+        hasIdOfTime(jobId, query),
+        sql`(SELECT true FROM ${jobs} WHERE ${and(eq(jobs.id, jobId), which)})`,
       ),
     )
     .orderBy(desc(jobId))
     .limit(limit + 1);
-  return rows.map(({ job }) => job);
+  return jobsThat(db, sql`${jobs.id} = ANY (ARRAY(${ids}))`, limit);
 }
 
 /** Clocks differ by less, and a job is stored within these milliseconds after it got its id. */
 const idToleranceMs = 600_000;
 
-/** The condition that a job was created in that time. Ids sort by time, so that only the part of the list around this time is read. */
-function wasCreated({ createdAfter, createdBefore, previews = false }: ListJobs): SQL | undefined {
-  const prefix = previews ? 'prv' : 'job';
-  const idAt = (time: Date, toleranceMs: number) => smallestIdAt(prefix, new Date(Math.max(0, time.getTime() + toleranceMs)));
+/** The condition that a job was created in that time. */
+function wasCreated(query: ListJobs): SQL | undefined {
+  const { createdAfter, createdBefore } = query;
   return and(
-    createdAfter === undefined ? undefined : and(gte(jobs.id, idAt(createdAfter, -idToleranceMs)), gte(jobs.createdAt, createdAfter)),
-    createdBefore === undefined ? undefined : and(lt(jobs.id, idAt(createdBefore, idToleranceMs)), lt(jobs.createdAt, createdBefore)),
+    hasIdOfTime(jobs.id, query),
+    createdAfter === undefined ? undefined : gte(jobs.createdAt, createdAfter),
+    createdBefore === undefined ? undefined : lt(jobs.createdAt, createdBefore),
+  );
+}
+
+/** Ids sort by time, so that only the part of the list around this time is read. */
+function hasIdOfTime(id: typeof jobs.id | typeof jobMetadata.jobId, { createdAfter, createdBefore, previews = false }: ListJobs): SQL | undefined {
+  const idAt = (time: Date, toleranceMs: number) => smallestIdAt(previews ? 'prv' : 'job', new Date(Math.max(0, time.getTime() + toleranceMs)));
+  return and(
+    createdAfter === undefined ? undefined : gte(id, idAt(createdAfter, -idToleranceMs)),
+    createdBefore === undefined ? undefined : lt(id, idAt(createdBefore, idToleranceMs)),
   );
 }
 

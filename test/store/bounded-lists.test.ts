@@ -139,6 +139,32 @@ describe('a list of jobs', () => {
     }
   });
 
+  it.each([[{}], [{ status: 'done' }], [{ status: 'error' }], [{ status: 'queued' }]] as const)('with a pair in their metadata and of a time, or of the status %j, reads no others', async (more) => {
+    const at = new Date(Date.now() - 50 * 86_400_000);
+    const status = 'status' in more ? more.status : 'done';
+    const id = smallestIdAt('job', at).slice(0, -1) + status.slice(0, 1);
+    // The history, older by its ids, has the pair; and many jobs since, by theirs.
+    const since = new Date(at.getTime() + 86_400_000);
+    const later = smallestIdAt('job', since).slice(0, -9) + status.slice(0, 1);
+    await world.sql.begin(async (tx) => {
+      await tx`SET LOCAL session_replication_role = replica`;
+      await tx`INSERT INTO jobs (id, account_id, mode, tier, status, resolution, duration_seconds, credits_charged, step, output, output_key, error_code, created_at, finished_at, expires_at, video_url)
+        SELECT ${later} || lpad(i::text, 8, '0'), ${account.id}, 'live', 'standard', 'done', '1080p', 1, 3, 'enhance', '{}', 'x', NULL, ${since}, ${since}, now() + interval '1 year', 'https://example.com/'
+        FROM generate_series(1, 2000) i
+        UNION ALL SELECT ${id}, ${account.id}, 'live', 'standard', ${status}, '1080p', 1, 3, 'enhance', CASE WHEN ${status} = 'done' THEN '{}'::jsonb END, CASE WHEN ${status} = 'done' THEN 'x' END,
+          CASE WHEN ${status} = 'error' THEN 'source_changed' END, ${at}, CASE WHEN ${status} <> 'queued' THEN ${at}::timestamptz END, now() + interval '1 year', 'https://example.com/'`;
+      await tx`INSERT INTO job_metadata SELECT account_id, mode, sha256('team=a'), id FROM jobs WHERE account_id = ${account.id} ON CONFLICT DO NOTHING`;
+    });
+    await world.sql`ANALYZE job_metadata`;
+    const list = async (db: Db, query: object) =>
+      (await jobsOf(db).list({ accountId: account.id, mode: 'live', limit: 20, metadata: 'team=a', ...more, ...query })).jobs.map((job) => job.id);
+    const ofTime = { createdAfter: new Date(at.getTime() - 3_600_000), createdBefore: new Date(at.getTime() + 3_600_000) };
+    for (let n = 0; n < 8; n++) {
+      expect(await rowsRead(async (db) => expect(await list(db, ofTime)).toContain(id))).toBeLessThan(few);
+      if (status !== 'done') expect(await rowsRead(async (db) => expect(await list(db, {})).toContain(id))).toBeLessThan(few);
+    }
+  });
+
   it('in the console is searched by a part of the id in the index, and reads only the jobs that it shows', async () => {
     const find = async (text: string, more = {}) => {
       let ids: string[] = [];
