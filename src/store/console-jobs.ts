@@ -181,7 +181,7 @@ function idsWith(db: Db, which: SQL | undefined, { accountId, mode, startingAfte
         status === undefined ? undefined : isDone,
       ),
     )
-    .orderBy(jobNames.accountId, desc(jobId))
+    .orderBy(desc(jobNames.accountId), desc(jobId))
     .limit(limit + 1);
 }
 
