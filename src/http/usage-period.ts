@@ -27,5 +27,13 @@ function defaultFirst(interval: 'day' | 'month', last: Date): Date {
   return new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() - 11, 1));
 }
 
+/** What the store has for an account without transfers. */
+export function periodsWithoutUsage(interval: 'day' | 'month', { from, to }: { from: string; to: string }) {
+  const length = interval === 'day' ? '2026-11-21'.length : '2026-11'.length;
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+  const periods = new Set(Array.from({ length: days }, (_, day) => dayOf(new Date(Date.parse(from) + day * dayMs)).slice(0, length)));
+  return [...periods].map((period) => ({ period, jobs: 0, seconds: 0, credits: 0, refunded: 0 }));
+}
+
 const startOfDay = (time: Date) => new Date(dayOf(time));
 const dayOf = (time: Date) => time.toISOString().slice(0, 10);

@@ -1,7 +1,7 @@
 /** Statements of an account: credit transfers, usage per day or month, certificates. */
 import { and, desc, eq, lt, sql } from './orm.ts';
 import { isOfAccount } from './account-lists.ts';
-import type { Db } from './database.ts';
+import { type Db, readApart } from './database.ts';
 import { certificates, ledgerEntries, ledgerTransfers } from './schema.ts';
 import type { LedgerLine, StatementStore, UsagePeriod, UsageQuery } from './types.ts';
 
@@ -29,7 +29,7 @@ export function statementQueries(db: Db) {
     /** The last `days` days in live mode, today included, oldest first. */
     usagePerDay(accountId: string, days: number) {
       const [from, to] = [days - 1, 0].map((ago) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10)) as [string, string];
-      return usage(db, { accountId, mode: 'live', interval: 'day', from, to });
+      return usage(db, { accountId, interval: 'day', from, to });
     },
 
     /** Newest first; `startingAfter` is an exclusive id. */
@@ -70,10 +70,11 @@ async function ledgerPage(db: Db, query: Page & { startingAfter?: number | undef
   return rows.map((row) => ({ ...row, balance: row.balance ?? 0 }));
 }
 
-async function usage(db: Db, { accountId, mode, interval, from, to }: UsageQuery): Promise<UsagePeriod[]> {
+/** Up to a year of transfers, with the length of each one's video. */
+async function usage(db: Db, { accountId, interval, from, to }: UsageQuery): Promise<UsagePeriod[]> {
   // Times as values: the planner knows how many transfers are that young only if it knows the time. Timestamps without time zone: otherwise the
   // clock changes of the session's zone move the days.
-  const rows = await db.execute<Record<keyof UsagePeriod, string>>(sql`
+  const rows = await readApart(db, (tx) => tx.execute<Record<keyof UsagePeriod, string>>(sql`
     WITH used AS (
       SELECT date_trunc(${interval}, t.at AT TIME ZONE 'UTC') AS start,
         count(*) FILTER (WHERE t.kind = 'charge') AS jobs,
@@ -81,14 +82,14 @@ async function usage(db: Db, { accountId, mode, interval, from, to }: UsageQuery
         coalesce(sum(t.credits) FILTER (WHERE t.kind = 'charge'), 0) AS credits,
         coalesce(sum(t.credits) FILTER (WHERE t.kind = 'refund'), 0) AS refunded
       FROM ledger_transfers t JOIN jobs j ON j.id = t.job_id
-      WHERE t.account_id = ${accountId} AND j.mode = ${mode}
+      WHERE t.account_id = ${accountId}
         AND t.at >= ${from}::timestamp AT TIME ZONE 'UTC' AND t.at < (${to}::date + 1)::timestamp AT TIME ZONE 'UTC'
       GROUP BY 1)
     SELECT to_char(p.start, ${interval === 'day' ? 'YYYY-MM-DD' : 'YYYY-MM'}) AS period, coalesce(u.jobs, 0) AS jobs, coalesce(u.seconds, 0) AS seconds,
       coalesce(u.credits, 0) AS credits, coalesce(u.refunded, 0) AS refunded
     FROM generate_series(date_trunc(${interval}, ${from}::timestamp), ${to}::timestamp, ${`1 ${interval}`}::interval) AS p(start)
       LEFT JOIN used u ON u.start = p.start
-    ORDER BY p.start`);
+    ORDER BY p.start`));
   return rows.map(({ period, jobs, seconds, credits, refunded }) => ({
     period,
     jobs: Number(jobs),

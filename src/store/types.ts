@@ -383,7 +383,6 @@ export interface LedgerLine {
 
 export interface UsageQuery {
   accountId: string;
-  mode: Mode;
   interval: 'day' | 'month';
   /** first and last day, `2026-11-21`, UTC */
   from: string;
@@ -404,7 +403,7 @@ export interface UsagePeriod {
 export interface StatementStore {
   /** Live credit transfers, newest first; `startingAfter` is an exclusive number. */
   ledger(query: { accountId: string; limit: number; startingAfter?: number | undefined }): Promise<LedgerLine[]>;
-  /** Oldest first, also periods without transfers. */
+  /** Of the live transfers. Oldest first, also periods without transfers. */
   usage(query: UsageQuery): Promise<UsagePeriod[]>;
 }
 

@@ -96,6 +96,16 @@ describe('GET /v1/usage', () => {
     expect((await read<Usage>(api, '/v1/usage?from=2025-02-01&to=2026-02-02')).data).toHaveLength(367);
   });
 
+  it.each(['', 'from=2025-02-01&to=2026-02-02', 'from=2024-02-29&to=2024-02-29', 'interval=month', 'interval=month&from=2025-12-15&to=2026-02-01'])(
+    'has the same periods in test mode: ?%s',
+    async (query) => {
+      const api = makeApi();
+      const [live, test] = [await read<Usage>(api, `/v1/usage?${query}`), await read<Usage>(api, `/v1/usage?${query}`, { key: api.keys.test })];
+      expect(live.data.length).toBeGreaterThan(0);
+      expect(test).toEqual(live);
+    },
+  );
+
   it.each([
     ['from=2026-02-02&to=2026-02-01', '/from', '"from" is after "to".'],
     ['from=9999-12-31', '/from', '"from" is after today (UTC).'],
