@@ -1,6 +1,6 @@
 -- Rejects every update that moves a job backwards. Allows the transitions of src/domain/transitions.ts; a test compares
 -- the two. Progress never falls, except when a worker of an earlier version makes pieces anew: all pieces of a plan that is given
--- up, or those that are lost before the join.
+-- up, or those that are lost before the join. Those workers do not know attempt_progress either: here it follows their writes.
 CREATE OR REPLACE FUNCTION jobs_move_forward() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.status IN ('done', 'error') AND NEW.status <> OLD.status
@@ -15,6 +15,13 @@ BEGIN
      OR NEW.account_id <> OLD.account_id THEN
     RAISE EXCEPTION 'job % cannot move from % back to %', OLD.id, OLD.status, NEW.status
       USING ERRCODE = 'restrict_violation';
+  END IF;
+  IF NEW.attempt_progress = OLD.attempt_progress THEN
+    IF NEW.attempt > OLD.attempt THEN
+      NEW.attempt_progress := 0;
+    ELSIF NEW.progress > OLD.progress AND NEW.lease_owner IS NOT NULL THEN
+      NEW.attempt_progress := NEW.progress;
+    END IF;
   END IF;
   RETURN NEW;
 END $$;

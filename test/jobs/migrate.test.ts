@@ -107,6 +107,25 @@ describe('migrations', () => {
     await other.drop();
   });
 
+  it('know how far the attempts at whole videos are that run during the upgrade', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const earlier = await mkdtemp(join(directory, 'earlier-'));
+    const isLater = (path: string) => /00(39|[4-9]\d)_|job_metadata|job_names|jobs_move_forward|revision\.json/.test(path);
+    await cp(ownMigrations, earlier, { recursive: true, filter: (path) => !isLater(path) });
+    await migrate({ url: other.url, directory: earlier });
+    const sql = postgres(other.url, { max: 1 });
+    const [account, held, waiting] = [newId('acct'), newId('job'), newId('job')];
+    await sql`INSERT INTO accounts (id, name) VALUES (${account}, 'A')`;
+    for (const [id, owner] of [[held, 'old'], [waiting, null]] as const) {
+      await sql`INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, duration_seconds, credits_charged, step, expires_at, status, attempt, progress, lease_owner, lease_expires_at)
+        VALUES (${id}, ${account}, 'live', 'standard', '1080p', 'https://example.com/', 1, 3, 'enhance', now(), 'running', 1, 0.5, ${owner}, ${owner === null ? null : new Date()})`;
+    }
+    await migrate({ url: other.url });
+    expect([...(await sql`SELECT id, attempt_progress FROM jobs ORDER BY id`)]).toEqual([held, waiting].toSorted().map((id) => ({ id, attempt_progress: id === held ? 0.5 : 0 })));
+    await sql.end();
+    await other.drop();
+  });
+
   it('make the settings of sessions that the service relies on, whatever the database has', async () => {
     const other = await createTestDatabase({ migrated: false });
     const admin = postgres(other.url, { max: 1 });

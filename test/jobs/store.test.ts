@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { JobRecord } from '../../src/domain/job.ts';
 import type { Fence } from '../../src/store/index.ts';
 import { eventually } from '../helpers/wait.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
@@ -373,6 +374,32 @@ describe('deletion', () => {
     expect((await world.store.jobs.get(account.id, 'live', again))!.progress).toBe(0.9);
     expect(await world.store.jobs.delete(account.id, 'live', waiting)).toMatchObject({ refundedCredits: 30 });
     expect(await world.store.jobs.delete(account.id, 'live', again)).toMatchObject({ refundedCredits: 27 });
+  });
+
+  describe('counts what a worker of an earlier version does, which writes the shown progress alone:', () => {
+    const progressOf = (id: string, fraction: number) => world.sql`UPDATE jobs SET progress = greatest(progress, ${fraction}::float8) WHERE id = ${id}`;
+    const acquireOld = (id: string) => world.sql`UPDATE jobs SET status = 'running', started_at = coalesce(started_at, now()), attempt = attempt + 1,
+      lease_owner = 'old', lease_expires_at = now() + interval '20 seconds' WHERE id = ${id}`;
+    const created = async () => (await world.store.jobs.create(jobInput(await fundedAccount(world.store, 30)))).job;
+    const refund = ({ accountId, id }: JobRecord) => world.store.jobs.delete(accountId, 'live', id).then((deleted) => deleted!.refundedCredits);
+
+    it('the seconds that it has processed', async () => {
+      const job = await created();
+      await acquireOld(job.id);
+      await progressOf(job.id, 0.5);
+      await progressOf(job.id, 0.9);
+      expect(await refund(job)).toBe(3);
+    });
+
+    it('not those of an attempt before, which are lost', async () => {
+      const job = await created();
+      const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'new', 20))!;
+      await world.store.leases.progress(fence, { fraction: 0.8, etaSeconds: 3 }, 20);
+      await world.store.leases.release(fence);
+      await acquireOld(job.id);
+      await progressOf(job.id, 0.05);
+      expect(await refund(job)).toBe(30);
+    });
   });
 
   it('by ten callers at once refunds once', async () => {
