@@ -75,14 +75,15 @@ export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pic
 
 const progressIntervalMs = 1000;
 
-/** Calls `write` at most once a second. */
-export function progressWriter<Progress extends unknown[]>(keeper: LeaseKeeper, write: (...progress: Progress) => Promise<boolean>): (...progress: Progress) => void {
+/** Calls `write` at most once a second, and at once with a lower fraction: work was lost. */
+export function progressWriter<Rest extends unknown[]>(keeper: LeaseKeeper, write: (fraction: number, ...rest: Rest) => Promise<boolean>): (fraction: number, ...rest: Rest) => void {
   let nextAt = 0;
-  return (...progress) => {
+  let last = 0;
+  return (fraction, ...rest) => {
     const now = performance.now();
-    if (now < nextAt) return;
-    nextAt = now + progressIntervalMs;
+    if (now < nextAt && fraction >= last) return;
+    [nextAt, last] = [now + progressIntervalMs, fraction];
     // A failed write is ignored: the heartbeat finds out whether the lease is lost.
-    write(...progress).then(keeper.renewed, () => {});
+    write(fraction, ...rest).then(keeper.renewed, () => {});
   };
 }

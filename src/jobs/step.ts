@@ -28,7 +28,7 @@ export interface StepContext {
   scratch: string;
   /** aborted when the job is deleted, the lease is lost, or the worker stops */
   signal: AbortSignal;
-  /** Reports progress (0…1) and the seconds left. Written at most once a second. */
+  /** Reports progress (0…1) and the seconds left. Written at most once a second, and at once when the progress falls. */
   progress(fraction: number, etaSeconds: number | null): void;
   logger: Logger;
   /** the trace span of this run, for further attributes */
