@@ -1,4 +1,7 @@
-/** The tasks that use the slots for enhancements: whole videos for the device classes that this worker has, and segments and joins for its engine, too. */
+/**
+ * The tasks that use the slots for enhancements. A worker takes whole videos for its device classes, segments for its device classes
+ * and its engine, and joins for its engine.
+ */
 import { createHash } from 'node:crypto';
 import { type DeviceClass, taskOfJoin, taskOfSegment, taskOfWhole } from '../store/index.ts';
 import { enhanceJob } from './enhance-step.ts';
