@@ -2,7 +2,7 @@
  * Segments of videos. Each has a lease of its own, so that several workers enhance one video. The attempt of a segment grows
  * with every lease, and each write names it. Where a query locks both, the job's row comes first.
  */
-import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from './orm.ts';
+import { and, asc, eq, exists, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from './orm.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import type { Fence } from './fence.ts';
@@ -53,7 +53,7 @@ export interface Piece {
 const joiningShare = 0.02;
 
 /** The progress of all segments of a job together, as that of the job; null without segments. */
-const shareOfSegments = sql<number | null>`${1 - joiningShare}::float8 * sum(progress * frames) / sum(frames)`;
+const shareOfSegments = (progress: SQL) => sql<number | null>`${1 - joiningShare}::float8 * sum(${progress} * frames) / sum(frames)`;
 
 /** Smaller steps of a job's progress are not written while its segments run: many workers report every second, and each write notifies its watchers. */
 const smallestStep = 0.0025;
@@ -203,11 +203,14 @@ export async function segmentsOf(db: Db, jobId: string): Promise<JobSegment[]> {
 
 /**
  * The share of a running job that is processed and not lost: of its segments as they stand, otherwise of the attempt that holds the lease.
- * `jobs.progress` never falls, so it may be more.
+ * What an expired lease has done is lost, also before the lease is removed. `jobs.progress` never falls, so it may be more.
  */
-export async function processedShare(on: Executor, { id, leaseOwner, attemptProgress }: JobRow): Promise<number> {
-  const [row] = await on.select({ share: shareOfSegments }).from(segments).where(eq(segments.jobId, id));
-  return row?.share ?? (leaseOwner === null ? 0 : attemptProgress);
+export async function processedShare(on: Executor, { id }: Pick<JobRow, 'id'>): Promise<number> {
+  const isHeld = sql`lease_expires_at >= clock_timestamp()`;
+  const kept = sql`CASE WHEN state = 'done' OR ${isHeld} THEN progress ELSE 0 END`;
+  const [ofSegments] = await on.select({ share: shareOfSegments(kept) }).from(segments).where(eq(segments.jobId, id));
+  const [ofAttempt] = await on.select({ share: jobs.attemptProgress }).from(jobs).where(and(eq(jobs.id, id), isHeld));
+  return ofSegments?.share ?? ofAttempt?.share ?? 0;
 }
 
 export interface PlannedSegments {
@@ -300,7 +303,7 @@ async function acquire(tx: Tx, which: { jobId: string; number: number }, { owner
 async function showProgress(on: Executor, jobId: string, least = 0): Promise<void> {
   await on.execute(sql`UPDATE jobs SET progress = greatest(jobs.progress, p.done), eta_seconds = coalesce(p.eta_s, eta_seconds)
     FROM (SELECT done, CASE WHEN left_s >= ${longestEtaS}::int THEN ${longestEtaS}::int ELSE ceil(left_s)::int END AS eta_s FROM (
-      SELECT ${shareOfSegments} AS done,
+      SELECT ${shareOfSegments(sql`progress`)} AS done,
         greatest(max((1 - progress) * frames / nullif(speed, 0)), sum((1 - progress) * frames) / nullif(sum(speed), 0)) AS left_s
       FROM (SELECT progress, frames, CASE WHEN state = 'running' AND progress > 0
           THEN progress * frames / greatest(0.001, extract(epoch FROM clock_timestamp() - started_at)) END AS speed

@@ -171,6 +171,16 @@ it.each<[string, (fence: SegmentFence) => Promise<unknown>]>([
   expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: (19 / 20) * job.creditsCharged });
 });
 
+it('a cancellation gives back the seconds of a dead worker whose lease nobody has removed yet, and not those of finished segments', async () => {
+  const { segments, jobs } = world.store;
+  const job = await long(await rich(), 20);
+  await planned(job, 2);
+  await endOne(job.id, 0);
+  await segments.progress((await acquire(job.id, 1)).fence, 0.9, 60);
+  await world.sql`UPDATE segments SET lease_expires_at = now() - interval '1 second' WHERE job_id = ${job.id} AND number = 1`;
+  expect(await jobs.delete(job.accountId, 'live', job.id)).toMatchObject({ refundedCredits: job.creditsCharged / 2 });
+});
+
 describe('a remaining time that no integer holds', () => {
   // As after the clock of the database has gone forward by years while a segment was made.
   it('stops no segment from being finished', async () => {

@@ -360,6 +360,15 @@ describe('deletion', () => {
       await world.store.leases.sweepExpired(5);
     },
   };
+  it('does not count what a dead worker did whose lease nobody has removed yet', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'dead', 20))!;
+    await world.store.leases.progress(fence, { fraction: 0.9, etaSeconds: 3 }, 20);
+    await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job.id}`;
+    expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: 30 });
+  });
+
   it.each(Object.keys(endsOfAttempts))('does not count what an earlier attempt did, which is lost: %s', async (how) => {
     const account = await fundedAccount(world.store, 60);
     const jobs = await Promise.all([1, 2].map(async () => (await world.store.jobs.create(jobInput(account))).job));
