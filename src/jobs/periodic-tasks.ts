@@ -3,14 +3,14 @@
  * within seconds, clean its own disk. Many processes may do so at once. Tasks that one process does for all are in
  * scheduled-tasks.ts.
  */
-import { hostname } from 'node:os';
-import type { CrashedJob, WorkerDevice } from '../store/index.ts';
+import type { CrashedJob } from '../store/index.ts';
 import { leaseSweepsPerSecond, scheduleChecksPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import { heartbeatIntervalMs } from './lease-keeper.ts';
 import type { KeptRunner } from './runner.ts';
 import { schedule } from './scheduled-tasks.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './worker-context.ts';
+import type { WorkerDescription } from './worker-description.ts';
 
 export interface PeriodicTask {
   name: string;
@@ -20,11 +20,10 @@ export interface PeriodicTask {
 }
 
 /** The periodic tasks of one worker with these runners. */
-export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[]): PeriodicTask[] {
+export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunner[], description: WorkerDescription): PeriodicTask[] {
   const { store, logger, tuning, config, fleet, metrics } = worker;
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const contact = new DatabaseContact(1000 * config.leaseSeconds, tuning.heartbeatsPerLease);
-  const describe = describeWorker(worker);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   const reportFailed = (what: string, jobs: CrashedJob[]) => {
     for (const job of jobs) metrics.jobFailed(job, 'processing_failed');
@@ -37,8 +36,7 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       async run() {
         const isNew = await store.workers.heartbeat(worker.id, poolsOf(runners));
         contact.made();
-        // The row of a process that slept was removed. Without a description, others would soon plan anew what only this worker can do.
-        if (isNew) describe().catch((error: unknown) => logger.warn({ err: error }, 'the worker is not described yet'));
+        description.writeMissing(isNew);
       },
     },
     {
@@ -72,7 +70,7 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       everyMs: () => tuning.periodicMs.scratch,
       run: async () => void report('scratch folders of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
     },
-    { name: 'description', everyMs: () => tuning.periodicMs.describe, run: describe },
+    { name: 'description', everyMs: () => tuning.periodicMs.describe, run: () => description.write() },
     {
       name: 'schedule',
       everyMs: () => sharedIntervalMs(fleet, { shortestMs: tuning.periodicMs.schedule, perSecond: scheduleChecksPerSecond }),
@@ -125,25 +123,6 @@ const clocks = () => ({ monotonic: performance.now(), date: Date.now() });
 
 /** Graphile's names of this process's pools. Queue rows are locked under them: other processes use them to release the locks of a dead one. */
 export const poolsOf = (runners: readonly KeptRunner[]): string[] => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
-
-/** Writes the worker's host and devices, without those that are lost at the moment, to its row. */
-function describeWorker({ id, store, media, config, deviceClasses, engine, metrics }: WorkerContext): () => Promise<void> {
-  let devices: Promise<WorkerDevice[]> | undefined;
-  return async () => {
-    devices ??= media.devices();
-    // A failed query of the devices is repeated at the next run.
-    devices.catch(() => (devices = undefined));
-    const option = config.device ?? 'auto';
-    const found = await devices;
-    // Polls lost GPUs again, also while no job comes.
-    const takesJobs = config.workerConcurrency > 0 && (await media.isUsable(option));
-    const lost = new Map(media.lostDevices(option).map((device) => [device.id, device.reason]));
-    const current = found.map((device) => (lost.has(device.id) ? { ...device, usable: false, reason: lost.get(device.id)! } : device));
-    for (const { id: device, usable } of current) metrics.deviceUsable(device, usable);
-    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: current, deviceClasses: takesJobs ? [...deviceClasses] : [], engine };
-    await store.workers.describe(id, facts);
-  };
-}
 
 /** Runs each task at once and then at its interval, never twice at a time. A failed one runs again at its next time. */
 export function startPeriodicTasks(tasks: PeriodicTask[], onError: (name: string, error: unknown) => void): { stop(): Promise<void> } {

@@ -22,6 +22,7 @@ import { webhookTask } from './deliver-webhook.ts';
 import { defaultTuning } from './tuning.ts';
 import { verifyUploadTask } from './verify-upload.ts';
 import { type WorkerContext, type WorkerDeps, WorkerStopping } from './worker-context.ts';
+import { WorkerDescription } from './worker-description.ts';
 
 export interface Worker {
   readonly id: string;
@@ -167,7 +168,8 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
     await connections.end();
     throw error;
   }
-  const periodic = startPeriodicTasks(periodicTasks(worker, runners), (name, error) =>
+  const description = new WorkerDescription(worker);
+  const periodic = startPeriodicTasks(periodicTasks(worker, runners, description), (name, error) =>
     worker.logger.error({ err: error, task: name }, 'a periodic task failed and will be run again'),
   );
   // Rejects when the worker stops.
@@ -176,7 +178,10 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
   worker.logger.info({ worker: worker.id, engine: worker.media.engine }, 'worker started');
   void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the check of the ledger failed'));
   return {
-    drain: (ms, forced) => drain(worker, stopJobs, { ms, forced }),
+    drain(ms, forced) {
+      description.drain();
+      return drain(worker, stopJobs, { ms, forced });
+    },
     stop: (graceOver) => stopRunning({ worker, runners, periodic, connections, warmPool, graceOver }),
   };
 }

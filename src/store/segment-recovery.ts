@@ -15,10 +15,13 @@ const hasEngine = sql`(s.engine IS NULL OR w.engine = s.engine)`;
 const isAnyWorker = (condition: SQL) => sql`EXISTS (SELECT FROM workers w WHERE ${condition})`;
 const isAnySegment = (condition: SQL) => sql`EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND ${condition})`;
 
-/** Whether the job waits for a device class or an engine that no worker has, although others run. */
+/**
+ * Whether the job waits for a device class or an engine that no worker has, although others run. While a segment is made, the job does
+ * not wait: a worker that takes no other jobs may go on with this one to its end.
+ */
 const waitsUnserved = sql`${isAnyWorker(hasAnyClass)} AND CASE ${jobs.step}
   WHEN 'enhance' THEN ${jobs.deviceClass} IS NOT NULL AND ${jobs.leaseOwner} IS NULL AND NOT ${isAnyWorker(hasClass(jobs.deviceClass))}
-  WHEN 'segments' THEN ${isAnySegment(sql`s.state = 'pending' AND NOT ${isAnyWorker(sql`${hasClass(sql`s.device_class`)} AND ${hasEngine}`)}`)}
+  WHEN 'segments' THEN NOT ${isAnySegment(sql`s.state = 'running'`)} AND ${isAnySegment(sql`s.state = 'pending' AND NOT ${isAnyWorker(sql`${hasClass(sql`s.device_class`)} AND ${hasEngine}`)}`)}
   WHEN 'join' THEN ${jobs.leaseOwner} IS NULL AND ${isAnySegment(sql`NOT ${isAnyWorker(sql`${hasAnyClass} AND ${hasEngine}`)}`)}
   ELSE false END`;
 

@@ -12,7 +12,7 @@ export interface WorkerFacts {
   /** concurrent media jobs */
   concurrency: number;
   devices: WorkerDevice[];
-  /** devices that it makes segments for */
+  /** devices that it makes segments for; none while it takes no jobs */
   deviceClasses: DeviceClass[];
   /** id of its engine */
   engine: string;
@@ -33,9 +33,10 @@ export function workerQueries(db: Db) {
       return row!.isNew;
     },
 
-    /** Facts about a process that has sent a heartbeat, for operators. */
-    async describe(id: string, facts: WorkerFacts): Promise<void> {
-      await db.update(workers).set(facts).where(sql`${workers.id} = ${id}`);
+    /** Writes what is known about a process that has sent a heartbeat; false if it has no row any more. */
+    async describe(id: string, facts: WorkerFacts): Promise<boolean> {
+      const rows = await db.update(workers).set(facts).where(sql`${workers.id} = ${id}`).returning({ id: workers.id });
+      return rows.length === 1;
     },
 
     /**

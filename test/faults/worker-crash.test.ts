@@ -7,6 +7,7 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import { WorkerDescription } from '../../src/jobs/worker-description.ts';
 import type { Account } from '../../src/store/types.ts';
 import { spawnWorker, testStorage, type WorkerProcess, type WorkerProcessOptions } from '../helpers/worker-process.ts';
 import { isLongRun } from '../helpers/long-run.ts';
@@ -85,7 +86,8 @@ describe('kill -9 of a worker', () => {
   }
 
   it.each([[2, 500], [20, 5000], [3600, 5000]])('with a lease of %i s, other workers look for expired ones every %i ms', (leaseSeconds, everyMs) => {
-    const tasks = periodicTasks({ config: { leaseSeconds }, tuning: defaultTuning, fleet: { alive: 1 } } as WorkerContext, []);
+    const worker = { config: { leaseSeconds }, tuning: defaultTuning, fleet: { alive: 1 } } as WorkerContext;
+    const tasks = periodicTasks(worker, [], new WorkerDescription(worker));
     expect(tasks.find(({ name }) => name === 'leases')!.everyMs()).toBe(everyMs);
   });
 

@@ -1,7 +1,7 @@
 /** Segments and joins keep to the engine of their plan: workers with another one, as during an upgrade, leave them. Media is stood in for. */
 import { hash } from 'node:crypto';
 import { Registry } from 'prom-client';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { WorkerConfig } from '../../src/jobs/index.ts';
 import { appliedEnhancements } from '../../src/jobs/enhance-step.ts';
@@ -195,6 +195,7 @@ describe('workers with another engine', () => {
 });
 
 describe('an engine that no worker has any more', () => {
+  afterEach(() => vi.restoreAllMocks());
   const replan = (wait: { deviceClassS: number; engineS: number }) => world.store.segments.replanUnserved(wait, 10).then(({ done }) => done);
   const withWorker = ({ classes, engine }: { classes: string; engine: string | null }) =>
     world.sql`INSERT INTO workers (id, device_classes, engine) VALUES ('the only one', ${classes}::text[], ${engine})`;
@@ -241,6 +242,52 @@ describe('an engine that no worker has any more', () => {
     await eventually(described);
     await world.sql`DELETE FROM workers`;
     await eventually(described);
+  });
+
+  it('a worker whose description failed is described with its next heartbeat', async () => {
+    const describing = vi.spyOn(world.store.workers, 'describe').mockRejectedValueOnce(new Error('the connection is lost'));
+    const worker = await start(shop.media, { leaseSeconds: 4 }, { tuning: { periodicMs: { scratch: 250, describe: 300_000, fleet: 500, schedule: 5000 } } });
+    await eventually(async () => (await world.sql`SELECT FROM workers WHERE id = ${worker.id} AND engine = ${fakeEngine} AND device_classes = '{cpu}'`).length === 1);
+    // Then it is known, and the heartbeats say nothing more.
+    await pause(2500);
+    expect(describing).toHaveBeenCalledTimes(2);
+  });
+
+  it('a worker that drains counts no more: others plan anew what waits for its engine, but not the job that it goes on with', async () => {
+    const recent = new MediaOfEngine('engine 2');
+    const steps = stepwise(shop.media);
+    const [first, second] = [await inSegments(), await inSegments()];
+    const old = await start(shop.media, { workerConcurrency: 1, drainSeconds: 60 });
+    await eventually(() => steps.waiting.length === 1);
+    const stopped = old.stop();
+    const [running] = await world.sql<{ id: string }[]>`SELECT job_id AS id FROM segments WHERE state = 'running'`;
+    const [its, other] = running!.id === first.id ? [first, second] : [second, first];
+    await start(recent, {}, { tuning: { unservedEngineS: 1 } });
+    await ended(other);
+    expect([recent.plans, await output(other), await stateOf(its)]).toEqual([1, all, { step: 'segments', unserved: false, inOnePiece: false }]);
+    await steps.next();
+    await stopped;
+    await ended(its);
+    expect([recent.plans, await output(its)]).toEqual([2, all]);
+    for (const job of [first, second]) expect(await credits(job)).toBe(10_000 - job.creditsCharged);
+  });
+
+  it('a worker for one job that drains goes on with all its segments', async () => {
+    const recent = new MediaOfEngine('engine 2');
+    const steps = stepwise(shop.media);
+    const job = await inSegments();
+    const old = await start(shop.media, { drainSeconds: 60 }, { deps: { lifetime: { once: true } } });
+    await eventually(() => steps.waiting.length === 1);
+    const stopped = old.stop();
+    await start(recent, {}, { tuning: { unservedEngineS: 1 } });
+    await eventually(async () => (await world.sql`SELECT FROM workers WHERE engine = ${fakeEngine} AND device_classes = '{}'`).length === 1);
+    for (let n = 0; n < 3; n++) {
+      await pause(1500);
+      await steps.next();
+    }
+    await ended(job);
+    await stopped;
+    expect([recent.plans, recent.enhancements, await output(job)]).toEqual([0, [], all]);
   });
 });
 

@@ -5,6 +5,7 @@ import { followedShare, leaseSweepsPerSecond, pollsPerSecond, sharedIntervalMs }
 import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import { WorkerDescription } from '../../src/jobs/worker-description.ts';
 import type { AccountLoad } from '../../src/store/index.ts';
 
 const load = (account: string, change: Partial<AccountLoad> = {}): AccountLoad => ({ account, running: 0, waits: true, quota: null, virtualStart: 0, virtualFinish: 0, ...change });
@@ -69,7 +70,8 @@ describe('a large fleet', () => {
   it('looks for expired leases less often with each worker', () => {
     between(0.5);
     const fleet = { alive: 1 };
-    const tasks = periodicTasks({ config: { leaseSeconds: 20 }, tuning: defaultTuning, fleet } as WorkerContext, []);
+    const worker = { config: { leaseSeconds: 20 }, tuning: defaultTuning, fleet } as WorkerContext;
+    const tasks = periodicTasks(worker, [], new WorkerDescription(worker));
     const { everyMs } = tasks.find(({ name }) => name === 'leases')!;
     expect(everyMs()).toBe(5000);
     fleet.alive = 100;

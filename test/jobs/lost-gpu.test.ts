@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
 import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import { WorkerDescription } from '../../src/jobs/worker-description.ts';
 import { FakeMedia } from '../helpers/worker-fakes.ts';
 
 it('describes a lost GPU as not usable, and no device class while all are lost', async () => {
@@ -19,9 +20,9 @@ it('describes a lost GPU as not usable, and no device class while all are lost',
     config: { workerConcurrency: 1, device: 'cuda:all', leaseSeconds: 60 },
     tuning: { heartbeatsPerLease: 3, periodicMs: {} },
     deviceClasses: ['cuda'],
-    store: { workers: { describe: async (_id: string, facts: object) => void described.push(facts) } },
+    store: { workers: { describe: async (_id: string, facts: object) => described.push(facts) > 0 } },
   } as unknown as WorkerContext;
-  const { run } = periodicTasks(worker, []).find(({ name }) => name === 'description')!;
+  const { run } = periodicTasks(worker, [], new WorkerDescription(worker)).find(({ name }) => name === 'description')!;
   const usable = async () => [...(await registry.metrics()).matchAll(/^reelmend_device_usable\{device="(.*)"\} (\d)$/gm)].map(([, id, value]) => `${id} ${value}`);
 
   await run();

@@ -7,6 +7,7 @@ import { defaultTuning } from '../../src/jobs/tuning.ts';
 import { periodicTasks } from '../../src/jobs/periodic-tasks.ts';
 import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
+import { WorkerDescription } from '../../src/jobs/worker-description.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import { LeaseLost } from '../../src/store/index.ts';
 import type { SegmentFence } from '../../src/store/segment-rows.ts';
@@ -385,8 +386,9 @@ describe('leases that expired while no worker reached the database', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => clock.awakeMs);
     vi.spyOn(Date, 'now').mockImplementation(() => began + clock.awakeMs + clock.asleepMs);
     const parts = { media: shop.media, metrics: createWorkerMetrics(), deviceClasses: ['cpu'], engine: fakeEngine };
-    const worker = { id: 'another', store: world.store, logger: pino({ level: 'silent' }), tuning: defaultTuning, config: { leaseSeconds }, fleet: { alive: 1 }, ...parts };
-    const tasks = periodicTasks(worker as unknown as WorkerContext, []);
+    const facts = { id: 'another', store: world.store, logger: pino({ level: 'silent' }), tuning: defaultTuning, config: { leaseSeconds }, fleet: { alive: 1 }, ...parts };
+    const worker = facts as unknown as WorkerContext;
+    const tasks = periodicTasks(worker, [], new WorkerDescription(worker));
     return {
       fence,
       clock,
