@@ -61,6 +61,7 @@ inline StageOptions AllStages(int width, int height, int out_width, int out_heig
   o.denoise_strength = o.temporal_strength = o.contrast_strength = o.sharpen_strength = 0.4F;
   o.noise_sigma = o.temporal_sigma = 3;
   o.deband_threshold = 2;
+  o.accumulation_strength = 1;
   o.edge_strength = 1;
   o.edge_enlargement = 2;
   o.level_lift = {0.5F, {0.3F, 0.72F}, 0, false};

@@ -15,11 +15,12 @@ import { createWorld, fundedAccount, jobInput, sampleSource, testCipher, type Wo
 let world: World;
 beforeAll(async () => {
   world = await createWorld({ maxConnections: 20 });
-  // Which jobs were given back before they were deleted: the work of their only attempt was lost.
+  // Which jobs were given back before they were deleted, or deleted after their lease had expired: the work of their only attempt was lost.
   await world.sql.unsafe(`CREATE TABLE given_back (id text PRIMARY KEY);
     CREATE FUNCTION note_given_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO given_back VALUES (NEW.id); RETURN NULL; END $$;
     CREATE TRIGGER given_back AFTER UPDATE ON jobs FOR EACH ROW
-      WHEN (OLD.lease_owner IS NOT NULL AND NEW.lease_owner IS NULL AND NEW.deleted_at IS NULL AND NEW.status = 'running')
+      WHEN (OLD.lease_owner IS NOT NULL AND OLD.status = 'running' AND CASE WHEN NEW.deleted_at IS NULL
+        THEN NEW.lease_owner IS NULL AND NEW.status = 'running' ELSE OLD.deleted_at IS NULL AND OLD.lease_expires_at < clock_timestamp() END)
       EXECUTE FUNCTION note_given_back()`);
 });
 afterAll(() => world.close());
