@@ -83,7 +83,7 @@ plan::Plan NoisyPlan() {
 plan::Plan AccumulatingPlan() {
   plan::Plan plan = NoisyPlan();
   plan.is_blind = true;
-  plan.network_strength = 0.7F;
+  plan.edges = {1, 2};
   return plan;
 }
 
@@ -197,7 +197,9 @@ TEST(TemporalStages, TheAccumulationNeedsThreePicturesMore) {
 TEST(TemporalStages, TheAccumulationChangesThePictures) {
   device::StageClocks clocks;
   cpu::PixelChain with(AccumulatingPlan(), AV_CODEC_ID_H264, 1, clocks);
-  cpu::PixelChain without(NoisyPlan(), AV_CODEC_ID_H264, 1, clocks);
+  plan::Plan faithful = AccumulatingPlan();
+  faithful.is_blind = false;
+  cpu::PixelChain without(faithful, AV_CODEC_ID_H264, 1, clocks);
   const media::UniqueFrame steady = NewFrame(2 * kWidth, 2 * kHeight);
   const media::UniqueFrame plain = NewFrame(2 * kWidth, 2 * kHeight);
   for (int n = 0; n < 4; ++n) {

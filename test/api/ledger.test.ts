@@ -62,6 +62,12 @@ describe('GET /v1/ledger', () => {
   });
 });
 
+it.each(['/v1/ledger?limit=0', '/v1/ledger?starting_after=ltr', '/v1/usage?interval=week'])('%s is refused', async (path) => {
+  const response = await makeApi().request(path);
+  expect(response.status).toBe(400);
+  expect((await errorOf(response)).code).toBe('invalid_request');
+});
+
 describe('GET /v1/usage', () => {
   it('has the last 30 days by default, with those without jobs', async () => {
     const api = makeApi();

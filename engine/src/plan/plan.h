@@ -84,7 +84,7 @@ struct Plan {
   bool may_write_engines = true;
   std::optional<SegmentCut> cut;       ///< the planned segment that this run enhances; none: the whole video
   /// Note [Steady detail]
-  bool accumulates() const { return is_blind && network_strength > 0 && temporal.strength > 0 && temporal.noise_sigma > 0; }
+  bool accumulates() const { return is_blind && edges.strength > 0 && temporal.strength > 0 && temporal.noise_sigma > 0; }
   bool restores_luma = false;          ///< the network restores luma, and chroma if it outputs that; so the spatial denoising leaves them out
 };
 
@@ -156,7 +156,8 @@ TemporalDenoising ChooseTemporalDenoising(const EnhanceOptions& options, const S
 /// Note [Steady detail]
 /// A network for damaged sources makes detail anew in each picture, and it flickers. So behind such a network luma is blended with older
 /// pictures along the motion (pixel/temporal_accumulation.h), wherever pictures are averaged in front of it, too: their motion is known
-/// then. A faithful network follows what the source shows, and is left alone.
+/// then. As with edges, not without an enlargement of at least 1.5 times: grain that is not enlarged looks like texture that is steady
+/// in part (pixel/accumulation_limits.h). A faithful network follows what the source shows, and is left alone.
 inline constexpr float kSteadyStrength = 1;
 
 /// Note [Edges of damaged sources]
