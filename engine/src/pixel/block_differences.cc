@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "pixel/temporal_limits.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pixel/block_differences.cc"
 #include "pixel/simd_targets.h"
@@ -69,6 +71,15 @@ void SumBlockDifferences(ConstPlane a, ConstPlane b, int block, int left_out, st
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const int first = static_cast<int>(i) * block;
     sums[i] = std::accumulate(columns + first, columns + std::min(a.width, first + block) - left_out, 0U);
+  }
+}
+
+void BlockTextures::Measure(ConstPlane block_row, int block, std::uint32_t* columns, std::vector<double>& textures) {
+  const auto& [data, stride, width, height] = block_row;
+  SumBlockDifferences(block_row, {data + 1, stride, width, height}, block, 1, columns, across_);
+  SumBlockDifferences({data, stride, width, height - 1}, {data + stride, stride, width, height - 1}, block, 0, columns, down_);
+  for (std::size_t i = 0; i < textures.size(); ++i) {
+    textures[i] = TextureOf(across_[i], down_[i], std::min(block, width - static_cast<int>(i) * block), height);
   }
 }
 

@@ -8,6 +8,7 @@
 // import.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,6 +31,12 @@ struct PlaneView {
 };
 using Plane = PlaneView<std::uint16_t>;
 using ConstPlane = PlaneView<const std::uint16_t>;
+
+/// `count` rows of a plane from the first on; fewer at its lower edge.
+template <typename Sample>
+PlaneView<Sample> Slice(PlaneView<Sample> plane, int first, int count) {
+  return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)};
+}
 
 enum class Matrix { kBt601, kBt709, kBt2020 };
 enum class Range { kLimited, kFull };

@@ -79,12 +79,10 @@ class LumaPlane {
   AlignedArray<std::uint16_t> samples_;
 };
 
-Plane Slice(Plane plane, int first, int count) { return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)}; }
-
 /// Of one band.
 struct BandScratch {
   explicit BandScratch(int width)
-      : older(width + kMotionBlock, kBand), columns(width + kSpare), shares(width + kSpare), falloffs(width + kSpare), sums(Blocks(width)), across(Blocks(width)), down(Blocks(width)) {
+      : older(width + kMotionBlock, kBand), columns(width + kSpare), shares(width + kSpare), falloffs(width + kSpare), sums(Blocks(width)), measure(Blocks(width)) {
     for (auto& row : textures) row.resize(Blocks(width));
   }
   static std::size_t Blocks(int width) { return static_cast<std::size_t>(width + kBlock - 1) / kBlock; }
@@ -94,8 +92,7 @@ struct BandScratch {
   AlignedArray<float> shares;
   AlignedArray<float> falloffs;
   std::vector<std::uint32_t> sums;    ///< of the blocks of a row
-  std::vector<std::uint32_t> across;  ///< differences of neighbours
-  std::vector<std::uint32_t> down;
+  BlockTextures measure;
   std::vector<double> textures[kBand / kBlock];  ///< of the blocks of each row of the band
 };
 
@@ -142,18 +139,6 @@ struct TemporalAccumulator::Impl {
     }
   }
 
-  /// Note [Texture limit] in temporal_limits.h. The last vector of a row reads one sample beyond it.
-  void MeasureTexture(ConstPlane block_row, std::vector<double>& textures, BandScratch& s) const {
-    const ConstPlane right{block_row.data + 1, block_row.stride, block_row.width, block_row.height};
-    const ConstPlane upper{block_row.data, block_row.stride, block_row.width, block_row.height - 1};
-    const ConstPlane lower{block_row.Row(1), block_row.stride, block_row.width, block_row.height - 1};
-    SumBlockDifferences(block_row, right, kBlock, 1, s.columns.get(), s.across);
-    SumBlockDifferences(upper, lower, kBlock, 0, s.columns.get(), s.down);
-    for (std::size_t i = 0; i < textures.size(); ++i) {
-      textures[i] = TextureOf(s.across[i], s.down[i], std::min(kBlock, width - static_cast<int>(i) * kBlock), block_row.height);
-    }
-  }
-
   void Weigh(int rows, float strength, const std::vector<double>& textures, BandScratch& s) const {
     for (std::size_t i = 0; i < s.sums.size(); ++i) {
       const int x = static_cast<int>(i) * kBlock;
@@ -170,7 +155,7 @@ struct TemporalAccumulator::Impl {
     for (int first = 0; first < now.height; first += kBlock) {
       const int rows = std::min(kBlock, now.height - first);
       const Plane older = Slice(s.older.view(), first, rows);
-      const ConstPlane block_row{now.Row(first), now.stride, width, rows};
+      const ConstPlane block_row = Slice(now, first, rows);
       SumBlockDifferences(block_row, {older.data, older.stride, width, rows}, kBlock, 0, s.columns.get(), s.sums);
       Weigh(rows, strength, s.textures[first / kBlock], s);
       for (int y = 0; y < rows; ++y) {
@@ -182,7 +167,7 @@ struct TemporalAccumulator::Impl {
 
   void RunBand(Plane image, int first, float strength, BandScratch& s) const {
     const Plane band = Slice(image, first, kBand);
-    for (int row = 0; row < band.height; row += kBlock) MeasureTexture(Slice(band, row, kBlock), s.textures[row / kBlock], s);
+    for (int row = 0; row < band.height; row += kBlock) s.measure.Measure(Slice(band, row, kBlock), kBlock, s.columns.get(), s.textures[row / kBlock]);
     for (int step = 0; step < kAccumulationSteps; ++step) {
       const Plane kept = Slice(Ring(step, pictures), first, kBand);
       for (int y = 0; y < band.height; ++y) std::copy_n(band.Row(y), width, kept.Row(y));

@@ -107,8 +107,7 @@ struct TemporalScratch {
         compensated(width + kMotionBlock, std::min(height, kBand), subsampling, {}),
         sums(static_cast<std::size_t>(width + kBlock - 1) / kBlock),
         still_sums(sums.size()),
-        across(sums.size()),
-        down(sums.size()),
+        measure(sums.size()),
         textures{std::vector<double>(sums.size()), std::vector<double>(sums.size())},
         column_sums(RowSize(width)),
         luma_weights(RowSize(width)),
@@ -118,22 +117,12 @@ struct TemporalScratch {
   Image compensated;
   std::vector<std::uint32_t> sums;  ///< of the blocks of a row
   std::vector<std::uint32_t> still_sums;
-  std::vector<std::uint32_t> across;  ///< differences of neighbours
-  std::vector<std::uint32_t> down;
+  BlockTextures measure;
   std::vector<double> textures[kBand / kBlock];  ///< of the blocks of each row of the band
   AlignedArray<std::uint32_t> column_sums;
   AlignedArray<float> luma_weights;
   AlignedArray<float> chroma_weights;
 };
-
-/// The rows of one plane that belong to a block row.
-Plane Slice(Plane plane, int first, int count) {
-  return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)};
-}
-
-ConstPlane Slice(ConstPlane plane, int first, int count) {
-  return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)};
-}
 
 /// The rows of each plane that belong to a band.
 struct Rows {
@@ -235,18 +224,8 @@ struct TemporalDenoiser::Impl {
     }
   }
 
-  void SumBlocks(ConstPlane now, ConstPlane older, std::vector<std::uint32_t>& blocks, TemporalScratch& s, int left_out = 0) const {
-    SumBlockDifferences(now, older, kBlock, left_out, s.column_sums.get(), blocks);
-  }
-
-  /// Note [Texture limit]. The last vector of a row reads one sample beyond it, which is that of the next row or plane.
-  void MeasureTexture(ConstPlane luma, std::vector<double>& textures, TemporalScratch& s) const {
-    const ConstPlane right{luma.data + 1, luma.stride, luma.width, luma.height};
-    SumBlocks(luma, right, s.across, s, 1);
-    SumBlocks(Slice(luma, 0, luma.height - 1), Slice(luma, 1, luma.height - 1), s.down, s);
-    for (std::size_t i = 0; i < textures.size(); ++i) {
-      textures[i] = TextureOf(s.across[i], s.down[i], std::min(kBlock, width - static_cast<int>(i) * kBlock), luma.height);
-    }
+  void SumBlocks(ConstPlane now, ConstPlane older, std::vector<std::uint32_t>& blocks, TemporalScratch& s) const {
+    SumBlockDifferences(now, older, kBlock, 0, s.column_sums.get(), blocks);
   }
 
   /// Takes the samples at the same place for the blocks that they fit better than the displaced ones: the background beside an object
@@ -302,7 +281,8 @@ struct TemporalDenoiser::Impl {
   void RunBand(const Image& in, Image& out, int band, float strength, const std::array<StepLimits, kSteps>& limits, TemporalScratch& s) {
     const Rows rows(band * kBand, kBand, height, subsampling);
     for (int first = 0; first < rows.count[0]; first += kBlock) {
-      MeasureTexture(Slice(in.plane(0), rows.first[0] + first, std::min(kBlock, rows.count[0] - first)), s.textures[first / kBlock], s);
+      const ConstPlane block_row = Slice(in.plane(0), rows.first[0] + first, std::min(kBlock, rows.count[0] - first));
+      s.measure.Measure(block_row, kBlock, s.column_sums.get(), s.textures[first / kBlock]);
     }
     for (int i = 0; i < kSteps; ++i) {
       const bool is_usable = i < UsableSteps();
