@@ -12,6 +12,7 @@ import { arch, platform } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { briefLog, fatalError, keepShort } from './server-log.ts';
 
 const run = promisify(execFile);
 
@@ -96,24 +97,6 @@ async function prepareHome(home: string, program: string, { user }: Runner): Pro
     `PostgreSQL does not run as root; without user namespaces it runs as the user with id ${user.uid}, who cannot use ` +
       `${home} and ${program}: run the service as an ordinary user, or set DATABASE_URL.`,
   );
-}
-
-/**
- * Settings of the server's log, which grows as long as the server runs: one line for an error, and none for a checkpoint. Statements
- * and the details of errors may contain URLs of customers.
- */
-const briefLog = '-c log_error_verbosity=terse -c log_min_error_statement=panic -c log_checkpoints=off';
-
-/** bytes */
-const longestLog = 10_000_000;
-
-/** Begins a new log when the last one is long, and keeps the last one. */
-async function keepShort(log: string): Promise<void> {
-  const size = await stat(log).then(
-    (facts) => facts.size,
-    () => 0,
-  );
-  if (size > longestLog) await rename(log, `${log}.old`);
 }
 
 /** ms between two looks of a client whether the server still runs */
@@ -278,13 +261,14 @@ class EmbeddedServer {
 
   async #startAt(port: number): Promise<void> {
     const log = join(this.#home, 'server.log');
-    await keepShort(log);
+    const begin = await keepShort(log);
     await this.#forgetOtherProcess();
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${briefLog}`;
     try {
       await this.#run(this.#binaries.pg_ctl, ['-D', basename(this.#data), '-l', basename(log), '-w', '-o', options, 'start']);
     } catch (cause) {
-      throw new Error(`The embedded PostgreSQL did not start; its log is ${log}.`, { cause });
+      const reason = await fatalError(log, begin);
+      throw new Error(`The embedded PostgreSQL did not start${reason === undefined ? '' : ` (${reason})`}; its log is ${log}.`, { cause });
     }
   }
 

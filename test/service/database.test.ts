@@ -62,6 +62,18 @@ describe('the embedded PostgreSQL', () => {
     expect((await stat(`${log}.old`)).size).toBe(10_000_001);
   });
 
+  it('says why it does not start', async () => {
+    const version = join(dataDir, 'postgres', 'data', 'PG_VERSION');
+    await (await open()).stop();
+    const before = await readFile(version);
+    await writeFile(version, '9.0\n');
+    await expect(open()).rejects.toThrow(
+      `The embedded PostgreSQL did not start (database files are incompatible with server); its log is ${join(dataDir, 'postgres', 'server.log')}.`,
+    );
+    await writeFile(version, before);
+    await (await open()).stop();
+  });
+
   it('comes back at the host and port where others wait for it', async () => {
     const before = await open();
     await before.stop();
