@@ -1,9 +1,13 @@
 /** Chooses the device of each job: the GPU with the fewest jobs, and another device if a GPU fails. */
-import { isDeviceFault, isNoEngine, noUsableGpu } from './failures.ts';
+import type { ReelmendError } from '../domain/errors.ts';
+import { gpuIsLost, isDeviceFault, isNoEngine, noUsableGpu } from './failures.ts';
 import type { DeviceInfo, LostDevice } from './types.ts';
 
 /** Whether a device option names several GPUs: `cuda:all` or a list such as `cuda:0,cuda:2`. */
 export const namesSeveral = (device: string): boolean => device === 'cuda:all' || device.includes(',');
+
+/** Whether a device option names GPUs, one or several. `auto` names none: it falls back to the CPU. */
+const namesGpus = (device: string): boolean => device.startsWith('cuda:');
 
 export interface DevicePoolOptions {
   /** `auto`, `cpu`, `cuda:N`, or several GPUs (namesSeveral) */
@@ -36,7 +40,7 @@ export class DevicePool {
   readonly #options: Required<DevicePoolOptions>;
   /** the GPUs that get no jobs at the moment, as last polled */
   lost: LostDevice[] = [];
-  /** one for each GPU if the option names several; created at the first job */
+  /** one for each GPU that the option names; created at the first job, or for a single GPU when a job fails because of it */
   #slots: Promise<Slot[]> | undefined;
   #polling: Promise<void> | undefined;
 
@@ -51,7 +55,7 @@ export class DevicePool {
     return leastBusy(await this.#currentSlots(), new Set())?.id ?? 'auto';
   }
 
-  /** Whether a job can run now. Only an option that names several GPUs tells before the job; lost ones are polled again at intervals. */
+  /** Whether a job can run now: false if all GPUs that the option names are lost. These are polled again at intervals. */
   async isUsable(): Promise<boolean> {
     if (this.#slots === undefined) return true;
     const slots = await this.#currentSlots().catch(() => []);
@@ -60,7 +64,8 @@ export class DevicePool {
 
   /**
    * Runs a job on a device. If a GPU fails, the job runs again: on another GPU if the option names several, on the CPU
-   * for `auto`, and not at all for a single named GPU. If the GPU has no compiled engine for the network, the job runs on
+   * for `auto`, and not at all for a single named GPU. If each GPU that failed is lost, the video is not the reason: the error is
+   * `service_unavailable`, so another worker may run the job. If the GPU has no compiled engine for the network, the job runs on
    * the CPU, because building an engine takes minutes. With `onGpusOnly`, none that GPUs fail to do runs on the CPU.
    */
   async run<T>(job: Job<T>, signal?: AbortSignal, { onGpusOnly = false }: { onGpusOnly?: boolean } = {}): Promise<T> {
@@ -79,19 +84,32 @@ export class DevicePool {
     try {
       return await job(device);
     } catch (error) {
-      if (device !== 'auto' || onGpusOnly || !hasGpu || signal?.aborted === true || !isDeviceFault(error)) throw error;
+      if (signal?.aborted === true || !isDeviceFault(error)) throw error;
+      if (namesGpus(device)) throw await this.#afterFault(error);
+      if (device !== 'auto' || onGpusOnly || !hasGpu) throw error;
       warn({ error }, 'the GPU failed; the video is processed again on the CPU');
       return job('cpu');
     }
   }
 
+  /** The error that a job ends with after a fault of the one GPU that the option names. Polls that GPU. */
+  async #afterFault(fault: ReelmendError): Promise<ReelmendError> {
+    const polled = this.#slots === undefined ? this.#currentSlots() : this.#poll();
+    const isLost = await polled.then(
+      () => this.lost.length > 0,
+      () => true,
+    );
+    return isLost ? gpuIsLost(fault) : fault;
+  }
+
   /** Polls the GPUs after a failure. A lost GPU gets no jobs until it responds again. */
   async #runOnGpus<T>(job: Job<T>, signal: AbortSignal | undefined): Promise<T> {
     const used = new Set<string>();
-    let failure: unknown = noUsableGpu();
-    for (let healthyFailures = 0; healthyFailures < maxHealthyGpus; ) {
+    let failure = noUsableGpu();
+    let healthyFailures = 0;
+    while (healthyFailures < maxHealthyGpus) {
       const slot = leastBusy(await this.#currentSlots(), used);
-      if (slot === undefined) throw failure;
+      if (slot === undefined) break;
       used.add(slot.id);
       slot.jobs += 1;
       try {
@@ -105,7 +123,7 @@ export class DevicePool {
       await this.#poll();
       if (slot.lostAt === undefined) healthyFailures += 1;
     }
-    throw failure;
+    throw healthyFailures > 0 ? failure : gpuIsLost(failure);
   }
 
   async #currentSlots(): Promise<Slot[]> {

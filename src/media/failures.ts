@@ -40,13 +40,18 @@ class DeviceFault extends Error {
   override readonly name = 'DeviceFault';
 }
 
-export function isDeviceFault(error: unknown): boolean {
+export function isDeviceFault(error: unknown): error is ReelmendError {
   return error instanceof ReelmendError && error.cause instanceof DeviceFault;
 }
 
 /** The video is not at fault, so another worker may enhance it. `cause`: why the devices could not be queried. */
 export function noUsableGpu(cause?: unknown): ReelmendError {
   return new ReelmendError('service_unavailable', 'No GPU of this worker can be used.', { cause: new DeviceFault('no GPU can be used', { cause }) });
+}
+
+/** The same fault, of a GPU that is lost. The video is not at fault, so another worker may enhance it. */
+export function gpuIsLost({ message, cause }: ReelmendError): ReelmendError {
+  return new ReelmendError('service_unavailable', message, { cause });
 }
 
 /** The cause if a healthy GPU has no engine of the network. Building one takes minutes. */

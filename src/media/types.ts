@@ -204,7 +204,7 @@ export interface Media {
   /** Takes the poster and the thumbnails of a result, in this order. */
   takePictures(request: PicturesRequest): Promise<Picture[]>;
   devices(): Promise<DeviceInfo[]>;
-  /** Whether jobs with this option `device` can run now: false if all of its GPUs have failed and none responds again. */
+  /** Whether jobs with this option `device` can run now: false if all GPUs that it names are lost, and none responds again. */
   isUsable(device: string): Promise<boolean>;
   /** The GPUs of this option `device` that get no jobs, because they failed and have not responded since. */
   lostDevices(device: string): LostDevice[];

@@ -99,10 +99,10 @@ describe('several GPUs', () => {
     expect(after).not.toContain('cuda:0');
   });
 
-  it('that are all lost end the job with the last fault, and the next with one sentence', async () => {
+  it('that are all lost leave the job to another worker, with the last fault, and the next with one sentence', async () => {
     const { pool, lose } = machine('cuda:all', 2);
     const all = (device: string) => (lose(Number(device.slice(5))), Promise.reject(fault()));
-    await expect(pool.run(all)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('stopped working') as string });
+    await expect(pool.run(all)).rejects.toMatchObject({ code: 'service_unavailable', message: expect.stringContaining('stopped working') as string });
     const refusal = await pool.run(() => Promise.resolve()).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'service_unavailable', message: 'No GPU of this worker can be used.' });
     expect(isDeviceFault(refusal)).toBe(true);
@@ -184,6 +184,30 @@ describe('several GPUs', () => {
     const { pool, notes } = machine('cuda:0,cuda:7', 1);
     for (let i = 0; i < 3; i += 1) expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:0');
     expect(notes[0]).toMatchObject({ device: 'cuda:7', reason: 'The driver does not list it.' });
+  });
+});
+
+describe('a single GPU', () => {
+  it('that is lost leaves its job to another worker, and gets no more until it answers', async () => {
+    const { pool, lose, mend, notes, seen } = machine('cuda:1', 2, 20);
+    expect(await pool.isUsable()).toBe(true);
+    const failure = await pool.run(() => (lose(1), Promise.reject(fault()))).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'service_unavailable', message: expect.stringContaining('stopped working') as string });
+    expect(isDeviceFault(failure)).toBe(true);
+    expect(seen.polls).toBe(1);
+    expect(await pool.isUsable()).toBe(false);
+    expect(pool.lost).toEqual([{ id: 'cuda:1', reason: 'It fell off the bus.' }]);
+    mend(1);
+    await expect.poll(() => pool.isUsable()).toBe(true);
+    expect(notes.map(({ message }) => message)).toEqual(['a GPU cannot be used and gets no jobs', 'a GPU can be used again']);
+    expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:1');
+    await expect(pool.run(() => Promise.reject(fault()))).rejects.toMatchObject({ code: 'processing_failed' });
+  });
+
+  it('that cannot be asked for is lost', async () => {
+    const poll = () => Promise.reject(timedOut(30_000));
+    const pool = new DevicePool({ device: 'cuda:0', hasGpu: true, poll, warn: () => {} });
+    await expect(pool.run(() => Promise.reject(fault()))).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 });
 

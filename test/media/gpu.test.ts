@@ -8,6 +8,7 @@ import { crashed, failureFromChild, isDeviceFault, misbehaved, outOfMemory, time
 import { findGpuFiles, gpuArguments, gpuEnvironment } from '../../src/media/gpu.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
+import type { DeviceInfo } from '../../src/media/types.ts';
 import { temporaryFolder } from './folder.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -24,8 +25,9 @@ function devFolder(name: string, files: string[]): string {
 const lost = () =>
   failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video (cudaErrorLaunchFailure).' });
 
+const healthy: DeviceInfo = { id: 'cuda:0', name: 'made up', usable: true, reason: '', threads: 0, simd: 'sm_90', encoder: 'libx264', inference: [] };
 const poolOf = (device: string, hasGpu: boolean, warnings: unknown[] = []) =>
-  new DevicePool({ device, hasGpu, poll: async () => [], warn: (details) => warnings.push((details as { error: unknown }).error) });
+  new DevicePool({ device, hasGpu, poll: async () => [healthy], warn: (details) => warnings.push((details as { error: unknown }).error) });
 
 describe('device files of GPUs', () => {
   const cases: { name: string; present: string[]; found: string[] }[] = [
