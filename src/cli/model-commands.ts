@@ -75,7 +75,7 @@ export function modelsCommands(): Command {
     .description('download a known open network, convert it and install it in your folder')
     .argument('[name]', 'name of the network; omit it to list the known networks')
     .addOption(folderOption())
-    .option('--name <name>', 'name in jobs; default: its own. With detail-best, auto uses it for damaged sources before its own')
+    .option('--name <name>', 'name in jobs; default: the name of the network. With detail-best, it replaces the shipped network that auto uses for damaged sources')
     .option('--accept-license <spdx>', 'needed for licences that forbid commercial use')
     .action((name: string | undefined, options: AddOptions) => addModel(name, options));
   models

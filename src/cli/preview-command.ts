@@ -38,7 +38,7 @@ export function previewCommand(): Command {
   return withService(new Command('preview'))
     .description('compare up to three settings on a few seconds of a video; the service chooses the seconds')
     .argument('<source>', 'a video file (sent first), an upload (upl_…) or a URL')
-    .option('--setting <list>', 'one setting, such as 4k,model=none,face_restoration=off,quality=20; repeat for up to three; default: 1080p', collectSetting)
+    .option('--setting <list>', 'one setting, such as "4k,model=none,face_restoration=off,quality=20"; repeat for up to three; default: 1080p', collectSetting)
     .option('--secure', 'create the preview in the Secure tier')
     .option('--max-credits <number>', 'reject the preview if it would cost more', wholeNumber)
     .option('--output <folder>', 'write the clips into this folder; replaces existing files')

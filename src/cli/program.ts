@@ -152,7 +152,8 @@ function administrationCommands(): Command[] {
   return [inspectCommand(), ...operators, auditCommands(), certificateCommands()];
 }
 
-function program(): Command {
+/** The root command with all others. */
+export function program(): Command {
   const reelmend = rootCommand('Enhances videos, as a service or from the command line.');
   reelmend.commandsGroup('Enhance videos on this machine:');
   localCommands(reelmend);

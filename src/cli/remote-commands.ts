@@ -82,7 +82,7 @@ interface CreateOptions extends SettingOptions {
 }
 
 function jobCommands(): Command {
-  const jobs = new Command('jobs').description('create, list and get jobs of a service, with an API key');
+  const jobs = new Command('jobs').description('create, follow, download and delete jobs of a service, with an API key');
   withSettings(withService(jobs.command('create')))
     .description('create a job from a file (sent first), an upload or a URL')
     .argument('<source>', 'a video file, an upload (upl_…) or a URL')

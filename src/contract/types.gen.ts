@@ -1093,7 +1093,7 @@ export type SizeEstimate = {
 export type AccountUpdate = {
     /**
      * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
-     * days.
+     * days, unless the operator has set another number.
      *
      */
     retention_days: number;
@@ -1293,7 +1293,7 @@ export type Account = {
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
+     * Days that the service keeps the files of a new job: with a Standard key 30, unless the operator has set another number. With a Secure key, the account's
      * setting, which applies to jobs with `secure: true`.
      *
      */
@@ -1588,7 +1588,7 @@ export type ConsoleAccount = {
     test_credits: number;
     /**
      * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
-     * days.
+     * days, unless the operator has set another number.
      *
      */
     retention_days: number;

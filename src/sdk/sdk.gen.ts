@@ -137,7 +137,7 @@ export const getJobResult = <ThrowOnError extends boolean = false>(options: Opti
  *
  * The stream ends after the event whose `status` is `done` or `error`, or after `deleted`. Close the `EventSource`
  * then; otherwise it reconnects and receives the same event again. Comments keep an idle connection open. The
- * service ends a stream after some minutes, and soon after its key is revoked; connect again to continue. A slow
+ * service ends a stream after 15 minutes, and soon after its key is revoked; connect again to continue. A slow
  * reader receives the latest state, not every state in between. Every stream starts with the current state of the
  * job, so nothing is missed. Events carry no ids, and `Last-Event-ID` has no effect.
  *
@@ -224,7 +224,7 @@ export const deletePreview = <ThrowOnError extends boolean = false>(options: Opt
  * Get a preview
  *
  * Returns the current state of the preview. Stop polling when `status` is `done` or `error`. When it is done, each call
- * returns fresh links, valid for one hour.
+ * returns fresh links, valid for `expires_in` seconds.
  *
  */
 export const getPreview = <ThrowOnError extends boolean = false>(options: Options<GetPreviewData, ThrowOnError>): RequestResult<GetPreviewResponses, GetPreviewErrors, ThrowOnError> => (options.client ?? client).get<GetPreviewResponses, GetPreviewErrors, ThrowOnError>({

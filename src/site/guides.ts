@@ -25,6 +25,7 @@ export const chapters: readonly Chapter[] = [
       { slug: 'webhooks', title: 'Webhooks', source: 'docs/webhooks.md', summary: 'Signed events instead of polling, verified in TypeScript, Python and Go.' },
       { slug: 'errors', title: 'Errors', source: 'docs/errors.md', summary: 'Every error code with its cause and remedy, idempotency, rate limits.' },
       { slug: 'secure', title: 'Secure tier', source: 'docs/secure.md', summary: 'Retention, deletion certificates and the audit log.' },
+      { slug: 'commands', title: 'Command line', source: 'docs/commands.md', summary: 'Every command with its arguments and options.' },
       { slug: 'sdk', title: 'TypeScript SDK', source: 'src/sdk/README.md', summary: 'The client for Node, Deno, Bun and browsers.' },
     ],
   },

@@ -36,6 +36,7 @@ export const toBeRead = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'docs/architecture.md',
+  'docs/commands.md',
   'docs/configuration.md',
   'docs/network-training.md',
   'docs/operating.md',

@@ -111,6 +111,24 @@ describe('docs/configuration.md', () => {
   });
 });
 
+describe('docs/install.md', () => {
+  const settersOf = (cell: string) => (cell === 'both images' ? ['Dockerfile', 'Dockerfile.gpu'] : [codeOf(cell)!]);
+  const codes = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+
+  it('has the defaults with Docker as the images and the Compose files set them', () => {
+    const rows = readMarkdown('docs/install.md').rows.filter((row) => /image|`(Dockerfile|compose)/.test(row[1] ?? ''));
+    const shown = rows.flatMap(([names, setter, values]) => {
+      const found = codes(values!);
+      return codes(names!).flatMap((name, i) => settersOf(setter!).map((file) => ({ file, name, value: found[i] ?? found[0]! })));
+    });
+    expect(shown.length).toBeGreaterThan(15);
+    for (const { file, name, value } of shown) {
+      const text = readFileSync(join(root, file), 'utf8');
+      expect(text, `${file}: ${name}`).toContain(file.startsWith('Dockerfile') ? `${name}=${value}` : `\${${name}:-${value}}`);
+    }
+  });
+});
+
 describe('docs/monitoring.md', () => {
   const { rows } = readMarkdown('docs/monitoring.md');
 
