@@ -8,7 +8,7 @@ import { Segmented } from '../ui/segmented.tsx';
 import { LostVideo, mayRenew, type TimeLimitedLinks } from './lost-video.tsx';
 import { type Lens, maxZoom, pan, wholePicture, zoomAt } from './lens.ts';
 import { type Gain, gains, type Mode, Stage } from './stage.tsx';
-import { type Controls, type Playback, useSyncedVideos } from './sync.ts';
+import { type Controls, type Playback, useSyncedVideos } from './synced-player.ts';
 
 export interface BeforeAfterProps {
   /** null: no source video */

@@ -2,7 +2,7 @@
 import { ChevronsLeftRight } from 'lucide-react';
 import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import { type Lens, lensTransform, pan, zoomAt } from './lens.ts';
-import type { Controls } from './sync.ts';
+import type { Controls } from './synced-player.ts';
 
 export type Mode = 'slider' | 'side' | 'difference';
 
