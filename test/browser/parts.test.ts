@@ -1,7 +1,7 @@
 /** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
 import { describe, expect, it } from 'vitest';
 import { formatAgo, formatBytes, formatCount, formatDuration, formatPercent, formatPosition, formatSigned, formatTimeLeft, isolate, plural, segmentWords, shortId } from '../../src/console/app/format.ts';
-import { type Changes, mergeIntoLatest, mergeIntoPages, type Pages } from '../../src/console/api/job-list.ts';
+import { type Changes, mergeIntoLatest, mergeIntoPages, type Pages } from '../../src/console/api/job-changes.ts';
 import { niceCeiling } from '../../src/console/ui/plot.ts';
 import { clampLens, pan, wholePicture, zoomAt } from '../../src/console/viewer/lens.ts';
 import type { ConsoleJob, JobSegment } from '../../src/contract/types.gen.ts';

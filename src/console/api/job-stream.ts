@@ -2,8 +2,9 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { ConsoleJob, ConsoleJobDetail } from '../../contract/types.gen.ts';
-import { applyToLists, type Changes, markStale, noteForLoads } from './job-list.ts';
+import type { Changes } from './job-changes.ts';
 import { jobKey } from './jobs.ts';
+import { applyToLists, markStale, noteForLoads } from './live-jobs.ts';
 import { sessionKey, useSession } from './session.ts';
 
 const flushMs = 120;
